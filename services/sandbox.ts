@@ -1,10 +1,10 @@
+import { readSandbox, type Sandbox, sandboxFile } from './platform/access/sandbox-file.ts'
+import { type Secret, writePrivateFile } from './platform/access/secrets.ts'
+import type { Database } from './platform/postgres/database.ts'
 import { createAccount, listAccounts, retrieveAccount, waitForFirstAccount } from './platform/postgres/registry/accounts.ts'
 import { createApiKey } from './platform/postgres/registry/api-keys.ts'
 import { appendAudit } from './platform/postgres/registry/audit-log.ts'
-import type { Database } from './platform/postgres/database.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
-import { readSandbox, type Sandbox, sandboxFile } from './platform/access/sandbox-file.ts'
-import { type Secret, writePrivateFile } from './platform/access/secrets.ts'
 
 /**
  * Make the sandbox account on the first start, and keep its file true to the address on later ones.

@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadSecrets } from './platform/access/secrets.ts'
 import type { ClickHouse } from './platform/clickhouse/clickhouse.ts'
 import { fairReads } from './platform/clickhouse/fair-reads.ts'
 import { applySchemas, schemaFiles } from './platform/clickhouse/schemas.ts'
@@ -8,20 +9,20 @@ import { type Config, type Role, roles } from './platform/config.ts'
 import { embeddedStores } from './platform/distributed-settings.ts'
 import { Failure, isFailure } from './platform/failure.ts'
 import type { HealthCheck } from './platform/http/static-routes.ts'
-import { type Codec, openCodec } from './platform/log/avro/codec.ts'
+import { openCodec } from './platform/log/avro/codec.ts'
 import { confluentSchemaIds } from './platform/log/avro/confluent-schema-ids.ts'
+import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
 import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
 import type { Log } from './platform/log/log.ts'
-import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
-import { createMetrics, type Metrics } from './platform/metrics.ts'
-import { withTimeout } from './platform/timeout.ts'
-import { listAccounts } from './platform/postgres/registry/accounts.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded/embedded-server.ts'
-import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/topic-generation.ts'
 import { migrate } from './platform/postgres/migrate.ts'
-import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
-import { loadSecrets, type Secrets } from './platform/access/secrets.ts'
+import { listAccounts } from './platform/postgres/registry/accounts.ts'
+import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/topic-generation.ts'
+import type { Stores } from './platform/role-module.ts'
+import { withTimeout } from './platform/timeout.ts'
 
 const topic = 'meter.records.v1'
 const generationPollMs = 2_000
@@ -32,18 +33,6 @@ const schemaTimeoutMs = 5_000
 
 /** Tells of steps that take a while. */
 export type Report = (line: string) => void
-
-/** The stores and all that roles share. */
-export type Stores = {
-  readonly database: Database
-  readonly log: Log
-  readonly codec: Codec
-  readonly clickHouse: ClickHouse
-  readonly secrets: Secrets
-  readonly metrics: Metrics
-  /** The generation of the lanes. Throws once the lanes were renumbered: this process writes into none of the new ones. */
-  readonly generation: () => number
-}
 
 const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report, onLaunched: () => void): Promise<Database> => {
   const { dataFolder, postgresUrl: url } = config

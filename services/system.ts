@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openBackground } from './background/open.ts'
+import { resealWork } from './background/reseal-work.ts'
 import { apiVersions } from './contract/api-version.ts'
 import { openApiSteps } from './contract/openapi/openapi.ts'
 import { openCostWorker } from './cost-worker/open.ts'
 import { openIngestGateway } from './ingest-gateway/open.ts'
-import { openQueryService } from './query-service/open.ts'
-import { openWebhookWorker } from './webhook-worker/open.ts'
-import type { RoleModule, SharedDependencies } from './platform/role-module.ts'
 import { authenticator, operatorAuthenticator } from './platform/access/authenticate.ts'
 import { bearerTokens } from './platform/access/bearer-token.ts'
+import type { Sandbox } from './platform/access/sandbox-file.ts'
+import { sealWith } from './platform/access/seal.ts'
+import type { Secret } from './platform/access/secrets.ts'
+import { loadCredentialsKey } from './platform/access/secrets.ts'
+import { keyVerifier } from './platform/access/verify-key.ts'
 import { currentInstant } from './platform/clock.ts'
 import { type Config, type Role, roles } from './platform/config.ts'
 import { createApp } from './platform/http/app.ts'
@@ -17,21 +21,23 @@ import { listen } from './platform/http/listen.ts'
 import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/static-routes.ts'
 import { idempotencyKeys } from './platform/idempotency-store.ts'
 import { serveMetrics } from './platform/metrics.ts'
+import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
 import { holdIdempotencyLock } from './platform/postgres/registry/idempotency-lock.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
 import { referenceChanges } from './platform/reference-changes.ts'
-import type { Sandbox } from './platform/access/sandbox-file.ts'
-import { sealWith } from './platform/access/seal.ts'
+import type { RoleModule, SharedDependencies, Stores } from './platform/role-module.ts'
 import { slowBacklog } from './platform/slow-backlog.ts'
 import type { Logger } from './platform/telemetry.ts'
-import { keyVerifier } from './platform/access/verify-key.ts'
 import { openWebhookHttpClient } from './platform/webhook-client/webhook-http-client.ts'
-import { notFoundPage } from './web/reference/landing.ts'
-import { referencePages } from './web/reference/reference-page.ts'
+import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'
 import { prepareSandbox } from './sandbox.ts'
-import { openStores, type Report, type Stores, storeChecks } from './stores.ts'
+import { openStores, type Report, storeChecks } from './stores.ts'
+import { openWeb } from './web/open.ts'
+import { notFoundPage } from './web/reference/landing.ts'
+import { referencePages } from './web/reference/reference-page.ts'
+import { openWebhookWorker } from './webhook-worker/open.ts'
 
 /** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
 export type System = AsyncDisposable & {
@@ -146,6 +152,25 @@ const openRoleStop = (logger: Logger): RoleStop => {
   }
 }
 
+/** Load the key that credentials of providers are sealed under, and check that it is the one of this database. */
+const openCredentialsKey = async ({ config, database }: SharedDependencies): Promise<Secret> => {
+  const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
+  await confirmSecret(database, 'credentials_key', { ...loaded, secret: loaded.value, at: currentInstant() })
+  return loaded.value
+}
+
+/** Open the query service with the work beside it and the pages for browsers. */
+const openQueries = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<readonly RoleModule[]> => {
+  const { database, logger, secrets } = shared
+  const credentialsKey = await openCredentialsKey(shared)
+  const { roleModule: background, relay, start } = await openBackground(shared, opening)
+  const options = { ...shared, publishRecosts: relay.publish, announcePrices: relay.announce, credentialsKey }
+  const queryService = await openQueryService(options, opening)
+  const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
+  start([...queryService.leasedWork, ...(resealing === null ? [] : [resealing])])
+  return [queryService, background, openWeb(shared)]
+}
+
 const openRoles = async (
   shared: SharedDependencies,
   { stackOf }: RoleStop,
@@ -154,7 +179,7 @@ const openRoles = async (
   const roleModules: RoleModule[] = []
   if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
   if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
-  if (chosenRoles.includes('query-service')) roleModules.push(await openQueryService(shared, stackOf('query-service')))
+  if (chosenRoles.includes('query-service')) roleModules.push(...(await openQueries(shared, stackOf('query-service'))))
   if (chosenRoles.includes('webhook-worker')) roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
   return roleModules
 }

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { boundaryViolations, oversizedFiles, type Source } from './support/repository/import-boundaries.ts'
 import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/repository/links.ts'
 import { countExpressions, slowExpressions } from './support/repository/regular-expressions.ts'
-import { boundaryViolations, oversizedFiles, type Source } from './support/repository/import-boundaries.ts'
 
 const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path => ({ path, text: readFileSync(path, 'utf8') }))
 

@@ -4,7 +4,7 @@ import type { Log } from '../platform/log/log.ts'
 import type { EventEnvelope } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'
-import type { LeasedWork } from './leased-work.ts'
+import type { LeasedWork } from '../platform/role-module.ts'
 
 export type EventRelayOptions = {
   readonly database: Pick<Database, 'operator'>

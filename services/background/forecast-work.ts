@@ -13,8 +13,8 @@ import {
 } from '../platform/postgres/pricing/forecasts.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
+import type { LeasedWork } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry.ts'
-import type { LeasedWork } from './leased-work.ts'
 import { forecastZone } from './forecast-zone.ts'
 
 export type ForecastWorkOptions = {

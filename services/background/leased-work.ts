@@ -2,17 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../platform/postgres/database.ts'
 import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
+import type { LeasedWork } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry.ts'
-
-/** Work that is done again and again by one process at a time. */
-export type LeasedWork = {
-  /** Names the lease. */
-  readonly name: string
-  /** How long to rest where nothing is left to do, in ms. */
-  readonly restMs: number
-  /** Do a bounded piece of it; true where more waits. What it throws is logged, and it rests. */
-  readonly turn: () => Promise<boolean>
-}
 
 export type LeasedWorkOptions = { readonly database: Pick<Database, 'operator'>; readonly logger: Pick<Logger, 'warn'> }
 

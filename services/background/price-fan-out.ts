@@ -1,15 +1,15 @@
 import { locationToWire } from '../contract/registry/location.ts'
+import { locationView } from '../contract/registry/location-view.ts'
 import { Failure } from '../platform/failure.ts'
+import { appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { writeEvents } from '../platform/postgres/events/events.ts'
 import { isLeaseValid, type Lease } from '../platform/postgres/leases.ts'
-import { lockLocations } from '../platform/postgres/registry/locations.ts'
 import { directionsOfSource, priceEvent } from '../platform/postgres/pricing/price-events.ts'
 import { advancePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../platform/postgres/pricing/price-fan-outs.ts'
 import { countLocationsPricedBy, type LocationKey, locationsPricedBy } from '../platform/postgres/pricing/pricing-input.ts'
+import { lockLocations } from '../platform/postgres/registry/locations.ts'
 import { type OperatorTransaction, withOperator } from '../platform/postgres/transaction.ts'
-import { appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
-import { locationView } from '../contract/registry/location-view.ts'
 
 /** A page that is done: its number from 1, and how many locations were told so far, of all. */
 export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & { readonly total: number; readonly isLast: boolean }

@@ -1,11 +1,11 @@
 import { tariffEventData } from '../contract/events/event.ts'
-import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
-import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/events.ts'
+import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
+import { deleteExpiredConsoleSessions } from '../platform/postgres/registry/console-sessions.ts'
 import { deleteExpiredIdempotency } from '../platform/postgres/registry/idempotency.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import type { LeasedWork } from './leased-work.ts'
+import type { LeasedWork } from '../platform/role-module.ts'
 
 const maxPerTurn = 500
 const maxExpiredPerTurn = 1_000

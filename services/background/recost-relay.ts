@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TopicName } from '../platform/log/log.ts'
+import { appendPriceNotice, appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
 import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'
+import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import { fanOutPage } from './price-fan-out.ts'
-import { appendPriceNotice, appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 
 /** Brings what changes of prices owe into the lanes, at least once; a repeated order does no harm. */
 export type RecostRelay = AsyncDisposable & {

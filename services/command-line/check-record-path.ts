@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MeterBatchWire } from '../contract/metering/meter-batch.ts'
 import { writeInstant } from '../domain/instant.ts'
+import type { Diagnostics } from './doctor.ts'
 import { logIn, refusalOf, type ServiceClient, serviceClient } from './service-client.ts'
 import type { ServiceTarget } from './target.ts'
-import type { Diagnostics } from './doctor.ts'
 
 type Health = { readonly status: string; readonly checks: Readonly<Record<string, boolean>> }
 type CreatedObject = { readonly id: string }

@@ -1,18 +1,18 @@
 import type { z } from 'zod'
 import type { ReferenceResolver } from '../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
+import type { ApiVersion } from './api-version.ts'
 import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from './earlier-api-version.ts'
 import { exactNumber, isExactDouble, isNumberText } from './json/exact-number.ts'
-import type { ApiVersion } from './api-version.ts'
 import { isJsonObject, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
-import { nearestName, unknownNameMessage } from './nearest-name.ts'
 import { withoutNullTexts } from './json/null-text.ts'
+import { readJson } from './json/strict-json.ts'
+import { nearestName, unknownNameMessage } from './nearest-name.ts'
 import type { Operation, RawBody, Route } from './operation.ts'
 import { parameters, restorePlus } from './parameter.ts'
 import { readQuery, type ShapePart } from './read-shape.ts'
 import { readShapeInSteps } from './read-shape-in-steps.ts'
 import { type ReferenceFields, resolvePathReference, resolveReferences } from './reference.ts'
-import { readJson } from './json/strict-json.ts'
 
 /** A request as it came: path parameters decoded, query as text without `?`, body inflated. */
 type WireRequest = {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
-import type { VersionRename } from './earlier-api-version.ts'
 import type { ApiVersion } from './api-version.ts'
+import type { VersionRename } from './earlier-api-version.ts'
 import type { ReferenceFields } from './reference.ts'
 
 /**

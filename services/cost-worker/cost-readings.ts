@@ -1,5 +1,5 @@
-import { fullConfidence } from '../domain/record/validate-record.ts'
 import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
+import { fullConfidence } from '../domain/record/validate-record.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type MeterReadingRow, type ReadingQuery, readingsAround, registerKey } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'

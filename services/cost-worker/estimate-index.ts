@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { estimatedObjects } from '../platform/clickhouse/meter-cost/meter-cost-counts.ts'
-import { isEstimate } from './recost/change-set.ts'
 import type { RecordToCost } from './record-to-cost.ts'
+import { isEstimate } from './recost/change-set.ts'
 
 /** Which objects have estimates, so that the records of all others need not look for any. */
 export type EstimateIndex = {

@@ -1,11 +1,11 @@
-import type { LostEnergy } from './erase.ts'
-import { startCostWorker } from './worker.ts'
-import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { currentInstant } from '../platform/clock.ts'
+import { appendReprice } from '../platform/log/recost-appender.ts'
 import { measureUnread } from '../platform/metrics.ts'
 import { pricingCache } from '../platform/pricing-cache.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { appendReprice } from '../platform/log/recost-appender.ts'
+import type { LostEnergy } from './erase.ts'
+import { startCostWorker } from './worker.ts'
 
 const topic = 'meter.records.v1'
 

@@ -1,7 +1,7 @@
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
+import type { DeadLetterEntry } from './count-outcomes.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { CommitPoint } from './partition-buffer.ts'
-import type { DeadLetterEntry } from './count-outcomes.ts'
 import type { StepSummary } from './step.ts'
 
 /** What is to be told in receipts. */

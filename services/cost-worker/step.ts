@@ -1,17 +1,17 @@
 import { Failure, isFailure } from '../platform/failure.ts'
-import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
+import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission } from '../platform/log/messages.ts'
 import { withObjects } from '../platform/log/refused-objects.ts'
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import { startTimeSlices } from '../platform/time-slices.ts'
+import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
-import type { ReceivedRequest } from './recost/plan-recosts.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
-import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
+import type { ReceivedRequest } from './recost/plan-recosts.ts'
 
 /** Messages of one lane that a step takes, in order. */
 export type FetchedMessages = { readonly assignment: Assignment; readonly messages: readonly StoredMessage[] }

@@ -1,14 +1,14 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
-import { coverageLookup, isEstimate } from '../domain/cost/covered-intervals.ts'
 import { accumulatorChangesOf } from '../domain/cost/accumulator-changes.ts'
+import { coverageLookup, isEstimate } from '../domain/cost/covered-intervals.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import { type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from '../domain/tariff/accumulator.ts'
+import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { rowsInIntervals } from '../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
+import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/time-slices.ts'
 
 /** What the cost of a record takes from others: what tiers have counted before it, and where actuals cover it. */

@@ -1,7 +1,7 @@
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/avro/fast-path/record-part.ts'
-import { isDoneWithin, withTimeout } from '../platform/timeout.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
+import { isDoneWithin, withTimeout } from '../platform/timeout.ts'
 import { bitsOf, idTable } from './fast-path/id-table.ts'
 
 /** Ids that a submission names and that are not known for certain. */

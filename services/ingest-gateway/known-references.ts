@@ -1,7 +1,7 @@
 import { type FindReferences, type OwnReference, type ReferenceIds, type ReferenceKind, referenceKinds } from '../domain/reference.ts'
 import { isFailure } from '../platform/failure.ts'
-import { withTimeout } from '../platform/timeout.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
+import { withTimeout } from '../platform/timeout.ts'
 
 /** Own references of records, with the ids found for them. */
 export type KnownReferences = {

@@ -1,9 +1,9 @@
-import { partitionBacklog } from './partition-backlog.ts'
-import { ingestGatewayOperations } from './operations.ts'
-import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { pricingCache } from '../platform/pricing-cache.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
+import { ingestGatewayOperations } from './operations.ts'
+import { partitionBacklog } from './partition-backlog.ts'
 
 const backlogPollMs = 2_000
 

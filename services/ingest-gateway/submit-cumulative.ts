@@ -1,5 +1,10 @@
 import { meterBatchToWire, recordReferenceOf } from '../contract/metering/meter-batch.ts'
-import { type CumulativeSubmission, type meterCumulativeSubmit, readCumulative, readReading } from '../contract/metering/meter-cumulative.ts'
+import {
+  type CumulativeSubmission,
+  type meterCumulativeSubmit,
+  readCumulative,
+  readReading,
+} from '../contract/metering/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'

@@ -6,9 +6,9 @@ import type { Tenant } from '../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../platform/time-slices.ts'
 import type { ChunkWriter } from './chunk-writer.ts'
 import { validatePlain } from './fast-path/validate-plain.ts'
-import { type ValidatedSubmission, type ValidationContext, validateSubmission } from './validate-submission.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
+import { type ValidatedSubmission, type ValidationContext, validateSubmission } from './validate-submission.ts'
 
 /** What the gateway counts; `bytes` are those of the inflated bodies. */
 export type GatewayCounters = {

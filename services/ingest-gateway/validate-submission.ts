@@ -1,16 +1,16 @@
 import type { ApiVersion } from '../contract/api-version.ts'
+import type { Submission } from '../contract/json/strict-json.ts'
 import { oversizedRecord, recordReferenceOf, sentObjectsOf } from '../contract/metering/meter-batch.ts'
 import { readMeterRecord } from '../contract/metering/meter-record.ts'
-import type { Submission } from '../contract/json/strict-json.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
+import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
 import { startTimeSlices, type TimeSlices } from '../platform/time-slices.ts'
+import { recordIdDigits } from './fast-path/record-id.ts'
 import type { Found, KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type NamedObjects, namedObjects } from './named-objects.ts'
-import { recordIdDigits } from './fast-path/record-id.ts'
 
 /** Records of a submission that may be written, by partition in the order of the submission, and those that may not. */
 export type ValidatedSubmission = {

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from './config-error.ts'
 import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
-import { readFeedConfig } from './read-feed-config.ts'
 import { saslMechanisms } from './log/kafka/sasl-mechanism.ts'
 import { type FeedConfig, feedNames, parseFeeds } from './market-feeds/feed-config.ts'
+import { readFeedConfig } from './read-feed-config.ts'
 
 /** The parts of the system that one process can run. */
 export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const

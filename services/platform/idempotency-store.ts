@@ -1,10 +1,10 @@
 import { apiVersionDates, readApiVersionHeader } from '../contract/api-version.ts'
 import type { IdempotencyClaim } from '../contract/operation.ts'
+import type { Seal } from './access/seal.ts'
 import type { IdempotencyStore, SavedAnswer } from './http/binding.ts'
 import type { Database } from './postgres/database.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent } from './postgres/registry/idempotency.ts'
 import { type Tenant, type TenantTransaction, withTenant } from './postgres/transaction.ts'
-import type { Seal } from './access/seal.ts'
 
 /** Idempotency keys in PostgreSQL, which an operation may finish together with its change. */
 export type IdempotencyKeys = IdempotencyStore & {

@@ -5,7 +5,6 @@ import { compileSnapshot, type PricingSnapshot } from '../domain/tariff/snapshot
 import type { MarketSeries } from '../domain/tariff/tariff.ts'
 import { schedulesOf } from '../domain/tariff/tariff-version.ts'
 import { Failure } from './failure.ts'
-import { withTimeout } from './timeout.ts'
 import type { Database } from './postgres/database.ts'
 import {
   type LocationKey,
@@ -17,6 +16,7 @@ import {
   type SourceRevision,
 } from './postgres/pricing/pricing-input.ts'
 import { runInTimeSlices } from './time-slices.ts'
+import { withTimeout } from './timeout.ts'
 
 /** What prices a location, and the revisions it was made from. Source ids are null where no market tariff uses them. */
 export type CachedPricing = {

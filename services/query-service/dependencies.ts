@@ -1,14 +1,14 @@
 import type { TimeZone } from '../domain/civil-time.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { BearerTokens } from '../platform/access/bearer-token.ts'
+import type { Secret } from '../platform/access/secrets.ts'
 import type { DevicePage } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
-import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
 import type { GeoPlace, PostalAddress } from '../platform/geocoding/geo-place.ts'
+import type { IdempotencyKeys } from '../platform/idempotency-store.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import type { Secret } from '../platform/access/secrets.ts'
 import type { WorkThread } from '../platform/work-thread/work-thread.ts'
 
 /** What the metering rows tell of a location or device. */

@@ -1,58 +1,33 @@
-import type { RoleModule, SharedDependencies } from '../platform/role-module.ts'
-import { batchIds } from '../platform/batch-id.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
+import type { Secret } from '../platform/access/secrets.ts'
+import { batchIds } from '../platform/batch-id.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { isCurrency } from '../platform/geocoding/country.ts'
-import { marketAreasOf } from '../platform/geocoding/market-areas.ts'
 import { geocode } from '../platform/geocoding/geo-place.ts'
+import { marketAreasOf } from '../platform/geocoding/market-areas.ts'
 import { findProviders } from '../platform/postgres/connect/providers.ts'
-import { confirmSecret } from '../platform/postgres/connect/secret-fingerprints.ts'
 import { pricingCache } from '../platform/pricing-cache.ts'
-import { loadCredentialsKey } from '../platform/access/secrets.ts'
+import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
 import { openWorkThread, type WorkThread } from '../platform/work-thread/work-thread.ts'
 import { openConnect } from './connect/open-connect.ts'
-import { mountConsole } from '../web/console/mount.ts'
 import { costOperations } from './costs/cost-operations.ts'
 import { meteringFacts } from './costs/metering-facts.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
-import { eventRelay } from '../background/event-relay.ts'
-import { startLeasedWork } from '../background/leased-work.ts'
-import { recordTimers } from '../background/record-timers.ts'
-import { deadLetterOperations } from './operator/dead-letters.ts'
-import { startErasureRelay } from '../background/erasure-relay.ts'
-import { type RecostRelay, startRecostRelay } from '../background/recost-relay.ts'
-import { forecastWork } from '../background/forecast-work.ts'
-import { marketFeedOperations } from '../background/market-feeds/market-feed-operations.ts'
-import { openMarketFeeds } from '../background/market-feeds/market-feeds.ts'
 import { queryServiceOperations } from './operations.ts'
+import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
-import { resealWork } from '../background/reseal-work.ts'
 import { workThreadOptions } from './work/work-thread-options.ts'
 
-const at = currentInstant
+/** What the query service is opened with; `credentialsKey` is the key that credentials of providers are sealed under. */
+export type QueryServiceOptions = SharedDependencies &
+  Pick<QueryServiceDependencies, 'publishRecosts' | 'announcePrices'> & { readonly credentialsKey: Secret }
 
-const recostAppenderOf = ({ log, codec, generation }: SharedDependencies) => ({ log, codec, generation })
+/** The query service of a process, and its work that runs under leases. */
+export type QueryService = RoleModule & { readonly leasedWork: readonly LeasedWork[] }
 
-/** Start what brings changes to the lanes and what is due by the clock. */
-const openRelays = (shared: SharedDependencies, opening: AsyncDisposableStack): RecostRelay => {
-  const { database, log, codec, logger, metrics } = shared
-  const relay = opening.use(startRecostRelay({ ...recostAppenderOf(shared), database, logger, at }))
-  opening.use(startErasureRelay({ ...recostAppenderOf(shared), database, logger, at }))
-  const published = (events: number) => metrics.eventsPublished.inc(events)
-  const forecasts = forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at })
-  opening.use(
-    startLeasedWork({ database, logger }, [
-      eventRelay({ database, log, codec, onPublished: published }),
-      ...recordTimers(database, at),
-      forecasts,
-    ]),
-  )
-  return relay
-}
-
-const dependenciesOf = (shared: SharedDependencies, relay: RecostRelay, thread: WorkThread): QueryServiceDependencies => ({
+const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryServiceDependencies => ({
   thread,
   database: shared.database,
   metering: meteringFacts(shared.clickHouse),
@@ -62,8 +37,8 @@ const dependenciesOf = (shared: SharedDependencies, relay: RecostRelay, thread: 
   areasOf: marketAreasOf,
   isCurrency,
   timeZone,
-  publishRecosts: relay.publish,
-  announcePrices: relay.announce,
+  publishRecosts: shared.publishRecosts,
+  announcePrices: shared.announcePrices,
   onReferencesChanged: shared.referenceChanges.announce,
   validateWebhookUrl: shared.webhookClient.validateUrl,
   bearerTokens: bearerTokens(shared.secrets.secret),
@@ -71,24 +46,17 @@ const dependenciesOf = (shared: SharedDependencies, relay: RecostRelay, thread: 
   requestsPerSecond: shared.config.rateLimitPerSecond,
 })
 
-/** Open the query service: its relays, timers and feeds run until the stack is disposed of. */
-export const openQueryService = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<RoleModule> => {
-  const { config, database, clickHouse, metrics, logger, secrets } = shared
-  const relay = openRelays(shared, opening)
+/** Open the query service. Its work thread runs until the stack is disposed of. */
+export const openQueryService = async (shared: QueryServiceOptions, opening: AsyncDisposableStack): Promise<QueryService> => {
+  const { config, database, clickHouse, log, codec, generation, logger, secrets, credentialsKey } = shared
   const thread = opening.use(openWorkThread(workThreadOptions))
-  const dependencies = dependenciesOf(shared, relay, thread)
-  const feedOptions = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
-  const marketOptions = { ...feedOptions, publishRecosts: relay.publish, announcePrices: relay.announce }
-  opening.use(await openMarketFeeds(marketOptions))
+  const dependencies = dependenciesOf(shared, thread)
   const pricing = pricingCache(database, timeZone)
   const reads = { database, clickHouse, batchIds: batchIds(secrets.secret), timeZone, pricing, thread }
-  const loadedKey = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
-  const credentialsKey = loadedKey.value
-  await confirmSecret(database, 'credentials_key', { ...loadedKey, secret: credentialsKey, at: at() })
-  const connect = await openConnect(dependencies, { pricing, logger, fetch, at, credentialsKey, path: config.connectPath })
-  const resealing = resealWork({ database, secret: secrets.secret, credentialsKey, logger })
-  opening.use(startLeasedWork({ database, logger }, [connect.work, ...(resealing === null ? [] : [resealing])]))
+  const connectOptions = { pricing, logger, fetch, at: currentInstant, credentialsKey, path: config.connectPath }
+  const connect = await openConnect(dependencies, connectOptions)
   return {
+    ...emptyRoleModule,
     operations: [
       ...costOperations(reads),
       ...priceOperations(reads),
@@ -96,9 +64,7 @@ export const openQueryService = async (shared: SharedDependencies, opening: Asyn
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],
-    operatorOperations: [...deadLetterOperations({ ...recostAppenderOf(shared), logger }), ...marketFeedOperations(marketOptions)],
-    staticRoutes: connect.staticRoutes,
-    liveChecks: [],
-    mount: app => mountConsole(app, { database, bearerTokens: dependencies.bearerTokens, secret: secrets.secret, at, logger }),
+    operatorOperations: deadLetterOperations({ log, codec, generation, logger }),
+    leasedWork: [connect.work],
   }
 }

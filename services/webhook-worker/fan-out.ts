@@ -7,7 +7,12 @@ import { groupCommit } from '../platform/log/lmdb/group-commit.ts'
 import type { Assignment, Log, StoredMessage } from '../platform/log/log.ts'
 import type { EventEnvelope } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { type DeliveryDraft, type EndpointSubscription, insertDeliveries, readSubscriptions } from '../platform/postgres/webhooks/webhook-queue.ts'
+import {
+  type DeliveryDraft,
+  type EndpointSubscription,
+  insertDeliveries,
+  readSubscriptions,
+} from '../platform/postgres/webhooks/webhook-queue.ts'
 import type { Logger } from '../platform/telemetry.ts'
 
 export type FanOutOptions = {

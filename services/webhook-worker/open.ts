@@ -1,5 +1,5 @@
-import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { currentInstant } from '../platform/clock.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { attemptCounter } from './attempt-counter.ts'
 import { startWebhookWorker } from './worker.ts'
 

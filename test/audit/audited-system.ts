@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
-import { type Client, login } from '../support/system/client.ts'
 import type { Random } from '../support/ledger/random.ts'
+import { type Client, login } from '../support/system/client.ts'
 
 /** The life of a process that takes records; once it is over, nothing that was sent to it can still arrive. */
 export type ProcessLifetime = { readonly isOver: () => boolean }

@@ -1,8 +1,8 @@
 import { heading, paint, print, printTable, showProgress, whole } from '../demo/terminal.ts'
-import type { BulkVerdict } from './bulk/verify-bulk.ts'
 import type { BulkCounts } from './bulk/run-bulk.ts'
-import { type Difference, differenceKinds, type Verdict } from './verify/verdict.ts'
+import type { BulkVerdict } from './bulk/verify-bulk.ts'
 import type { Audit, Observer } from './run-audit.ts'
+import { type Difference, differenceKinds, type Verdict } from './verify/verdict.ts'
 
 const titles = {
   world: ['World', 'locations'],

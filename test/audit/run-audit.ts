@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../support/system/client.ts'
 import { openJournal } from '../support/ledger/journal.ts'
 import { type Random, seeded } from '../support/ledger/random.ts'
+import type { Client } from '../support/system/client.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
 import { type AuditedSystem, listDeadLetters } from './audited-system.ts'
 import { distributedSystem } from './distributed/distributed-system.ts'
 import { embeddedSystem } from './embedded-system.ts'
 import { createFixture } from './history/create-fixture.ts'
-import { planSteps } from './history/plan-steps.ts'
 import { planFixture } from './history/plan-fixture.ts'
-import { type AuditVerdict, deleteSomeLocations, verify } from './verify/verify.ts'
+import { planSteps } from './history/plan-steps.ts'
 import { type AuditOptions, type Kind, minMsPerFault } from './options.ts'
 import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
 import { sendSteps } from './send/send-steps.ts'
+import { type AuditVerdict, deleteSomeLocations, verify } from './verify/verify.ts'
 
 /** What an audit tells while it works: how much of a phase is done. */
 export type Observer = (phase: 'world' | 'load' | 'receipts' | 'records', done: number, total: number) => void

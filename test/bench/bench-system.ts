@@ -1,10 +1,10 @@
 import { join } from 'node:path'
+import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
-import { closedWithRun } from './interrupted.ts'
 import { removeAfterRun } from './data-folders.ts'
+import { closedWithRun } from './interrupted.ts'
 import { readSamples, type Samples, sumOf } from './samples.ts'
 
 /** A system under a bench, on embedded or on distributed parts. */

@@ -7,8 +7,8 @@ import { knownReferences } from '../../services/ingest-gateway/known-references.
 import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
 import { batchIds } from '../../services/platform/batch-id.ts'
 import { openCodec } from '../../services/platform/log/avro/codec.ts'
-import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { localSchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
+import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { ordinaryBody } from '../support/metering/meter-body.ts'
 
 /** The gateway's own work on a submission against `JSON.parse` of the same body, in ns a record; the goal of `ratio` is 3.0. */

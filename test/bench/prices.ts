@@ -1,5 +1,5 @@
-import { answerInApiVersion } from '../../services/contract/exchange.ts'
 import type { ApiVersion } from '../../services/contract/api-version.ts'
+import { answerInApiVersion } from '../../services/contract/exchange.ts'
 import type { Operation } from '../../services/contract/operation.ts'
 import { priceRetrieve, priceToWire } from '../../services/contract/prices/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../services/contract/prices/price-audit.ts'

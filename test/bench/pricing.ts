@@ -3,8 +3,8 @@ import type { MeterRecord } from '../../services/domain/record/record.ts'
 import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput, Rate, Tariff, TimeBand } from '../../services/domain/tariff/tariff.ts'
-import { countChanges } from '../support/tariffs/count-changes.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
+import { countChanges } from '../support/tariffs/count-changes.ts'
 
 /** Records per second on one core, and how many bytes a location's snapshot takes. */
 export type PricingFigure = { readonly name: string; readonly recordsPerSecond: number; readonly bytesPerLocation: number }

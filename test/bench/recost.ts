@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../support/system/client.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
-import { bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
 import { removeAfterRun } from './data-folders.ts'
+import { bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
 import { endMark, startMark } from './load.ts'
 
 /** `oneLocation`: seconds until 10,000 stored records of a location follow a new tariff (promise D5); `market`: rows a second that follow a price. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import type { OpenBench } from './bench-system.ts'
+import { removeAfterRun } from './data-folders.ts'
 import { planOf } from './end-to-end.ts'
 import { forkLoad } from './fork-load.ts'
-import { removeAfterRun } from './data-folders.ts'
 
 export type SingleFigures = { readonly requestsPerSecond: number; readonly p50Ms: number; readonly p99Ms: number; readonly failed: number }
 

@@ -1,5 +1,5 @@
-import { seededRandom } from './random.ts'
 import type { Site } from './fleet.ts'
+import { seededRandom } from './random.ts'
 import { dayMs, hourMs, minuteMs, type Period, type Reading } from './reading.ts'
 
 type Charge = {

@@ -1,5 +1,5 @@
-import { seededRandom } from './random.ts'
 import type { SiteKind } from './fleet.ts'
+import { seededRandom } from './random.ts'
 import { bell, hourMs, type Period } from './reading.ts'
 
 type Rate = { readonly fixed?: number; readonly to_kwh?: number; readonly surcharge_fixed?: number; readonly surcharge_percentage?: number }

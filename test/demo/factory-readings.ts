@@ -1,5 +1,5 @@
-import { seededRandom } from './random.ts'
 import type { Site } from './fleet.ts'
+import { seededRandom } from './random.ts'
 import { bell, type Period, purchase, quarters, type Reading } from './reading.ts'
 
 /** A factory of two shifts, 6 to 14 and 14 to 22: a steep start, breaks, a hall that is cooled in the afternoon, and a base load at night. */

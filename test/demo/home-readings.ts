@@ -1,6 +1,6 @@
-import { type Random, seededRandom } from './random.ts'
 import { chargingSession } from './charging-readings.ts'
 import type { Site } from './fleet.ts'
+import { type Random, seededRandom } from './random.ts'
 import { bell, dayMs, hourMs, type Period, purchase, quarters, type Reading } from './reading.ts'
 
 /** What a home draws in a quarter of an hour: a base, breakfast, dinner, and chance. */

@@ -2,8 +2,8 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { marketPrices, tariffsOf } from './demo-tariffs.ts'
 import { type Site, type SiteKind, siteKinds } from './fleet.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
 import type { Period } from './reading.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 
 type CreatedObject = { readonly id: string }
 

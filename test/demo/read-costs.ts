@@ -2,8 +2,8 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import { writeInstant } from '../../services/domain/instant.ts'
 import { dearestPrice } from './demo-tariffs.ts'
 import type { CreatedFleet, CreatedSite } from './make-fleet.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
 import { dayMs, type Period } from './reading.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 import type { SentSession } from './send-readings.ts'
 
 type Element = {

@@ -3,8 +3,8 @@ import type { ServiceClient } from '../../services/command-line/service-client.t
 import type { MeterBatchWire } from '../../services/contract/metering/meter-batch.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
 import type { CreatedSite } from './make-fleet.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
 import type { Period, Reading } from './reading.ts'
+import { inParallel, requestWithRetries } from './retry.ts'
 import { siteReadings } from './site-readings.ts'
 
 const recordsPerSubmission = 500

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import { bought, makeHome } from '../support/system/home.ts'
 import { betweenMs, type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
 import { verifyRollingStop } from '../support/kafka/rolling-stop.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 import { faultsOf } from '../support/ledger/audit.ts'
+import { bought, makeHome } from '../support/system/home.ts'
 import { until } from '../support/system/until.ts'
 
 const limitMs = 240_000 + 4 * betweenMs

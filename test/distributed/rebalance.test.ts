@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
+import { openProcesses, openProxy } from '../support/kafka/processes.ts'
+import { roleInstance } from '../support/kafka/role-instance.ts'
+import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { login } from '../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../support/system/home.ts'
-import { roleInstance } from '../support/kafka/role-instance.ts'
-import { openProcesses, openProxy } from '../support/kafka/processes.ts'
-import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { recordsOf } from '../support/system/stored-costs.ts'
 import { until } from '../support/system/until.ts'
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Role, roles } from '../../services/platform/config.ts'
-import { login } from '../support/system/client.ts'
-import { bought, makeHome } from '../support/system/home.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { healthOf, verifyLogOutage } from '../support/kafka/log-outage.ts'
 import { openProcesses, openProxy, type RoleProcess } from '../support/kafka/processes.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
+import { login } from '../support/system/client.ts'
+import { bought, makeHome } from '../support/system/home.ts'
 import { until } from '../support/system/until.ts'
 
 const stack = new AsyncDisposableStack()

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { energyCost } from '../../services/domain/cost/energy-cost.ts'
 import { costOf, readEnergy } from '../../services/domain/quantity.ts'
-import { lines, priced, totals } from '../support/tariffs/guide.ts'
 import { decimal } from '../support/ledger/exact-decimal.ts'
 import { allDay, at, band, kwh, nano, pricing, rate, tariff } from '../support/oracle/tables.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
+import { lines, priced, totals } from '../support/tariffs/guide.ts'
 
 /**
  * A record says how much energy passed from one instant to another. It costs energy × price.

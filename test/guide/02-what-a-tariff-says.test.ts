@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { MarketSeries } from '../../services/domain/tariff/tariff.ts'
 import { readTariffTerms } from '../../services/domain/tariff/validate-schedule.ts'
-import { lines, priced, totals } from '../support/tariffs/guide.ts'
 import { allDay, at, band, entry, nano, pricing, rate, tariff } from '../support/oracle/tables.ts'
+import { lines, priced, totals } from '../support/tariffs/guide.ts'
 
 /** All times of a tariff are those of the clock on the wall at its location; here that is mostly Berlin, in summer two hours ahead of Z. */
 const berlin = 'Europe/Berlin'

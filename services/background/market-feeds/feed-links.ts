@@ -1,14 +1,19 @@
 import { locationToWire } from '../../contract/registry/location.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import { accepted } from '../../domain/refusal.ts'
 import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events/events.ts'
-import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
-import { markLinked, type SourcelessLocation, sourcelessLocations, unlinkedSources } from '../../platform/postgres/pricing/market-sources.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
+import {
+  markLinked,
+  type SourcelessLocation,
+  sourcelessLocations,
+  unlinkedSources,
+} from '../../platform/postgres/pricing/market-sources.ts'
+import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import { changeTenant } from '../../platform/postgres/transaction.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
 
 export type LinkOptions = {
   readonly database: Database

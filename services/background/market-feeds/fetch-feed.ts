@@ -4,7 +4,6 @@ import { isFailure } from '../../platform/failure.ts'
 import type { FeedInterval } from '../../platform/market-feeds/feed.ts'
 import type { FeedConfig, FeedName } from '../../platform/market-feeds/feed-config.ts'
 import type { FeedPrice } from '../../platform/market-feeds/feed-price.ts'
-import { requestIntervals } from '../../platform/market-feeds/request-intervals.ts'
 import { type ConfiguredFeed, feedsFor } from '../../platform/market-feeds/feeds.ts'
 import { FeedFailure, type FetchOptions, fetchPrices } from '../../platform/market-feeds/fetch-prices.ts'
 import {
@@ -14,6 +13,7 @@ import {
   publishableUntil,
   retryDelayMs,
 } from '../../platform/market-feeds/publication.ts'
+import { requestIntervals } from '../../platform/market-feeds/request-intervals.ts'
 import { marketClock } from '../../platform/market-feeds/shared-sources.ts'
 import type { Metrics } from '../../platform/metrics.ts'
 import type { Database } from '../../platform/postgres/database.ts'

@@ -6,9 +6,9 @@ import { type Lease, releaseLease, takeLease } from '../../platform/postgres/lea
 import { type FeedSource, listFeedSources } from '../../platform/postgres/pricing/market-feeds.ts'
 import { seedSharedSources } from '../../platform/postgres/pricing/market-sources.ts'
 import type { Logger } from '../../platform/telemetry.ts'
+import { type LinkOptions, linkSources } from './feed-links.ts'
 import { publishFeedOutages } from './feed-outages.ts'
 import { fetchSource, type MarketFetchOptions } from './fetch-feed.ts'
-import { type LinkOptions, linkSources } from './feed-links.ts'
 
 export type MarketFeedOptions = MarketFetchOptions &
   LinkOptions & {

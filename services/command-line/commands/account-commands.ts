@@ -1,6 +1,7 @@
-import { type AccountPageName, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
 import { apiVersionDates, apiVersions } from '../../contract/api-version.ts'
+import { type AccountPageName, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import type { Database } from '../../platform/postgres/database.ts'
 import {
   type AccountDraft,
   type AccountPages,
@@ -11,7 +12,6 @@ import {
   type StoredAccount,
   updateAccount,
 } from '../../platform/postgres/registry/accounts.ts'
-import type { Database } from '../../platform/postgres/database.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditAccount } from '../audit.ts'
 import { type Command, CommandError, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from '../command.ts'

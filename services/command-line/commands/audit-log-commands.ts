@@ -1,10 +1,15 @@
 import { writeInstant } from '../../domain/instant.ts'
 import { readAudit } from '../../platform/postgres/registry/audit-log.ts'
-import { type AuditHead, type ChainVerification, readAuditHeads, verifyAuditChain } from '../../platform/postgres/registry/audit-log-chain.ts'
-import { findAccount } from './account-commands.ts'
+import {
+  type AuditHead,
+  type ChainVerification,
+  readAuditHeads,
+  verifyAuditChain,
+} from '../../platform/postgres/registry/audit-log-chain.ts'
 import { type Command, CommandError, type CommandInput, success, UsageError } from '../command.ts'
 import { withDatabase } from '../open-database.ts'
 import { table } from '../table.ts'
+import { findAccount } from './account-commands.ts'
 
 const maxListed = 1_000
 

@@ -1,7 +1,7 @@
-import type { Command } from '../command.ts'
-import { readTarget, targetOptions } from '../target.ts'
-import { DiagnosticsStopped, startDiagnostics } from '../doctor.ts'
 import { checkRecordPath } from '../check-record-path.ts'
+import type { Command } from '../command.ts'
+import { DiagnosticsStopped, startDiagnostics } from '../doctor.ts'
+import { readTarget, targetOptions } from '../target.ts'
 
 export const doctorCommand: Command = {
   name: 'doctor',

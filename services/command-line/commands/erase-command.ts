@@ -4,11 +4,11 @@ import { topics } from '../../platform/log/log.ts'
 import { eraseObjects, findObjectsToErase, withReferencePlaceholders } from '../../platform/postgres/registry/erase-objects.ts'
 import { type Erasure, findErasure, markErasure } from '../../platform/postgres/registry/erasures.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
-import { findAccount } from './account-commands.ts'
 import { auditKey } from '../audit.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'
 import { withDatabase } from '../open-database.ts'
 import { columns } from '../table.ts'
+import { findAccount } from './account-commands.ts'
 
 const dayMs = 86_400_000
 /** Deliveries are attempted for five days, and attempts are kept for thirty. */

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeInstant } from '../../domain/instant.ts'
-import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
-import type { Database } from '../../platform/postgres/database.ts'
-import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
-import { withOperator } from '../../platform/postgres/transaction.ts'
 import { loadSecrets, type Secret } from '../../platform/access/secrets.ts'
-import { findAccount } from './account-commands.ts'
+import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
+import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditKey } from '../audit.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'
 import { type PostgresAccess, withDatabase } from '../open-database.ts'
 import { columns, table } from '../table.ts'
+import { findAccount } from './account-commands.ts'
 
 const scopes: readonly ApiKeyScope[] = ['read', 'metering', 'all']
 const maxDescriptionLength = 255

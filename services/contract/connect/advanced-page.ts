@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { PageData } from './read-page.ts'
 import type { ContractTerm } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { exactNumber, isNumberText } from '../json/exact-number.ts'
 import { instant, optional } from '../field.ts'
+import { exactNumber, isNumberText } from '../json/exact-number.ts'
 import { readShapeInSteps } from '../read-shape-in-steps.ts'
 import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
+import type { PageData } from './read-page.ts'
 
 /** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
 const advancedTariffShape = z.object({

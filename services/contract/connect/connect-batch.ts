@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import { connectRefusals, connectTag, connectTokenAnswer } from './connect-session.ts'
-import { importedAddress, importedSession, sessionRenames } from './connect-draft.ts'
 import { fields, identifier, instant, optional, text, word } from '../field.ts'
 import { defineOperation } from '../operation.ts'
 import { customerOnly, locationOnly } from '../reference.ts'
 import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
+import { importedAddress, importedSession, sessionRenames } from './connect-draft.ts'
+import { connectRefusals, connectTag, connectTokenAnswer } from './connect-session.ts'
 
 const importedTariff = fields({
   provider_id: optional(identifier('prv')),

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import type { PageData } from './read-page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { orNull } from '../answer-field.ts'
-import { connectTag } from './connect-session.ts'
 import { isJsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
 import { readJson } from '../json/strict-json.ts'
+import { defineOperation, sameRoute } from '../operation.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
+import { connectTag } from './connect-session.ts'
+import type { PageData } from './read-page.ts'
 
 /** One call of a client: whatever it sends besides is not looked at. */
 export type ConnectCall = {

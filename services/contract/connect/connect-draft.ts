@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { type SummaryName, summaryNames } from '../../domain/connect/page.ts'
 import type { ConnectAddress, ConnectRequest } from '../../domain/connect/session.ts'
 import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
-import { callbackUrl, connectUrl } from './connect-url.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { fields, identifier, objectIdentifier, optional, referenceId, refuseField, text, word } from '../field.ts'
 import { countryCode } from '../registry/postal-address.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
+import { callbackUrl, connectUrl } from './connect-url.ts'
 
 const flagFields = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
 

@@ -3,14 +3,14 @@ import type { ConnectRequest } from '../../domain/connect/session.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import { sessionDraft, sessionRenames } from './connect-draft.ts'
+import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { text } from '../field.ts'
-import type { ApiVersion } from '../api-version.ts'
 import { defineOperation } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { customerOnly, locationOnly } from '../reference.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
+import { sessionDraft, sessionRenames } from './connect-draft.ts'
 
 const objectRename: VersionRename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
 

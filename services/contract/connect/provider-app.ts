@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { parseInstant } from '../../domain/instant.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
-import { numberText } from '../json/exact-number.ts'
 import { jsonNumber } from '../field.ts'
+import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
+import { readJson } from '../json/strict-json.ts'
 import { readShape } from '../read-shape.ts'
 import { readShapeInSteps } from '../read-shape-in-steps.ts'
-import { readJson } from '../json/strict-json.ts'
 
 const numberAsText = jsonNumber.transform(numberText)
 const textList = z.array(z.string()).nullish()

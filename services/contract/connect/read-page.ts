@@ -1,7 +1,3 @@
-import { parseInstant } from '../../domain/instant.ts'
-import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
-import { accepted, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
-import { readPeriods } from './read-periods.ts'
 import {
   type ConnectAddress,
   type ContractTerm,
@@ -11,6 +7,10 @@ import {
   type Surcharge,
   structures,
 } from '../../domain/connect/session.ts'
+import { parseInstant } from '../../domain/instant.ts'
+import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import { accepted, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
+import { readPeriods } from './read-periods.ts'
 
 /** The data of a page as it was posted: objects, lists, texts, booleans. Numbers stand as their texts where a page has numbers. */
 export type PageData = Readonly<Record<string, unknown>>

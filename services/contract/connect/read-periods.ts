@@ -1,5 +1,5 @@
-import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { CostPeriod } from '../../domain/connect/session.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 
 const daySeconds = 86_400
 const clockText = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/

@@ -3,15 +3,15 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale } from '../../domain/quantity.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
-import { submissionLimits } from '../registry/account.ts'
 import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { scaledNumber } from '../json/exact-number.ts'
-import type { ApiVersion } from '../api-version.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { meterRecordRenames, meterRecordShape } from '../metering/meter-record.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
+import { submissionLimits } from '../registry/account.ts'
 
 /** Digits after the point of a confidence in 1e-4. */
 export const confidenceScale = 4

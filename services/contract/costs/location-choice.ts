@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import { currencyCode } from '../tariffs/currency-code.ts'
 import { clearable, fields, identifier, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
 import { type PostalAddress, postalAddress } from '../registry/postal-address.ts'
+import { currencyCode } from '../tariffs/currency-code.ts'
 
 /** What the caller of a location chose; null members are worked out from the address. */
 export type LocationInput = {

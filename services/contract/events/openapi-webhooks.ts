@@ -1,8 +1,8 @@
-import { eventTypes } from './event-type.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { schemaWithoutNullTexts } from '../json/null-text.ts'
 import { type JsonSchema, schemaInApiVersion, schemaOf } from '../openapi/schema-document.ts'
 import { schemaName } from '../openapi/schema-name.ts'
+import { eventTypes } from './event-type.ts'
 
 /** Puts a schema where the document keeps it, and gives what stands in its place. */
 export type NameSchema = (schema: JsonSchema, nameSchema: string) => JsonSchema

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import { explainUnknownFilter } from './event-type.ts'
+import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, optional, text, word } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
-import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
+import { explainUnknownFilter } from './event-type.ts'
 
 const endpointMembers = {
   id: idText('whe'),

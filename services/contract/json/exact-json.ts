@@ -1,8 +1,8 @@
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { maxNumberLength } from '../../domain/quantity.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
+import { runToEnd } from '../../domain/run-to-end.ts'
 import { printable, quote } from '../nearest-name.ts'
+import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
 
 /** Deepest nesting of arrays and objects that a body may have. */
 export const maxDepth = 32

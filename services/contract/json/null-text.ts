@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type JsonObject, mapObjectsAt, pathNames } from './json-path.ts'
 import { type JsonSchema, schemaOf } from '../openapi/schema-document.ts'
+import { type JsonObject, mapObjectsAt, pathNames } from './json-path.ts'
 
 /**
  * The earlier version never sends null for a member that its published file calls a string: the member is left out.

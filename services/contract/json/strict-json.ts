@@ -1,9 +1,9 @@
-import { runToEnd } from '../../domain/run-to-end.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { runToEnd } from '../../domain/run-to-end.ts'
+import { type ElementRanges, type SubmissionLimits, splitSubmission } from '../metering/split-submission.ts'
 import { maxDepth, readExactJson } from './exact-json.ts'
 import { type JsonLimitName, type JsonLimits, measureJson } from './measure-json.ts'
 import { countMembers, scanJson } from './scan-json.ts'
-import { type ElementRanges, type SubmissionLimits, splitSubmission } from '../metering/split-submission.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { Price } from '../../domain/quantity.ts'
-import { submissionLimits } from '../registry/account.ts'
 import { count, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
-import { scaledNumber } from '../json/exact-number.ts'
 import { fields, instant, listOf, refuseField, scaledDecimal } from '../field.ts'
+import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { instantParameter, parameters } from '../parameter.ts'
+import { submissionLimits } from '../registry/account.ts'
 
 /** A price over a half-open interval of instants (ms). */
 export type MarketPrice = { readonly start: number; readonly end: number; readonly value: Price }

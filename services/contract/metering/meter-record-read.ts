@@ -3,10 +3,8 @@ import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
 import { count, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import type { ApiVersion } from '../api-version.ts'
 import { csvText } from '../costs/csv.ts'
-import { answerToEarlier } from '../earlier-api-version.ts'
-import { scaledNumber } from '../json/exact-number.ts'
-import { objectIdentifier, refuseField, text } from '../field.ts'
 import {
   confidenceScale,
   meterRecordDataShape,
@@ -15,12 +13,14 @@ import {
   recordAnswerRenames,
   sharedRecordShape,
 } from '../costs/instant-cost.ts'
-import type { ApiVersion } from '../api-version.ts'
+import { answerToEarlier } from '../earlier-api-version.ts'
+import { objectIdentifier, refuseField, text } from '../field.ts'
+import { scaledNumber } from '../json/exact-number.ts'
 import { listEnvelope, listParameters } from '../list.ts'
-import { meterRecordRenames } from './meter-record.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
+import { meterRecordRenames } from './meter-record.ts'
 
 const recordConfidenceScale = 6
 const kilowattHourScale = 9

@@ -1,16 +1,22 @@
 import { z } from 'zod'
 import { parseInstant, readInstant } from '../../domain/instant.ts'
 import { type Energy, type EnergyUnits, readEnergy } from '../../domain/quantity.ts'
-import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirections, refuseInterval } from '../../domain/record/validate-record.ts'
 import { exactEnergyOf } from '../../domain/record/exact-energy.ts'
 import type { EnergyFlowDirection, MeterRecord } from '../../domain/record/record.ts'
+import {
+  defaultTariffDirection,
+  fullConfidence,
+  readConfidence,
+  refuseDirections,
+  refuseInterval,
+} from '../../domain/record/validate-record.ts'
 import { isPossibleReference, readReference as readOwnReference } from '../../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import { refusalToEarlier, requestFromApiVersion, type VersionRename } from '../earlier-api-version.ts'
-import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.ts'
-import { fields, instant, jsonNumber, optional, referenceId, word } from '../field.ts'
 import type { ApiVersion } from '../api-version.ts'
+import { refusalToEarlier, requestFromApiVersion, type VersionRename } from '../earlier-api-version.ts'
+import { fields, instant, jsonNumber, optional, referenceId, word } from '../field.ts'
+import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { nearestName, quote } from '../nearest-name.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type FieldRename, fieldRenamesTo, type VersionRename } from '../earlier-api-version.ts'
 import type { ApiVersion } from '../api-version.ts'
+import { type FieldRename, fieldRenamesTo, type VersionRename } from '../earlier-api-version.ts'
 import { pathNames } from '../json/json-path.ts'
 
 /** A JSON Schema as OpenAPI 3.1 takes it. */

@@ -4,6 +4,7 @@ import type { PriceAuditElement } from '../../domain/price/price-series.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { defineOperation } from '../operation.ts'
+import { locationOnly } from '../reference.ts'
 import {
   directionVersionRenames,
   type PriceView,
@@ -14,7 +15,6 @@ import {
   sharedPriceToWire,
 } from './price-request.ts'
 import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
-import { locationOnly } from '../reference.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({

@@ -6,9 +6,9 @@ import { isLongerThanDays } from '../../domain/price/day-limit.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
+import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { fields, instant, optional, word } from '../field.ts'
-import type { ApiVersion } from '../api-version.ts'
 
 /** The longest span of prices. Source: docs/rules/prices-and-audits.md #span. */
 export const priceLimits = { days: 90 } as const

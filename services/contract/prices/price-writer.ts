@@ -3,8 +3,8 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { dayMs } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { Energy, Price } from '../../domain/quantity.ts'
-import { isJsonNumber, type JsonNumber, nanoNumber } from '../json/exact-number.ts'
 import { confidenceScale } from '../costs/instant-cost.ts'
+import { isJsonNumber, type JsonNumber, nanoNumber } from '../json/exact-number.ts'
 
 /** A decimal number of a long series: written exactly, as a double where that has the same text. */
 export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })

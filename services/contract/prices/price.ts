@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { PriceElement } from '../../domain/price/price-series.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
-import type { JsonNumber } from '../json/exact-number.ts'
 import type { ApiVersion } from '../api-version.ts'
+import type { JsonNumber } from '../json/exact-number.ts'
 import { defineOperation } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
+import { locationOnly } from '../reference.ts'
 import {
   directionVersionRenames,
   type PriceView,
@@ -16,7 +17,6 @@ import {
   sharedPriceToWire,
 } from './price-request.ts'
 import { priceWriter, seriesNumber } from './price-writer.ts'
-import { locationOnly } from '../reference.ts'
 
 const elementShape = z.object({
   valid_from: instantText,

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { webAddress } from '../connect/connect-url.ts'
 import { refuseField } from '../field.ts'
-import { imageOrigin } from './image-origin.ts'
 import { readShape } from '../read-shape.ts'
+import { imageOrigin } from './image-origin.ts'
 
 /** Addresses of an account that people see beside its name; null: none. */
 type AccountPages = { readonly privacyUrl: string | null; readonly termsUrl: string | null; readonly logoUrl: string | null }

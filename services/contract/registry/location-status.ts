@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
+import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
 
 const structureTypes = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'DYNAMIC'] as const
 /** How a tariff's price moves: not at all, by hour and day, with the market, or with the market and by hour and day. */

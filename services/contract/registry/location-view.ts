@@ -1,13 +1,19 @@
-import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
-import type { StructureType } from './location-status.ts'
-import type { PostalAddress } from './postal-address.ts'
 import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
+import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
+import type { StructureType } from './location-status.ts'
+import type { PostalAddress } from './postal-address.ts'
 
 type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
 type ContractedTariff = DirectionAndType & { readonly contractStart: number | null; readonly contractEnd: number | null }
+
+/** A location with its tariffs. `pendingTariffs` are on their way from their provider; `failingSince` is the first of nothing but failures. Times in ms. */
+export type LocationWithTariffs = Omit<LocationView, 'tariffStatus' | 'tariffIds' | 'postalAddress'> & {
+  readonly postalAddress: object | null
+  readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
+  readonly pendingTariffs?: readonly (DirectionAndType & { readonly failingSince: number | null })[]
+}
 
 const kindOf = ({ direction, type }: DirectionAndType): TariffKind => {
   if (direction === 'LOCAL') return 'local'
@@ -35,7 +41,7 @@ export const shownTariff = <T extends ContractedTariff>(tariffs: readonly T[], k
  * has not delivered yet. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
  */
 export const tariffStatusAt = (
-  { tariffs, pendingTariffs = [] }: Pick<StoredLocation, 'tariffs' | 'pendingTariffs'>,
+  { tariffs, pendingTariffs = [] }: Pick<LocationWithTariffs, 'tariffs' | 'pendingTariffs'>,
   kind: TariffKind,
   at: number,
 ): TariffStatus => {
@@ -66,7 +72,7 @@ export const structureType = (
 }
 
 /** Show a stored location as it is at `at` (ms), the state of its tariffs worked out. */
-export const locationView = (location: StoredLocation, at: number): LocationView => ({
+export const locationView = (location: LocationWithTariffs, at: number): LocationView => ({
   id: location.id,
   liveMode: location.liveMode,
   accountId: location.accountId,

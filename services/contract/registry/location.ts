@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
+import { locationCreation, locationPatch } from '../costs/location-choice.ts'
 import { objectIdentifier, text } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
-import { locationCreation, locationPatch } from '../costs/location-choice.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
-import { type PostalAddress, postalAddressShape } from './postal-address.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
+import { type PostalAddress, postalAddressShape } from './postal-address.ts'
 
 export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
 export type TariffStatus = (typeof tariffStatuses)[number]

@@ -6,8 +6,8 @@ import type { PriceBound } from '../../domain/schedule/limit.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { scaledNumber } from '../json/exact-number.ts'
 import { instant, optional, scaledDecimal, word } from '../field.ts'
+import { scaledNumber } from '../json/exact-number.ts'
 import type { RequestedInterval } from '../prices/price-request.ts'
 
 /** The longest windows, in days. Source: docs/rules/limits.md #objects. */

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
 import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
 import { orNull } from '../answer-field.ts'
-import { nanoNumber, numberText } from '../json/exact-number.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
+import { nanoNumber, numberText } from '../json/exact-number.ts'
 import { seriesNumber } from '../prices/price-writer.ts'
 
 /** A number kept as the text that was sent; the tariff's rules judge its range. */

@@ -4,9 +4,9 @@ import type { Energy } from '../../domain/quantity.ts'
 import { type AccumulatorChange, accumulatorKey, compareSortKeys, type RecordSortKey } from '../../domain/tariff/accumulator.ts'
 import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { costInSteps, inCountingOrder, type RecordToCost } from '../record-to-cost.ts'
 import type { ChangeSet } from './change-set.ts'
 import type { RecostResult } from './recost.ts'
-import { costInSteps, inCountingOrder, type RecordToCost } from '../record-to-cost.ts'
 
 /**
  * A counted record, and what it adds to its accumulators at any place in their order. `covered`: where actuals cover an estimate. The

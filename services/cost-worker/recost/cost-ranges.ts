@@ -1,15 +1,15 @@
 import { nextLocalMonth } from '../../domain/civil-time.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { startOfRow } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
-import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { latestEnd } from '../../platform/clickhouse/meter-cost/meter-cost-ranges.ts'
+import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { PricingCache } from '../../platform/pricing-cache.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
-import { flowOf, gatherRange, startOfRowsAcross } from './gather-range.ts'
-import { type ChangeSet, highestVersion, type RecostGroup, type RecostTrigger } from './change-set.ts'
-import { type RecostResult, recost } from './recost.ts'
-import type { RowBuffer } from '../row-buffer.ts'
 import type { RecordToCost } from '../record-to-cost.ts'
+import type { RowBuffer } from '../row-buffer.ts'
+import { type ChangeSet, highestVersion, type RecostGroup, type RecostTrigger } from './change-set.ts'
+import { flowOf, gatherRange, startOfRowsAcross } from './gather-range.ts'
+import { type RecostResult, recost } from './recost.ts'
 
 /** Of a location's month so many rows are held at a time, and costed again at a time. */
 export type RowRangeLimits = { readonly rowsInMemory: number; readonly rowsAtOnce: number }

@@ -4,8 +4,6 @@ import type { Energy } from '../../domain/quantity.ts'
 import { fullConfidence } from '../../domain/record/validate-record.ts'
 import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import {
   energyWithin,
   type Flow,
@@ -14,6 +12,8 @@ import {
   rowsInRange,
   rowsOfObjects,
 } from '../../platform/clickhouse/meter-cost/meter-cost-ranges.ts'
+import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { startTimeSlices } from '../../platform/time-slices.ts'
 import { type ChangeSet, enclosingInterval, isEstimate, isTiered, type RecostGroup } from './change-set.ts'
 import { countedEnergyOf, type Prefix } from './recost.ts'

@@ -1,15 +1,21 @@
 import { nextLocalMonth, startOfLocalMonth } from '../../domain/civil-time.ts'
 import { hasTieredPrices } from '../../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { type LongRows, longRowsWithin, type MonthCount, rowsByMonth, startOfRow } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
+import {
+  type LongRows,
+  longRowsWithin,
+  type MonthCount,
+  rowsByMonth,
+  startOfRow,
+} from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredRowRequest } from '../../platform/log/messages.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache.ts'
-import { startOfRowsAcross } from './gather-range.ts'
-import { directions, type RecostTrigger } from './change-set.ts'
 import type { MessageOrigin } from '../record-to-cost.ts'
-import type { RowRangeLimits } from './cost-ranges.ts'
 import { estimateEdges, type LoadLimits } from '../slow-work/step-load.ts'
+import { directions, type RecostTrigger } from './change-set.ts'
+import type { RowRangeLimits } from './cost-ranges.ts'
+import { startOfRowsAcross } from './gather-range.ts'
 
 /** An order as it stands in its lane. */
 export type ReceivedRequest = { readonly request: StoredRowRequest; readonly version: bigint; readonly origin: MessageOrigin }

@@ -1,8 +1,7 @@
-import { intervalsWithin, unionOfIntervals } from '../../domain/cost/covered-intervals.ts'
 import { accumulatorChangesOf } from '../../domain/cost/accumulator-changes.ts'
+import { intervalsWithin, unionOfIntervals } from '../../domain/cost/covered-intervals.ts'
 import type { Interval } from '../../domain/cost/record-segments.ts'
 import type { Energy } from '../../domain/quantity.ts'
-import { type CountedRecord, type CountOrder, countInOrderInSteps } from '../../domain/tariff/counting-order.ts'
 import {
   type AccumulatorChange,
   type AccumulatorCounts,
@@ -10,9 +9,10 @@ import {
   compareSortKeys,
   countingStartOf,
 } from '../../domain/tariff/accumulator.ts'
+import { type CountedRecord, type CountOrder, countInOrderInSteps } from '../../domain/tariff/counting-order.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { type ChangeSet, highestVersion, isEstimate, isTiered, overlaps, type RecostGroup } from './change-set.ts'
 import { costInSteps, type RecordToCost } from '../record-to-cost.ts'
+import { type ChangeSet, highestVersion, isEstimate, isTiered, overlaps, type RecostGroup } from './change-set.ts'
 
 /** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
 export type RecostEntry = CountedRecord & { readonly entry: RecordToCost; readonly covered: readonly Interval[]; readonly isNew: boolean }

@@ -3,12 +3,12 @@ import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-c
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PricingCache } from '../../platform/pricing-cache.ts'
 import { startTimeSlices } from '../../platform/time-slices.ts'
-import { gatherRows, type StoredRows } from './gather-rows.ts'
-import { type ChangeSet, directions, isTiered, type RecostGroup, recostGroupsOf } from './change-set.ts'
-import { type RecostResult, recost } from './recost.ts'
 import type { RowBuffer } from '../row-buffer.ts'
-import { costRanges, type RowRangeLimits } from './cost-ranges.ts'
 import { type AccumulatorTail, costNearTail, isNearTail, tailAfter } from './accumulator-tail.ts'
+import { type ChangeSet, directions, isTiered, type RecostGroup, recostGroupsOf } from './change-set.ts'
+import { costRanges, type RowRangeLimits } from './cost-ranges.ts'
+import { gatherRows, type StoredRows } from './gather-rows.ts'
+import { type RecostResult, recost } from './recost.ts'
 
 /** A group at which the pure code threw. */
 export type FailedChangeSet = { readonly changeSet: ChangeSet; readonly reason: string }

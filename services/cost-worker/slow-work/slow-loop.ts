@@ -1,11 +1,11 @@
 import type { PricingCache } from '../../platform/pricing-cache.ts'
+import type { CostStep, StepInput, StepResult } from '../cost-step.ts'
 import type { PoisonRecord } from '../dead-letter.ts'
 import type { Eraser } from '../erase.ts'
 import type { PendingStep } from '../pending-steps.ts'
-import type { CostStep, StepInput, StepResult } from '../cost-step.ts'
-import { defaultSlowWorkLimits, type SlowBatch, type SlowWork, type SlowWorkLimits, slowWork } from './slow-work.ts'
 import type { StepSummary } from '../step.ts'
 import type { StepStore } from '../store-step.ts'
+import { defaultSlowWorkLimits, type SlowBatch, type SlowWork, type SlowWorkLimits, slowWork } from './slow-work.ts'
 
 export type SlowLoopDependencies = StepStore & {
   readonly costStep: CostStep

@@ -1,7 +1,7 @@
 import type { PricingCache } from '../../platform/pricing-cache.ts'
+import type { StepInput } from '../cost-step.ts'
 import { finishSlowTask, type PendingStep } from '../pending-steps.ts'
 import { isCounted, type MessageOrigin, type RecordToCost } from '../record-to-cost.ts'
-import type { StepInput } from '../cost-step.ts'
 import type { SlowTask, SplitStep } from './split-step.ts'
 import { estimateEdges } from './step-load.ts'
 

@@ -1,7 +1,7 @@
 import type { ChunkHeaders } from '../../platform/log/chunk-headers.ts'
-import type { ReceivedRequest } from '../recost/plan-recosts.ts'
-import type { MessageOrigin, RecordToCost } from '../record-to-cost.ts'
 import type { ReadingToStore } from '../cost-readings.ts'
+import type { MessageOrigin, RecordToCost } from '../record-to-cost.ts'
+import type { ReceivedRequest } from '../recost/plan-recosts.ts'
 import type { Step } from '../step.ts'
 
 /** What a step brings for one location, to be settled beside the steps that follow. */

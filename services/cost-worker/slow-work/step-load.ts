@@ -3,9 +3,9 @@ import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { registerKey } from '../../platform/clickhouse/readings/meter-readings.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache.ts'
 import { startTimeSlices, type TimeSlices } from '../../platform/time-slices.ts'
-import { directions } from '../recost/change-set.ts'
-import type { RecordToCost } from '../record-to-cost.ts'
 import type { NewestReadings, ReadingToStore } from '../cost-readings.ts'
+import type { RecordToCost } from '../record-to-cost.ts'
+import { directions } from '../recost/change-set.ts'
 import type { Step } from '../step.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { accepted, type Result, refused } from '../refusal.ts'
-import { applySubmission, type PageSubmission } from './page-submission.ts'
 import { pageAfterPrices, pageAfterProvider, pageAfterStructure, pageOfStructure, pagesBefore } from './next-page.ts'
 import type { ConnectAction, ConnectPageName } from './page.ts'
+import { applySubmission, type PageSubmission } from './page-submission.ts'
 import { type ConnectConfig, type ConnectState, enclosingRegion, followsMarket, hasPrices, isRegionOpen } from './session.ts'
 
 /** How the tariff of the session's kind stands at its location. */

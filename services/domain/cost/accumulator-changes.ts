@@ -1,12 +1,12 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
 import type { Energy } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
+import type { AccumulatorChange } from '../tariff/accumulator.ts'
 import { countingStart } from '../tariff/evaluate.ts'
 import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import type { TariffType } from '../tariff/tariff.ts'
-import type { AccumulatorChange } from '../tariff/accumulator.ts'
-import type { Interval } from './record-segments.ts'
 import { countsTowardsTiers, energyShareAt } from './cut-record.ts'
+import type { Interval } from './record-segments.ts'
 
 const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 const noChanges: readonly AccumulatorChange[] = []

@@ -1,21 +1,13 @@
 import { dayMs } from '../civil-date.ts'
 import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
+import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
-import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
 import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
+import { type ConfidenceWeight, type CostPiece, changesOf, cutDay, energyShareAt, type RecordCutting, startCutting } from './cut-record.ts'
 import type { Interval } from './record-segments.ts'
-import {
-  type ConfidenceWeight,
-  type CostPiece,
-  changesOf,
-  cutDay,
-  energyShareAt,
-  type RecordCutting,
-  startCutting,
-} from './cut-record.ts'
 
 /** Part of a record whose energy actuals take or leave. */
 export type EnergyCut = Interval & { readonly energy: Energy }

@@ -1,9 +1,9 @@
 import { costOf, cumulativeShare, divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
+import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
 import { advanceCursor, confidenceOf, countingStart, type SegmentCursor, startCursor, type VisitPriceSegment } from '../tariff/evaluate.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
-import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
 import { type TierPrice, tierAt } from '../tariff/tier-price.ts'
 import { continuesSegment, type Interval, type RecordSegment } from './record-segments.ts'
 

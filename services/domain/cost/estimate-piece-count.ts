@@ -1,7 +1,7 @@
 import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
+import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
 import type { DirectionPrices } from '../tariff/snapshot.ts'
 import type { MarketSeries } from '../tariff/tariff.ts'
-import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
 
 /** Of a schedule with fewer bands no day is looked at. */
 const fewTimeBands = 24

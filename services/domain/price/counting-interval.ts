@@ -1,10 +1,10 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
 import type { Energy } from '../quantity.ts'
+import { accumulatorKey, countingStartOf } from '../tariff/accumulator.ts'
+import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
 import { countingStart } from '../tariff/evaluate.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
-import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
-import { accumulatorKey, countingStartOf } from '../tariff/accumulator.ts'
 
 /** A half-open span in which the energy of a direction goes to the same accumulators, given by `tierKey`. */
 export type CountingInterval = { readonly start: number; readonly end: number; readonly accumulatorKeys: readonly number[] }

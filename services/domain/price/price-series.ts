@@ -1,6 +1,6 @@
-import { runToEnd } from '../run-to-end.ts'
 import { dayMs } from '../civil-date.ts'
 import type { Energy, Price } from '../quantity.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { type CountedEnergy, evaluate, nothingCounted, type PricedInterval } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'

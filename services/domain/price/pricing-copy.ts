@@ -1,9 +1,9 @@
 import { dayMs } from '../civil-date.ts'
 import type { TimeZone } from '../civil-time.ts'
+import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
 import type { PricePlan } from '../tariff/price-plan.ts'
 import type { DirectionPrices, PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { MarketSeries, ScheduleEntry, TariffDirection } from '../tariff/tariff.ts'
-import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
 
 type PlanCopy = {
   readonly commodity: number | null

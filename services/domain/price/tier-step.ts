@@ -1,6 +1,6 @@
 import type { Energy } from '../quantity.ts'
-import type { CountedStep } from '../tariff/evaluate.ts'
 import { countingStartOf } from '../tariff/accumulator.ts'
+import type { CountedStep } from '../tariff/evaluate.ts'
 import type { CountingInterval } from './counting-interval.ts'
 
 /** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */

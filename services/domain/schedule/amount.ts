@@ -15,13 +15,13 @@ import type {
   UnpricedInterval,
 } from './amount-request.ts'
 import type { AmountFlow, FlowInput } from './flow-input.ts'
-import { refuseInfeasible, refuseMissingPrice } from './refuse-infeasible.ts'
 import { priceRange } from './limit.ts'
 import { isShort, minCut } from './min-cut.ts'
 import { costPlan } from './plan-cost.ts'
 import { planPrices } from './plan-prices.ts'
 import { flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
 import { energiesAtFullPower, energiesOf, findRunningTimes, piecesOf, slotUsesOf } from './read-flow.ts'
+import { refuseInfeasible, refuseMissingPrice } from './refuse-infeasible.ts'
 import { serveInOrder } from './serve-in-order.ts'
 
 /** What plans are priced from: the location's prices, what its tiers have counted, and the generation that it expects. */

@@ -1,5 +1,5 @@
-import { createFlowSearch, drawAvailable } from './flow-search.ts'
 import { emptyFlow, type Flow, type FlowProblem, type Supply } from './flow-problem.ts'
+import { createFlowSearch, drawAvailable } from './flow-search.ts'
 
 /**
  * Bring as much energy as possible from supplies to jobs, at the least cost. `prices` are the supplies of each price, cheapest first, no slot

@@ -1,6 +1,14 @@
 import { clearBit, collectUnseen, firstCommonColumn, setBits } from './bit-rows.ts'
 import type { Flow, FlowProblem } from './flow-problem.ts'
-import { addFlow, createMarks, createResidualGraph, flowBetween, type NodeMarks, type ResidualGraph, residualCapacity } from './residual-graph.ts'
+import {
+  addFlow,
+  createMarks,
+  createResidualGraph,
+  flowBetween,
+  type NodeMarks,
+  type ResidualGraph,
+  residualCapacity,
+} from './residual-graph.ts'
 
 /**
  * A flow that is drawn from givers. `wanted` is what each taker still wants. The last search has reached all that is `seen`, step by step in

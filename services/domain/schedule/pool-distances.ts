@@ -1,6 +1,6 @@
 import { collectUnseen, setBits } from './bit-rows.ts'
-import { createMarks } from './residual-graph.ts'
 import type { PoolNetwork } from './pool-network.ts'
+import { createMarks } from './residual-graph.ts'
 
 /**
  * What the next unit of energy costs at each node of a network; infinite where none can come, and at slots and jobs where it costs more than

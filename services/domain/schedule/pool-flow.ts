@@ -1,8 +1,8 @@
 import { clearBit, firstCommonColumn } from './bit-rows.ts'
-import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residual-graph.ts'
 import { type Distances, distancesOf } from './pool-distances.ts'
 import { isNearestJob, type Layers, layersOf } from './pool-layers.ts'
 import { findOffer, type PoolNetwork, type Queue } from './pool-network.ts'
+import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residual-graph.ts'
 
 /**
  * Send as much as possible to jobs at the least cost. The cheapest ways come first, and of those the ones of the fewest steps, each with as

@@ -1,7 +1,7 @@
 import { clearBit, collectUnseen, setBits } from './bit-rows.ts'
-import { createMarks, type NodeMarks } from './residual-graph.ts'
 import type { Distances } from './pool-distances.ts'
 import type { PoolNetwork, Queue } from './pool-network.ts'
+import { createMarks, type NodeMarks } from './residual-graph.ts'
 
 /** What leads to the nearest jobs: grids and pools on cheapest ways, and the costs of the slots and jobs on them. */
 type NearestRoutes = { readonly costs: ReadonlySet<number>; readonly grids: Uint8Array; readonly pools: Uint8Array }

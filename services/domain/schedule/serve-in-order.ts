@@ -1,5 +1,5 @@
-import { createFlowSearch, drawAvailable } from './flow-search.ts'
 import { emptyFlow, type Flow, type FlowProblem, slotTotals } from './flow-problem.ts'
+import { createFlowSearch, drawAvailable } from './flow-search.ts'
 
 /**
  * Let jobs of lower index have what jobs of higher index took from them, where not all can be served, and all of them run in few pieces.

@@ -1,5 +1,5 @@
-import { runToEnd } from '../run-to-end.ts'
 import type { Energy } from '../quantity.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { sortInSteps } from '../sort-in-steps.ts'
 import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from './accumulator.ts'
 

@@ -1,8 +1,8 @@
 import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
 import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 import type { Price } from '../quantity.ts'
-import type { MarketSeries, Rate } from './tariff.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
+import type { MarketSeries, Rate } from './tariff.ts'
 import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
 /**

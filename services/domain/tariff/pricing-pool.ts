@@ -1,8 +1,8 @@
-import { runToEnd } from '../run-to-end.ts'
 import type { TimeZone } from '../civil-time.ts'
+import { runToEnd } from '../run-to-end.ts'
+import { type CompiledSchedule, compileSchedule, scheduleTexts } from './compiled-schedule.ts'
 import type { LatestSegment, PlanInput, PricePlan } from './price-plan.ts'
 import type { MarketSeries, Tariff } from './tariff.ts'
-import { type CompiledSchedule, compileSchedule, scheduleTexts } from './compiled-schedule.ts'
 
 type SchedulePrices = Pick<Tariff, 'schedule' | 'marketRates'>
 

@@ -1,10 +1,10 @@
 import type { TimeZone } from '../civil-time.ts'
-import { type Coverage, contractStartOf, tariffCoverage } from './tariff-coverage.ts'
+import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { PricePlan } from './price-plan.ts'
 import type { PricingPool } from './pricing-pool.ts'
 import type { PricingInput, Tariff, TariffDirection, TariffType } from './tariff.ts'
+import { type Coverage, contractStartOf, tariffCoverage } from './tariff-coverage.ts'
 import { schedulesOf } from './tariff-version.ts'
-import type { CompiledSchedule } from './compiled-schedule.ts'
 
 /**
  * A half-open span in which the tariffs of a direction, their prices and their standing do not change. Confidence in 1e-4.

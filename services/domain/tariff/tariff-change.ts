@@ -1,7 +1,7 @@
-import { contractEndOf, contractStartOf } from './tariff-coverage.ts'
-import type { Tariff } from './tariff.ts'
-import { schedulesOf } from './tariff-version.ts'
 import { scheduleText } from './compiled-schedule.ts'
+import type { Tariff } from './tariff.ts'
+import { contractEndOf, contractStartOf } from './tariff-coverage.ts'
+import { schedulesOf } from './tariff-version.ts'
 
 /** A half-open span of instants; null is open. */
 export type OpenInterval = { readonly from: number | null; readonly to: number | null }

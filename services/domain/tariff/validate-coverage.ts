@@ -1,6 +1,6 @@
-import { runToEnd } from '../run-to-end.ts'
 import { daysInMonth } from '../civil-date.ts'
 import type { Refusal } from '../refusal.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { type CalendarDayKind, type DaySegment, dayNames, dayPattern, monthNames, type TimeBandIndex } from './day-pattern.ts'
 import { createDaySweep, type DaySweep } from './day-sweep.ts'
 import type { ScheduleEntry } from './tariff.ts'

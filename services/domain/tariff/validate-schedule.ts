@@ -1,9 +1,9 @@
-import { runToEnd } from '../run-to-end.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { dayNames, monthNames, secondsPerDay } from './day-pattern.ts'
-import { validateCoverageInSteps } from './validate-coverage.ts'
 import { type RateInput, readRates } from './read-rate.ts'
 import type { DaysAndHours, ScheduleEntry, Tariff, TariffDirection, TariffType, TimeBand } from './tariff.ts'
+import { validateCoverageInSteps } from './validate-coverage.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
 export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }

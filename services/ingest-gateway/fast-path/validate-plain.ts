@@ -1,17 +1,25 @@
-import { submissionLimits } from '../../contract/registry/account.ts'
 import { createJsonCursor, type JsonCursor } from '../../contract/metering/fast-path/json-cursor.ts'
-import { isNdjson } from '../../contract/metering/meter-batch.ts'
-import type { RawBody } from '../../contract/operation.ts'
 import { toFirstElement, toNextElement } from '../../contract/metering/fast-path/plain-body.ts'
 import { type ByteRange, type PlainReader, plainReader, readPlainRecord } from '../../contract/metering/fast-path/plain-record.ts'
+import { isNdjson } from '../../contract/metering/meter-batch.ts'
+import type { RawBody } from '../../contract/operation.ts'
+import { submissionLimits } from '../../contract/registry/account.ts'
+import {
+  addRecord,
+  beginPart,
+  type EncodedPart,
+  endPart,
+  isPartFull,
+  type PartWriter,
+  partWriter,
+} from '../../platform/log/avro/fast-path/record-part.ts'
 import type { RefusedRecord } from '../../platform/log/messages.ts'
-import { addRecord, beginPart, type EncodedPart, endPart, isPartFull, type PartWriter, partWriter } from '../../platform/log/avro/fast-path/record-part.ts'
 import { startTimeSlices } from '../../platform/time-slices.ts'
-import { idOf } from './id-table.ts'
-import { duplicateMessage, missingObjectMessage, type ValidatedSubmission, type ValidationContext } from '../validate-submission.ts'
 import type { KnownObject } from '../known-objects.ts'
-import { recordIdBits } from './record-id.ts'
+import { duplicateMessage, missingObjectMessage, type ValidatedSubmission, type ValidationContext } from '../validate-submission.ts'
 import { type DuplicateTable, duplicateTable } from './duplicate-table.ts'
+import { idOf } from './id-table.ts'
+import { recordIdBits } from './record-id.ts'
 
 /** A submission on its way through. */
 type PlainValidation = ValidationContext & {

@@ -1,8 +1,8 @@
 import type { Caller } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { TokenSubject } from './bearer-token.ts'
 import { isFailure } from '../failure.ts'
 import { isDoneWithin, withTimeout } from '../timeout.ts'
+import type { TokenSubject } from './bearer-token.ts'
 
 /** What a key that is not revoked may do, read from the store of keys. `disabled`: its account is. */
 export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond'> & { readonly isDisabled: boolean }

@@ -1,7 +1,8 @@
 import type { Caller } from '../../contract/operation.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
-import type { TokenSubject } from './bearer-token.ts'
 import { Failure } from '../failure.ts'
+import { apiKeyMode, secretHashes } from '../new-id.ts'
+import type { TokenSubject } from './bearer-token.ts'
 import {
   addToCache,
   type CachedKeyState,
@@ -12,7 +13,6 @@ import {
   type ReadKeyState,
   refreshIfStale,
 } from './key-state.ts'
-import { apiKeyMode, secretHashes } from '../new-id.ts'
 import type { Secret } from './secrets.ts'
 
 /** An API key as a request sends it; `accountId` is null if the request names no account. */

@@ -1,7 +1,7 @@
 import { enclosingRegion } from '../../domain/connect/session.ts'
 import { areaOfRegion, gridRegions } from '../market-feeds/octopus-agile.ts'
-import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
 import { areasOfNamesakes, geocode, type PostalAddress } from './geo-place.ts'
+import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
 import { territoryOf } from './region.ts'
 
 /** The areas of countries whose places tell them apart; islands may lie outside. */

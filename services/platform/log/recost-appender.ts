@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { toHeaders } from './chunk-headers.ts'
+import type { SourceRevision } from '../postgres/pricing/pricing-input.ts'
 import type { Codec } from './avro/codec.ts'
+import { toHeaders } from './chunk-headers.ts'
 import type { Log } from './log.ts'
 import type { StoredRowRequest } from './messages.ts'
 import { partitionKey, partitionOf } from './partition.ts'
-import type { SourceRevision } from '../postgres/pricing/pricing-input.ts'
 
 /** What orders travel by. */
 export type RecostAppenderDependencies = {

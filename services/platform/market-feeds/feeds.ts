@@ -1,12 +1,12 @@
 import { trimEnd } from '../../domain/trim-end.ts'
 import { awattar } from './awattar.ts'
+import { elprisetJustNu, hvaKosterStrommen } from './elpriset-hva-koster.ts'
 import { energiDataService } from './energi-data-service.ts'
 import { energyCharts } from './energy-charts.ts'
 import { entsoe } from './entsoe.ts'
 import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
 import type { EnabledFeed, FeedConfig, FeedName } from './feed-config.ts'
 import { octopusAgile } from './octopus-agile.ts'
-import { elprisetJustNu, hvaKosterStrommen } from './elpriset-hva-koster.ts'
 
 /** The public feeds by their names. */
 export const feeds: Readonly<Record<FeedName, Feed>> = {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatId } from '../../domain/identifier.ts'
-import type { Database } from '../postgres/database.ts'
 import { putProviders, type StoredProvider } from '../postgres/connect/providers.ts'
+import type { Database } from '../postgres/database.ts'
 
 /** Give the id of a supplier or of one of its tariffs from what names it: the same in every installation, and at every import. */
 export const catalogueId = (kind: 'provider' | 'libraryTariff', ...name: readonly string[]): string =>

@@ -2,10 +2,10 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
-import { attemptError, readAnswer } from './answer.ts'
 import { type AddressRule, addressRule } from './address-rule.ts'
-import { forbiddenHost, hostOf, validateUrlText } from './validate-url.ts'
+import { attemptError, readAnswer } from './answer.ts'
 import { type ResolveHost, systemResolver } from './resolve-host.ts'
+import { forbiddenHost, hostOf, validateUrlText } from './validate-url.ts'
 
 /** A POST to a subscriber. */
 export type Post = {

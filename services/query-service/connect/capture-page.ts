@@ -1,7 +1,5 @@
 import { readAdvancedTariff } from '../../contract/connect/advanced-page.ts'
 import type { ConnectCall } from '../../contract/connect/connect-call.ts'
-import type { PageSubmission } from '../../domain/connect/page-submission.ts'
-import type { ConnectPageName } from '../../domain/connect/page.ts'
 import {
   type PageData,
   readAddress,
@@ -15,16 +13,18 @@ import {
   readTerm,
 } from '../../contract/connect/read-page.ts'
 import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
+import type { ConnectPageName } from '../../domain/connect/page.ts'
+import type { PageSubmission } from '../../domain/connect/page-submission.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { findProviders, serves } from '../../platform/postgres/connect/providers.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
-import { findProviders, serves } from '../../platform/postgres/connect/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { chosenProvider, libraryTariffsOf } from './open-session.ts'
 import { geocodeAddress } from './geocode-address.ts'
+import { chosenProvider, libraryTariffsOf } from './open-session.ts'
 
 type CaptureInput = {
   readonly dependencies: ConnectDependencies

@@ -1,9 +1,9 @@
-import { connectTokenToWire } from '../../contract/connect/connect-session.ts'
 import { connectBatchImport, type ImportedTariff } from '../../contract/connect/connect-batch.ts'
 import { type ConnectDraft, knownAddress } from '../../contract/connect/connect-draft.ts'
+import { connectTokenToWire } from '../../contract/connect/connect-session.ts'
 import type { RequestOf } from '../../contract/operation.ts'
-import { type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
 import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
+import { type ConnectState, isCompleteAddress } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { type StoredSession, updateConnectSession } from '../../platform/postgres/connect/connect-sessions.ts'
@@ -14,9 +14,9 @@ import { type Change, change } from '../change.ts'
 import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
 import { makeSession } from './connect-tokens.ts'
 import { finishSession } from './finish-session.ts'
-import { saveTariff } from './save-tariff.ts'
-import { chosenProvider, initialState, locationOf } from './open-session.ts'
 import { lacksState, stateMissing } from './geocode-address.ts'
+import { chosenProvider, initialState, locationOf } from './open-session.ts'
+import { saveTariff } from './save-tariff.ts'
 
 type Request = RequestOf<typeof connectBatchImport>
 

@@ -1,18 +1,24 @@
-import { accountOnPage, type ConnectCall, type ConnectPage, type connectStep, readConnectCall } from '../../contract/connect/connect-call.ts'
 import type { ApiVersion } from '../../contract/api-version.ts'
+import {
+  accountOnPage,
+  type ConnectCall,
+  type ConnectPage,
+  type connectStep,
+  readConnectCall,
+} from '../../contract/connect/connect-call.ts'
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
-import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 import { findSessionOwner, retrieveConnectSession, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { changeSession, type FoundSession, unknownToken } from './change-session.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
+import { drawPage } from './draw-page.ts'
 import { sessionIdsOf } from './finish-session.ts'
 import { locationOf } from './open-session.ts'
-import { drawPage } from './draw-page.ts'
 import { answerProvider, isProviderCall } from './provider-login.ts'
 import { type SessionStep, takeStep } from './take-step.ts'
 

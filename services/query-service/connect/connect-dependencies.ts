@@ -1,9 +1,9 @@
 import { accepted, type Result } from '../../domain/refusal.ts'
+import type { Seal } from '../../platform/access/seal.ts'
 import type { PostalAddress } from '../../platform/geocoding/geo-place.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import type { PricingCache } from '../../platform/pricing-cache.ts'
-import type { Seal } from '../../platform/access/seal.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 

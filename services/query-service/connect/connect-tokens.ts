@@ -1,3 +1,5 @@
+import type { ApiVersion } from '../../contract/api-version.ts'
+import type { ConnectDraft } from '../../contract/connect/connect-draft.ts'
 import {
   connectSessionRetrieve,
   connectTokenCreate,
@@ -5,8 +7,6 @@ import {
   connectTokenToWire,
   sessionToWire,
 } from '../../contract/connect/connect-session.ts'
-import type { ConnectDraft } from '../../contract/connect/connect-draft.ts'
-import type { ApiVersion } from '../../contract/api-version.ts'
 import { type ConnectConfig, newConnectState } from '../../domain/connect/session.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -19,9 +19,9 @@ import {
   type StoredSession,
   summaryNameOf,
 } from '../../platform/postgres/connect/connect-sessions.ts'
+import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveCustomer, type StoredCustomer } from '../../platform/postgres/registry/customers.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
-import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'

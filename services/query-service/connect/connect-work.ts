@@ -7,7 +7,6 @@ import {
   unannouncedSessions,
   updateConnectSession,
 } from '../../platform/postgres/connect/connect-sessions.ts'
-import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import { findProviders } from '../../platform/postgres/connect/providers.ts'
 import {
   dueCredentials,
@@ -17,9 +16,10 @@ import {
   type TariffCredentials,
 } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import type { LeasedWork } from '../../platform/role-module.ts'
 import { publishRecosts } from '../change.ts'
-import type { LeasedWork } from '../../background/leased-work.ts'
 import { writeEffects } from './change-session.ts'
 import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'

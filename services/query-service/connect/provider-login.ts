@@ -3,8 +3,8 @@ import type { ConnectCall, ConnectPage } from '../../contract/connect/connect-ca
 import { isJsonObject } from '../../contract/json/json-path.ts'
 import { parseJson } from '../../contract/json/strict-json.ts'
 import { advance } from '../../domain/connect/advance.ts'
-import type { LoginOutcome } from '../../domain/connect/page-submission.ts'
 import { isReadOnly, refusedComplete } from '../../domain/connect/completed-session.ts'
+import type { LoginOutcome } from '../../domain/connect/page-submission.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { retrieveConnectSession, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { findProviders } from '../../platform/postgres/connect/providers.ts'
@@ -20,9 +20,9 @@ import { type TenantTransaction, withTenant } from '../../platform/postgres/tran
 import { changeSession, type FoundSession } from './change-session.ts'
 import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
+import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
 import { readUsablePlan, saveFetchedTariff } from './save-fetched-tariff.ts'
 import { saveOwner } from './save-owner.ts'
-import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
 import { applyTransition, type SessionStep } from './take-step.ts'
 
 const providerRoutes: readonly string[] = [

@@ -1,10 +1,9 @@
 import type { TariffPlan } from '../../contract/connect/provider-app.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { readTariffTermsInSteps, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
-import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import {
   putCredentials,
   removeCredentials,
@@ -14,6 +13,7 @@ import {
 } from '../../platform/postgres/connect/tariff-credentials.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'

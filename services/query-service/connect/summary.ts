@@ -1,4 +1,5 @@
 import { scaledNumber } from '../../contract/json/exact-number.ts'
+import { structureType } from '../../contract/registry/location-view.ts'
 import { nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { priceSeries } from '../../domain/price/price-series.ts'
@@ -13,7 +14,6 @@ import type { StoredSession } from '../../platform/postgres/connect/connect-sess
 import { loadLocationPricing, loadSourcePrices } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { structureType } from '../../contract/registry/location-view.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 

@@ -4,14 +4,14 @@ import { advanceCompleted, isReadOnly } from '../../domain/connect/completed-ses
 import { isAction, pageOfRoute, startRoutes } from '../../domain/connect/page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { reportTariff, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
-import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { removeUnfetched } from '../../platform/postgres/connect/tariff-credentials.ts'
+import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { capturePage, postedDataOf } from './capture-page.ts'
 import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
 import { finishSession } from './finish-session.ts'
-import { disconnectTariff, saveTariff } from './save-tariff.ts'
 import { connectTariffStatusOf, initialState, locationOf } from './open-session.ts'
+import { disconnectTariff, saveTariff } from './save-tariff.ts'
 
 /** What a step has made of a session; `isEnding` where the visit ends with it. */
 export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean; readonly effects: Effects }

@@ -4,8 +4,8 @@ import { meterRecordList, meterRecordRetrieve, storedRecordsToCsv } from '../../
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { CostDependencies } from './cost-dependencies.ts'
 import { calculateIntervalCost } from './interval-costs.ts'
-import { retrieveBatch } from './retrieve-batch.ts'
 import { listRecords, retrieveRecord } from './meter-records.ts'
+import { retrieveBatch } from './retrieve-batch.ts'
 import { calculateSessionCost } from './session-costs.ts'
 
 /** Bind the readings of costs, records and receipts. */

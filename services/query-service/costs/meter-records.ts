@@ -1,9 +1,20 @@
 import { pageRequest } from '../../contract/list.ts'
-import { type meterRecordList, type meterRecordRetrieve, recordListLimits, storedRecordToWire } from '../../contract/metering/meter-record-read.ts'
+import {
+  type meterRecordList,
+  type meterRecordRetrieve,
+  recordListLimits,
+  storedRecordToWire,
+} from '../../contract/metering/meter-record-read.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { blocksOfRows, type ListedRow, listedRowOf, pageOfRows, type RowSelection } from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
+import {
+  blocksOfRows,
+  type ListedRow,
+  listedRowOf,
+  pageOfRows,
+  type RowSelection,
+} from '../../platform/clickhouse/meter-cost/meter-cost-pages.ts'
 import { locationsOfSession, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { locationsOfDevices } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'

@@ -1,4 +1,3 @@
-import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
   webhookAttemptList,
   webhookAttemptToWire,
@@ -10,6 +9,7 @@ import {
 } from '../../contract/events/webhook-delivery.ts'
 import { webhookEndpointToWire } from '../../contract/events/webhook-endpoint.ts'
 import { webhookResendCreate, webhookResendRetrieve, webhookResendToWire } from '../../contract/events/webhook-resend.ts'
+import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { testEventType } from '../../domain/webhook/event-filter.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'

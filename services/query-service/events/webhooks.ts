@@ -1,4 +1,3 @@
-import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { apiVersionDates } from '../../contract/api-version.ts'
 import {
   refuseFilters,
@@ -11,6 +10,7 @@ import {
   webhookSecretRotate,
   webhookUpdate,
 } from '../../contract/events/webhook-endpoint.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { rotateSecret } from '../../domain/webhook/secret-rotation.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'

@@ -17,8 +17,8 @@ import type { QueryServiceDependencies } from '../dependencies.ts'
 import { type AmountHead, type AmountInput, textSeparator } from '../work/amount-work.ts'
 import { discardWork, runWork, type StartedWork } from '../work/run-work.ts'
 import { countedStepsOf } from './counted-steps.ts'
-import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
 import { expectedGeneration } from './expected-generation.ts'
+import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
 
 type AmountScheduleRequest = RequestOf<typeof scheduleAmount>
 

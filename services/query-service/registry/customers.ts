@@ -1,3 +1,4 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import {
   customerCreate,
   customerDelete,
@@ -7,8 +8,8 @@ import {
   customerToWire,
   customerUpdate,
 } from '../../contract/registry/customer.ts'
-import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { locationToWire } from '../../contract/registry/location.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
@@ -24,7 +25,6 @@ import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { omitUndefined } from '../omit-undefined.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
 
 const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)

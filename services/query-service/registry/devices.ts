@@ -1,3 +1,6 @@
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import { pageRequest } from '../../contract/list.ts'
+import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
   type DeviceWire,
   deviceCreate,
@@ -8,9 +11,6 @@ import {
   deviceToWire,
   deviceUpdate,
 } from '../../contract/registry/device.ts'
-import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { pageRequest } from '../../contract/list.ts'
-import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {

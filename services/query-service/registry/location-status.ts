@@ -1,10 +1,10 @@
 import { locationStatusToWire, type TariffKindStatus } from '../../contract/registry/location-status.ts'
-import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import { forEachKind, locationView, shownTariff, structureType } from '../../contract/registry/location-view.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { listTariffs } from '../../platform/postgres/pricing/tariffs.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { forEachKind, locationView, shownTariff, structureType } from '../../contract/registry/location-view.ts'
 
 /** More than any location has. */
 const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }

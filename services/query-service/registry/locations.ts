@@ -1,9 +1,18 @@
-import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { locationCreate, locationDelete, locationList, locationRetrieve, locationToWire, locationUpdate } from '../../contract/registry/location.ts'
 import { changeableLocationFields, type LocationInput } from '../../contract/costs/location-choice.ts'
+import { refuseFixedChange } from '../../contract/fixed-member.ts'
+import {
+  locationCreate,
+  locationDelete,
+  locationList,
+  locationRetrieve,
+  locationToWire,
+  locationUpdate,
+} from '../../contract/registry/location.ts'
 import { locationStatusRetrieve } from '../../contract/registry/location-status.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
+import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import {
@@ -14,13 +23,11 @@ import {
   retrieveLocation,
   updateLocation,
 } from '../../platform/postgres/registry/locations.ts'
-import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { locationStatus } from './location-status.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
 import { changedChoice, locationDraft, needsResolution, type ResolvedLocation, resolveLocation } from './resolve-location.ts'
 
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')

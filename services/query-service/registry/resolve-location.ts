@@ -1,8 +1,8 @@
 import type { LocationChange, LocationInput } from '../../contract/costs/location-choice.ts'
 import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
 import type { GeoPlace } from '../../platform/geocoding/geo-place.ts'
+import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 

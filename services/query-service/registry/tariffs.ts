@@ -1,6 +1,7 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { locationToWire } from '../../contract/registry/location.ts'
 import type { RequestOf } from '../../contract/operation.ts'
+import { locationToWire } from '../../contract/registry/location.ts'
+import { locationView } from '../../contract/registry/location-view.ts'
 import {
   type TariffWire,
   tariffCreate,
@@ -14,13 +15,12 @@ import {
 } from '../../contract/tariffs/tariff.ts'
 import { readTariffDraft, type TariffInput } from '../../contract/tariffs/tariff-draft.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { readTariffTermsInSteps } from '../../domain/tariff/validate-schedule.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
-import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import {
   createTariff,
@@ -31,13 +31,13 @@ import {
   updateTariff,
   voidTariff,
 } from '../../platform/postgres/pricing/tariffs.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { omitUndefined } from '../omit-undefined.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
 

@@ -1,5 +1,5 @@
-import { answerInApiVersion } from '../../contract/exchange.ts'
 import type { ApiVersion } from '../../contract/api-version.ts'
+import { answerInApiVersion } from '../../contract/exchange.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { type LongObject, objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'

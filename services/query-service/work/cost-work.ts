@@ -1,3 +1,4 @@
+import type { ApiVersion } from '../../contract/api-version.ts'
 import {
   type EnergyCostEntry,
   type EnergyCostView,
@@ -7,7 +8,6 @@ import {
   intervalCost,
   sessionCost,
 } from '../../contract/costs/energy-cost.ts'
-import type { ApiVersion } from '../../contract/api-version.ts'
 import type { Operation } from '../../contract/operation.ts'
 import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'

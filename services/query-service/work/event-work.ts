@@ -1,5 +1,5 @@
-import { type Event, eventToWire } from '../../contract/events/event.ts'
 import type { ApiVersion } from '../../contract/api-version.ts'
+import { type Event, eventToWire } from '../../contract/events/event.ts'
 import { listAnswer } from '../../contract/list.ts'
 import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'

@@ -1,5 +1,5 @@
-import { answerInApiVersion } from '../../contract/exchange.ts'
 import type { ApiVersion } from '../../contract/api-version.ts'
+import { answerInApiVersion } from '../../contract/exchange.ts'
 import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../contract/metering/meter-record-read.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'

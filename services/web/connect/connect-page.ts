@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { imageSources } from '../../contract/registry/image-origin.ts'
-import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { countryCodes } from '../../platform/geocoding/country.ts'
+import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { asMarkup, html } from '../ui-kit/html.ts'
 
 const readText = (lastSegment: string): string => readFileSync(new URL(lastSegment, import.meta.url), 'utf8')

@@ -1,15 +1,15 @@
 import { type AccountPageName, accountPageNames, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
 import { logoUrlOf } from '../../contract/registry/provider-logo.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import type { Database } from '../../platform/postgres/database.ts'
 import { retrieveAccount, type StoredAccount, updateAccountPages } from '../../platform/postgres/registry/accounts.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
-import type { Database } from '../../platform/postgres/database.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { errorNotice, facts, field, successNotice } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 
 type AccountPageDependencies = { readonly database: Database }
 

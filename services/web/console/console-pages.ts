@@ -1,24 +1,24 @@
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/access/bearer-token.ts'
+import type { Secret } from '../../platform/access/secrets.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { type FairShare, fairShare } from '../../platform/fair-share.ts'
 import type { Database } from '../../platform/postgres/database.ts'
-import type { Secret } from '../../platform/access/secrets.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { accountRoutes } from './account.ts'
-import { answerResult, fileAnswer, pageAnswer, redirect } from './page-answer.ts'
 import { apiFor, type FetchApi } from './api.ts'
 import { assetOf, assetPath } from './assets.ts'
+import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { eventRoutes } from './events.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
-import { signOutPath } from './page-frame.ts'
 import { keyRoutes } from './keys.ts'
 import { locationRoutes } from './locations.ts'
 import { overviewRoutes } from './overview.ts'
+import { answerResult, fileAnswer, pageAnswer, redirect } from './page-answer.ts'
+import { signOutPath } from './page-frame.ts'
 import { foreignFormPage, problemPage } from './page-parts.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerSignIn, signInPath } from './sign-in.ts'
-import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 export type ConsoleDependencies = {
@@ -39,7 +39,7 @@ const alreadySent = problemPage('Sent before', 'This form was sent before. Go ba
 const tooMany = problemPage('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
 
 /** Pages that are made at once, in all and for one account; so many of an account may wait. Source: docs/promises.md #i8, #s6. */
-const pageLimits = { atOnce: 8, ofAccount: 2, waiting: 62 }
+const pageLimits = { maxConcurrent: 8, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 62 }
 const never = new AbortController().signal
 
 /** Find the route of a path, and the ids that stand in it. */

@@ -1,7 +1,7 @@
 import { html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
-import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './page-parts.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
+import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './page-parts.ts'
 
 export type Event = {
   readonly id: string

@@ -1,5 +1,5 @@
-import { readWithinLimit } from '../../platform/http/request-body.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
+import { readWithinLimit } from '../../platform/http/request-body.ts'
 import { isOwnForm } from './session.ts'
 
 /** Largest form, in bytes. */

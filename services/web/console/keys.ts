@@ -1,14 +1,14 @@
 import { writeInstant } from '../../domain/instant.ts'
+import type { Secret } from '../../platform/access/secrets.ts'
+import type { Database } from '../../platform/postgres/database.ts'
 import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
-import type { Database } from '../../platform/postgres/database.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
-import type { Secret } from '../../platform/access/secrets.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, field, instant, type Row, row, successNotice, table } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 
 type KeyPageDependencies = { readonly database: Database; readonly secret: Secret }
 

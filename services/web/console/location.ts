@@ -3,9 +3,9 @@ import { writeInstant } from '../../domain/instant.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult } from './api.ts'
 import { type ChartPoint, chartWithTable } from './chart.ts'
+import type { ConsoleRequest } from './console-request.ts'
 import type { PageView } from './page-frame.ts'
 import { choice, errorNotice, facts, instant, row, showResult, table } from './page-parts.ts'
-import type { ConsoleRequest } from './console-request.ts'
 
 type Location = {
   readonly id: string

@@ -1,8 +1,8 @@
 import { html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
 import { showLocation } from './location.ts'
 import { field, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
 
 type Location = {
   readonly id: string

@@ -1,9 +1,9 @@
 import { html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
 import type { Event } from './events.ts'
 import { modeBadge } from './page-frame.ts'
 import { facts, instant, row, showResult, table } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
 
 type Account = { readonly id: string; readonly default_version: string; readonly limits?: Readonly<Record<string, string | null>> }
 type Endpoint = { readonly id: string; readonly url: string; readonly status: string; readonly failing_since: string | null }

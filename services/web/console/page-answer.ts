@@ -1,6 +1,6 @@
+import type { PageResult } from './console-request.ts'
 import { contentSecurityPolicy, type PageView, pageDocument } from './page-frame.ts'
 import type { ConsoleSession } from './session.ts'
-import type { PageResult } from './console-request.ts'
 
 const headers = {
   'Content-Security-Policy': contentSecurityPolicy(),

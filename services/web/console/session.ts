@@ -1,11 +1,11 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKeyScope } from '../../contract/operation.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
+import type { Secret } from '../../platform/access/secrets.ts'
 import { hashSecret } from '../../platform/new-id.ts'
+import type { Database } from '../../platform/postgres/database.ts'
 import { readKeyState } from '../../platform/postgres/registry/api-keys.ts'
 import { createConsoleSession, deleteConsoleSession, findConsoleSession } from '../../platform/postgres/registry/console-sessions.ts'
-import type { Database } from '../../platform/postgres/database.ts'
-import type { Secret } from '../../platform/access/secrets.ts'
 
 /** How long somebody stays signed in, in seconds. */
 export const sessionSeconds = 43_200

@@ -1,9 +1,9 @@
 import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { doneNotice } from './webhook-parts.ts'
 
 export type Delivery = {

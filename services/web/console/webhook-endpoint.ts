@@ -1,8 +1,8 @@
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from './api.ts'
+import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './page-parts.ts'
-import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { type Delivery, deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
 import { doneNotice, type Endpoint, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-parts.ts'
 

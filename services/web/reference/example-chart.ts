@@ -1,7 +1,7 @@
 import { readInstant } from '../../domain/instant.ts'
 import { type BarChart, barChart, type ChartBar, timeLabel } from '../ui-kit/bar-chart.ts'
-import type { DescribedOperation } from './document.ts'
 import { type Html, html } from '../ui-kit/html.ts'
+import type { DescribedOperation } from './document.ts'
 import { planChart } from './plan-chart.ts'
 
 /** An example of prices in the words of either layout. */

@@ -1,5 +1,5 @@
-import type { LimitName, Schema } from './document.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
+import type { LimitName, Schema } from './document.ts'
 import { markCode } from './mark-code.ts'
 
 /** A schema without its null, and whether it had one. */

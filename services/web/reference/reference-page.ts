@@ -2,10 +2,10 @@ import { type ApiVersion, apiVersionDates, apiVersions } from '../../contract/ap
 import type { Operation } from '../../contract/operation.ts'
 import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { lazyRoute } from '../../platform/http/static-routes.ts'
-import { type Group, type Reference, referenceOf } from './document.ts'
 import { brand, pageContent } from '../ui-kit/frame.ts'
-import { type Chapter, guide } from './guide.ts'
 import { type Html, html } from '../ui-kit/html.ts'
+import { type Group, type Reference, referenceOf } from './document.ts'
+import { type Chapter, guide } from './guide.ts'
 import { landingPage } from './landing.ts'
 import { operationSection } from './operation-section.ts'
 

@@ -5,8 +5,10 @@ import { asMarkup, type Html, html } from './html.ts'
 
 const readText = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const style = ['base.css', 'side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(readText).join('\n')
-const script = readText('page.js')
+const style = ['base.css', ...['side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(name => `../reference/${name}`)]
+  .map(readText)
+  .join('\n')
+const script = readText('../reference/page.js')
 
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f7a55"/><path d="M18 5 8 18h6l-2 9 12-14h-7z" fill="#fff"/></svg>'

@@ -1,7 +1,7 @@
-import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
 import { generateSubmission } from '../../support/ledger/generate-submission.ts'
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
+import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
 
 /** One body, sent so many times at once. `refused`: numbers of the records in it that must be refused. */
 export type BulkSubmission = { readonly records: readonly LedgerRecord[]; readonly refused: readonly number[]; readonly copies: number }

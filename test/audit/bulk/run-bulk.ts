@@ -1,18 +1,18 @@
 import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
-import { type Client, login } from '../../support/system/client.ts'
 import { each } from '../../support/ledger/audit.ts'
 import { makeLocation } from '../../support/ledger/fleet.ts'
 import type { LedgerLocation } from '../../support/ledger/journal.ts'
 import { seeded } from '../../support/ledger/random.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, removeData } from '../../support/system/running-system.ts'
 import { listDeadLetters } from '../audited-system.ts'
 import { type DistributedAuditedSystem, distributedSystem } from '../distributed/distributed-system.ts'
 import type { AuditOptions } from '../options.ts'
 import { injectFaultsWhileSending, type Observer } from '../run-audit.ts'
-import { type BulkVerdict, verifyBulk } from './verify-bulk.ts'
+import { changeWorkers, type WorkerChanges } from './change-workers.ts'
 import { type BulkSubmission, planBulk } from './plan-bulk.ts'
 import { type BulkProgress, sendBulk } from './send-bulk.ts'
-import { changeWorkers, type WorkerChanges } from './change-workers.ts'
+import { type BulkVerdict, verifyBulk } from './verify-bulk.ts'
 
 /** What was done while all was sent. */
 export type BulkCounts = BulkProgress & {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
 import type { RoleInstance } from '../../support/kafka/role-instance.ts'
 import type { Random } from '../../support/ledger/random.ts'
+import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
 import { type SharedStores, sessionMs } from './open-stores.ts'
 
 export type RoleInstances = Readonly<Record<'gateways' | 'workers' | 'queries', readonly RoleInstance[]>>

@@ -1,8 +1,8 @@
 import type { MarketSeries, PricingInput, Tariff } from '../../../services/domain/tariff/tariff.ts'
-import type { Client } from '../../support/system/client.ts'
 import { exactBody, exactNumber } from '../../support/exact/exact-json.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
 import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
+import type { Client } from '../../support/system/client.ts'
 import type { PlannedFixture, PlannedLocation, PlannedMarket } from './plan-fixture.ts'
 
 /** A market source with the prices that it has in the end, and those of them that it does not have yet. */

@@ -1,8 +1,8 @@
 import { correctRecords, corruptRecord } from '../../support/ledger/generate-submission.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import { estimate, recordGenerator } from './generate-records.ts'
 import type { AuditFixture } from './create-fixture.ts'
+import { estimate, recordGenerator } from './generate-records.ts'
 import { type Change, planChanges } from './plan-changes.ts'
 import { planReadings, type ReadingSubmission } from './plan-readings.ts'
 

@@ -1,5 +1,5 @@
-import type { Client } from '../../support/system/client.ts'
 import { readRecords, type StoredRecord } from '../../support/ledger/read-back.ts'
+import type { Client } from '../../support/system/client.ts'
 import { year } from '../history/plan-tariffs.ts'
 
 const rowsPerWindow = 90

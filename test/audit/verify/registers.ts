@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client } from '../../support/system/client.ts'
 import { each } from '../../support/ledger/audit.ts'
-import { identityOf } from '../../support/ledger/summarize-journal.ts'
 import { decimal, parseExactly, units } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerReceipt, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { StoredReceipt } from '../../support/ledger/read-back.ts'
+import { identityOf } from '../../support/ledger/summarize-journal.ts'
+import type { Client } from '../../support/system/client.ts'
 import type { Reading, ReadingSubmission } from '../history/plan-readings.ts'
 import type { AuditEntry } from '../send/entries.ts'
 

@@ -1,5 +1,5 @@
-import { type Expectation, type JournalSummary, summarizeJournal } from '../../support/ledger/summarize-journal.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
+import { type Expectation, type JournalSummary, summarizeJournal } from '../../support/ledger/summarize-journal.ts'
 import type { AuditEntry } from '../send/entries.ts'
 import { type RegisterSummary, summarizeRegisters } from './registers.ts'
 

@@ -1,9 +1,9 @@
-import type { Client } from '../../support/system/client.ts'
 import { auditReceipt, each } from '../../support/ledger/audit.ts'
+import type { Client } from '../../support/system/client.ts'
 import type { CreatedLocation } from '../history/create-fixture.ts'
+import { verifyRegisterReceipts } from './registers.ts'
 import type { JournalSummaries } from './summarize-journals.ts'
 import { verifyLocation } from './verify-location.ts'
-import { verifyRegisterReceipts } from './registers.ts'
 
 /** The ways in which a service can differ from the books. */
 export const differenceKinds = [

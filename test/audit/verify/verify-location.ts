@@ -1,17 +1,17 @@
-import type { Client } from '../../support/system/client.ts'
 import { storedIdentity } from '../../support/ledger/audit.ts'
-import type { Expectation } from '../../support/ledger/summarize-journal.ts'
 import { units } from '../../support/ledger/exact-decimal.ts'
 import { energyOf } from '../../support/ledger/expected-cost.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
 import type { StoredRecord } from '../../support/ledger/read-back.ts'
+import type { Expectation } from '../../support/ledger/summarize-journal.ts'
+import type { Client } from '../../support/system/client.ts'
 import { type CreatedLocation, pricingInputOf } from '../history/create-fixture.ts'
-import { oracleRecordOf, withCoveredIntervals } from './stored-records.ts'
-import { deviationOf } from './verify-record.ts'
-import { verifySums } from './verify-sums.ts'
 import { locationCosts } from './location-costs.ts'
 import { readLocation } from './read-location.ts'
+import { oracleRecordOf, withCoveredIntervals } from './stored-records.ts'
 import type { Difference, Verdict } from './verdict.ts'
+import { deviationOf } from './verify-record.ts'
+import { verifySums } from './verify-sums.ts'
 
 /** A verdict of one location. */
 export type LocationVerdict = Omit<Verdict, 'receipts'>

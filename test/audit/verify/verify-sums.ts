@@ -1,10 +1,10 @@
-import type { Client } from '../../support/system/client.ts'
 import { costOfSpan } from '../../support/exact/exact-answers.ts'
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import { bucketOf } from '../../support/oracle/buckets.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
 import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
 import { monthStart } from '../../support/oracle/local-clock.ts'
+import type { Client } from '../../support/system/client.ts'
 import { maxLengthMs } from '../history/generate-records.ts'
 import { year } from '../history/plan-tariffs.ts'
 

@@ -4,11 +4,11 @@ import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin } from '@platformatic/kafka'
 import { dataFolder } from '../../support/system/running-system.ts'
+import { removeAfterRun } from '../data-folders.ts'
 import { released, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
 import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf } from '../fleet.ts'
 import { answerOf, forkLoad } from '../fork-load.ts'
-import { removeAfterRun } from '../data-folders.ts'
 import type { LimitArguments } from './limit-process.ts'
 
 /** A running limit. */

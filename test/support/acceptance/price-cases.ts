@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './cost-cases.ts'
 import type { ApiVersion, Client } from '../system/client.ts'
 import { makeOne } from '../system/home.ts'
+import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './cost-cases.ts'
 
 type Segment = { readonly valid_from: string; readonly valid_to: string; readonly price: number }
 type PriceInterval = { readonly start_time: string; readonly end_time: string; readonly tariff_direction?: string }

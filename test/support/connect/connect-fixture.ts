@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { type Call, listed } from '../registry/service.ts'
+import { openTestDatabase, type TestDatabase } from '../stores/postgres.ts'
 import {
   type ApiVersion,
   type ConnectService,
@@ -11,9 +13,7 @@ import {
   tokenFor,
   visit,
 } from './connect-service.ts'
-import { openTestDatabase, type TestDatabase } from '../stores/postgres.ts'
 import { type ProviderApp, type ProviderPage, providerPlan, startProviderApp } from './provider-app.ts'
-import { type Call, listed } from '../registry/service.ts'
 
 export const apiVersions = ['current', 'earlier'] as const
 

@@ -1,24 +1,26 @@
 import type { Hono } from 'hono'
 import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
 import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
+import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
+import { isCurrency } from '../../../services/platform/geocoding/country.ts'
+import { geocode } from '../../../services/platform/geocoding/geo-place.ts'
+import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
-import { isCurrency } from '../../../services/platform/geocoding/country.ts'
-import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
-import { geocode } from '../../../services/platform/geocoding/geo-place.ts'
+import { findProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import type { Database } from '../../../services/platform/postgres/database.ts'
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
 import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
-import type { Database } from '../../../services/platform/postgres/database.ts'
-import { findProviders } from '../../../services/platform/postgres/connect/providers.ts'
 import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
-import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
 import { openConnect } from '../../../services/query-service/connect/open-connect.ts'
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { workThreadOptions } from '../../../services/query-service/work/work-thread-options.ts'
+import { connectPages } from '../../../services/web/connect/connect-page.ts'
+import { logoUrls } from '../../../services/web/connect/logo-urls.ts'
 import { type Answer, type Call, caller } from '../registry/service.ts'
 
 const secret = 'a secret of at least thirty-two characters'
@@ -68,7 +70,8 @@ export const openConnectService = async (database: Database, askProvider: typeof
     credentialsKey: 'a key for credentials of more than thirty-two characters',
     at: () => clock.at,
   })
-  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], connect.staticRoutes, {
+  const staticRoutes = ['/connect', '/flow/here'].flatMap(path => connectPages(path, logoUrls({ database, secret, at: () => clock.at })))
+  const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], staticRoutes, {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
     authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import type { Client } from '../system/client.ts'
 import { type Random, seeded } from '../ledger/random.ts'
+import type { Client } from '../system/client.ts'
 import { until } from '../system/until.ts'
-import { listAll, verifyEvents, verifyReceived } from './verify-events.ts'
 import { openObjectHistories } from './object-histories.ts'
 import { openSubscriber } from './subscriber.ts'
+import { listAll, verifyEvents, verifyReceived } from './verify-events.ts'
 
 /** More kills of each part, more changes, other moments: EVENT_ROUNDS=20 EVENT_CHANGES=10000 EVENT_SEED=7. */
 export const rounds = Number(process.env['EVENT_ROUNDS'] ?? 2)

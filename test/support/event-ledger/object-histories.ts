@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client, Reply } from '../system/client.ts'
 import type { Random } from '../ledger/random.ts'
 import { flatSchedule } from '../registry/object-fixture.ts'
+import type { Client, Reply } from '../system/client.ts'
 
 /** A request that makes an event: its label, and whether it was certainly taken. What nobody answered was done once or not at all. */
 export type ClientOperation = { readonly label: string; readonly isCertain: boolean }

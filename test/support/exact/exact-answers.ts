@@ -1,6 +1,6 @@
+import { units } from '../ledger/exact-decimal.ts'
 import type { Client } from '../system/client.ts'
 import { askExactly } from './exact-json.ts'
-import { units } from '../ledger/exact-decimal.ts'
 
 /** Answers about costs with every number as the text that stands there. */
 export type ExactCost = { readonly value: string | null; readonly confidence: string }

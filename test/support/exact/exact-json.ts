@@ -1,5 +1,5 @@
-import type { Client } from '../system/client.ts'
 import { decimal, parseExactly } from '../ledger/exact-decimal.ts'
+import type { Client } from '../system/client.ts'
 
 /** A number of JSON written out with all its digits, which a double might not carry. */
 export const exactNumber = (value: bigint, places: number): string => `exact:${decimal(value, places)}`

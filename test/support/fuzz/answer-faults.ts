@@ -1,6 +1,6 @@
 import { errorFaults } from '../http/error-object.ts'
-import { departures } from '../openapi/json-schema.ts'
 import type { RawReply } from '../http/raw-http.ts'
+import { departures } from '../openapi/json-schema.ts'
 import type { PlannedRequest } from './plan-request.ts'
 
 /** Whether a path with `..` in it leads somewhere else. */

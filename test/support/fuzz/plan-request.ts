@@ -1,8 +1,8 @@
-import type { DocumentedOperation, DocumentedParameter } from '../openapi/openapi.ts'
 import type { RawRequest } from '../http/raw-http.ts'
+import type { DocumentedOperation, DocumentedParameter } from '../openapi/openapi.ts'
+import { corruptBody, corruptValue, oddParts, writeJson } from './corrupt.ts'
 import { generateValue, type KnownIds, withKnownIds } from './generate-value.ts'
 import type { Random } from './random.ts'
-import { corruptBody, corruptValue, oddParts, writeJson } from './corrupt.ts'
 
 /** What every request of a run starts from. */
 export type FuzzSetting = {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseExactly } from '../ledger/exact-decimal.ts'
 import type { StoredReceipt } from '../ledger/read-back.ts'
 import type { History } from './history.ts'
-import { verifyHistory } from './verify-history.ts'
 import { type PlayContext, type PlayedLocation, playInOrder, playShuffled } from './play.ts'
 import { differences, readCosts, readRows } from './stored-state.ts'
+import { verifyHistory } from './verify-history.ts'
 
 /** A history that was played twice, and in what the two plays and the exact calculation differ. */
 export type Comparison = { readonly inOrder: PlayedLocation; readonly shuffled: PlayedLocation; readonly faults: readonly string[] }

@@ -20,8 +20,8 @@ import { seededRandom } from '../fuzz/random.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { oneByOne, type Request } from './arrivals.ts'
 import { flows, type History, instant, readingName, type TariffStep } from './history.ts'
-import { expectedState, inputOf } from './verify-history.ts'
 import { differences, type StoredState } from './stored-state.ts'
+import { expectedState, inputOf } from './verify-history.ts'
 
 type Records = Parameters<CostStep['run']>[0]['records']
 type RecordToCost = Records extends ReadonlyMap<string, readonly (infer One)[]> ? One : never

@@ -1,6 +1,6 @@
-import type { Client } from '../system/client.ts'
 import { costOfSpan } from '../exact/exact-answers.ts'
 import { readRecords, type StoredRecord } from '../ledger/read-back.ts'
+import type { Client } from '../system/client.ts'
 import { finalOf, flows, type History, instant } from './history.ts'
 import type { PlayContext, PlayedLocation } from './play.ts'
 

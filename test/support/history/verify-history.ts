@@ -1,7 +1,7 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { MarketSeries, PricingInput } from '../../../services/domain/tariff/tariff.ts'
-import { withCoveredIntervals } from '../../audit/verify/stored-records.ts'
 import { locationCosts } from '../../audit/verify/location-costs.ts'
+import { withCoveredIntervals } from '../../audit/verify/stored-records.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { readRecords } from '../ledger/read-back.ts'
 import type { IdentifiedRecord, OracleCost } from '../oracle/cost.ts'

@@ -1,11 +1,12 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
-import { scaledNumber } from '../../../services/contract/json/exact-number.ts'
 import { fields, integer, optional, text, word } from '../../../services/contract/field.ts'
+import { scaledNumber } from '../../../services/contract/json/exact-number.ts'
 import { type Caller, defineOperation, sameRoute } from '../../../services/contract/operation.ts'
 import { flag, instantParameter, parameters } from '../../../services/contract/parameter.ts'
 import { noReferenceIds } from '../../../services/domain/reference.ts'
 import { accepted, refused } from '../../../services/domain/refusal.ts'
+import { wrongKey } from '../../../services/platform/access/verify-key.ts'
 import { Failure } from '../../../services/platform/failure.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
 import {
@@ -18,7 +19,6 @@ import {
   type Ports,
   type StaticRoute,
 } from '../../../services/platform/http/binding.ts'
-import { wrongKey } from '../../../services/platform/access/verify-key.ts'
 
 /** Operations that show every turn of the interface, bound to a few lines each. */
 

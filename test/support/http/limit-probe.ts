@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { tokenOf } from '../registry/accounts.ts'
+import { createObjectFixture, type ObjectFixture } from '../registry/object-fixture.ts'
 import { type Client, login } from '../system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
 import { errorFaults } from './error-object.ts'
 import { rawSender } from './raw-http.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
-import { createObjectFixture, type ObjectFixture } from '../registry/object-fixture.ts'
 
 type SubmissionAnswer = {
   readonly code?: string

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Role } from '../../../services/platform/config.ts'
-import { login } from '../system/client.ts'
 import type { Verdict } from '../ledger/audit.ts'
 import { type JournalEntry, readJournal } from '../ledger/journal.ts'
 import { openLedger } from '../ledger/ledger.ts'
 import { seeded } from '../ledger/random.ts'
-import { type RoleInstance, roleInstance } from './role-instance.ts'
+import { login } from '../system/client.ts'
 import { openProcesses, openProxy } from './processes.ts'
+import { type RoleInstance, roleInstance } from './role-instance.ts'
 
 /** How long the load goes on between two faults, in ms. */
 export const betweenMs = Number(process.env['WATTLEDGER_TEST_FAULT_MS'] ?? 1_000)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { openReceiver } from '../webhooks/receiver.ts'
-import type { Client } from '../system/client.ts'
 import { faultsOf } from '../ledger/audit.ts'
+import type { Client } from '../system/client.ts'
 import { until } from '../system/until.ts'
+import { openReceiver } from '../webhooks/receiver.ts'
 import type { ManyProcesses, SendResult } from './many-processes.ts'
 import type { StopResult } from './role-instance.ts'
 

@@ -1,9 +1,9 @@
 import type { Client } from '../system/client.ts'
-import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './summarize-journal.ts'
 import { units } from './exact-decimal.ts'
 import { daysOf, type ExpectedCost, expectedOf } from './expected-cost.ts'
 import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.ts'
 import { readDays, readReceipt, readRecords, type StoredRecord } from './read-back.ts'
+import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './summarize-journal.ts'
 
 /** What an audit found. Each fault is a sentence; none of any kind means that the service kept every promise of the ledger. */
 export type Verdict = {

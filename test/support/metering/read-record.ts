@@ -1,6 +1,6 @@
 import type { ApiVersion } from '../../../services/contract/api-version.ts'
-import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
 import { parseJson } from '../../../services/contract/json/strict-json.ts'
+import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
 
 /** The present of these records. */
 export const at = Date.UTC(2026, 2, 1)

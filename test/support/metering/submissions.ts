@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import type { Tenant } from '../../../services/platform/postgres/transaction.ts'
-import { callAs, type Gateway, makeObjects, openGateway } from './gateway.ts'
-import { makeTenants } from '../stores/postgres.ts'
 import type { Call } from '../registry/service.ts'
+import { makeTenants } from '../stores/postgres.ts'
+import { callAs, type Gateway, makeObjects, openGateway } from './gateway.ts'
 
 /** The gateway of a test file, and an account of it with a location and a device; made by `useGateway`. */
 export let gateway: Gateway

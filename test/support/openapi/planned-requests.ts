@@ -1,7 +1,7 @@
+import { assertDefined, callers, createSpare, documents, fixtures, type Ids, newReference } from '../registry/isolation-fixture.ts'
 import type { ApiVersion, Reply } from '../system/client.ts'
 import { type IdPath, idPathsOf } from './id-paths.ts'
 import type { DocumentedOperation } from './openapi.ts'
-import { assertDefined, callers, createSpare, documents, fixtures, type Ids, newReference } from '../registry/isolation-fixture.ts'
 
 /** Where an object of more than one kind may be named. */
 const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }

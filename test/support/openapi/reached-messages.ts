@@ -1,13 +1,13 @@
+import { type ApiVersion, apiVersions } from '../../../services/contract/api-version.ts'
 import { answerToEarlier } from '../../../services/contract/earlier-api-version.ts'
 import { errorObject } from '../../../services/contract/error.ts'
 import { readRequest, refusalInApiVersion } from '../../../services/contract/exchange.ts'
-import { type ApiVersion, apiVersions } from '../../../services/contract/api-version.ts'
 import { parseSubmission } from '../../../services/contract/metering/meter-batch.ts'
 import { readCumulative, readReading } from '../../../services/contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
 import type { Operation } from '../../../services/contract/operation.ts'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { Refusal, Result } from '../../../services/domain/refusal.ts'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
 
 /** A message that a request has met, and what the request changed in the example of its operation. */
 export type ReachedMessage = {

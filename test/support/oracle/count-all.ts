@@ -1,9 +1,9 @@
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import type { CrossingEnergy } from '../../../services/domain/price/tier-step.ts'
+import { accumulatorKey } from '../../../services/domain/tariff/accumulator.ts'
 import type { CountedEnergy } from '../../../services/domain/tariff/evaluate.ts'
 import type { PricingSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../../services/domain/tariff/tariff.ts'
-import { accumulatorKey } from '../../../services/domain/tariff/accumulator.ts'
 import type { IdentifiedRecord } from './cost.ts'
 
 /** The records of a location, of which those of one direction count. */

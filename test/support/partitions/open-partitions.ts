@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCodec } from '../../../services/platform/log/avro/codec.ts'
+import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import type { Assignment } from '../../../services/platform/log/log.ts'
 import type { StoredRowRequest } from '../../../services/platform/log/messages.ts'
-import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 
 const topic = 'meter.records.v1'
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
-import { type ApiKeyScope, createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { type Database, openDatabase } from '../../../services/platform/postgres/database.ts'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
-import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
+import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
+import { type ApiKeyScope, createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 
 /** Open the records of truth of a system that runs on a folder. */
 export const openRecords = async (folder: string): Promise<Database> => {

@@ -1,6 +1,6 @@
 import type { Rate, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
-import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
+import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 
 /** A location in Berlin without customer and market source. */
 export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraft => ({

@@ -1,10 +1,10 @@
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { createCustomer } from '../../../services/platform/postgres/registry/customers.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
-import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
-import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
+import { createCustomer } from '../../../services/platform/postgres/registry/customers.ts'
+import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
+import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft } from './drafts.ts'
 

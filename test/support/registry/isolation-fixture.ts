@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from 'vitest'
-import { createOtherAccount, openRecords } from './accounts.ts'
-import { type ApiVersion, type Client, login } from '../system/client.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
+import { type ApiVersion, type Client, login } from '../system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
-import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
 import { until } from '../system/until.ts'
+import { createOtherAccount, openRecords } from './accounts.ts'
+import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
 
 /** Ids of one world by their prefix. */
 export type Ids = Readonly<Record<string, string>>

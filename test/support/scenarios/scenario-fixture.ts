@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll } from 'vitest'
-import { type Client, login } from '../system/client.ts'
 import { type Scenario, scenarios } from '../oracle/generate.ts'
+import { type Client, login } from '../system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
 import { expressible } from './scenario-over-http.ts'
 

@@ -1,9 +1,9 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { MarketSeries, PricingInput, ScheduleEntry, Tariff, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
-import type { Client } from '../system/client.ts'
 import { askExactly, exactBody, exactNumber } from '../exact/exact-json.ts'
 import type { IdentifiedRecord } from '../oracle/cost.ts'
 import type { Scenario } from '../oracle/generate.ts'
+import type { Client } from '../system/client.ts'
 
 type WithId = { readonly id: string }
 

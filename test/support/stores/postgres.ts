@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
 import { type Database, openDatabase, type PostgresAddress } from '../../../services/platform/postgres/database.ts'
 import { startEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { migrate } from '../../../services/platform/postgres/migrate.ts'
+import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
 import type { Tenant } from '../../../services/platform/postgres/transaction.ts'
 
 /** Names the folder of all temporary files of one run; set by `test-run.ts`. */

@@ -3,9 +3,9 @@ import type { Energy } from '../../../services/domain/quantity.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { PricingInput } from '../../../services/domain/tariff/tariff.ts'
-import { countChanges } from './count-changes.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { kwh, record } from '../oracle/tables.ts'
+import { countChanges } from './count-changes.ts'
 
 /** From when, until when, and how many kWh were bought. */
 export type Reading = readonly [start: string, end: string, kwh: number]

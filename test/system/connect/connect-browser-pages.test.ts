@@ -4,12 +4,12 @@ import { type Listener, listen } from '../../../services/platform/http/listen.ts
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
-import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../../support/connect/connect-browser.ts'
-import { type ApiVersion, connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
 import { allRoutes, apiVersions, locationOf, loginFixture, retrieve, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import { type ApiVersion, connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 import type { Call } from '../../support/registry/service.ts'
+import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 const hourMs = 3_600_000
 

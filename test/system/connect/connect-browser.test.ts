@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
-import { type Client, login } from '../../support/system/client.ts'
 import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../../support/connect/connect-browser.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** A host of pictures on this machine, with one picture. */
 const startPictures = async (): Promise<{ readonly address: string; readonly close: () => void }> => {

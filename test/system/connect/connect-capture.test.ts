@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { londonAddress } from '../../support/connect/connect-service.ts'
 import {
   apiVersions,
   bandsOf,
@@ -12,6 +11,7 @@ import {
   toRate,
   toStructure,
 } from '../../support/connect/connect-fixture.ts'
+import { londonAddress } from '../../support/connect/connect-service.ts'
 
 const { begin } = connectFixture()
 

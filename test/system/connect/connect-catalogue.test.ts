@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readProviderFile } from '../../../services/contract/registry/provider-file.ts'
-import { putLibraryTariffs } from '../../../services/platform/postgres/pricing/library-tariffs.ts'
 import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
+import { putLibraryTariffs } from '../../../services/platform/postgres/pricing/library-tariffs.ts'
 import { bundledSuppliers, seedSuppliers } from '../../../services/platform/provider-catalogue/suppliers.ts'
-import { londonAddress } from '../../support/connect/connect-service.ts'
 import { connectFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import { londonAddress } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
 const libraryId = `prv_${'1'.repeat(24)}`

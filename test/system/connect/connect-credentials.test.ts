@@ -1,6 +1,10 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { createConnectSession, retrieveConnectSession, type StoredSession } from '../../../services/platform/postgres/connect/connect-sessions.ts'
+import {
+  createConnectSession,
+  retrieveConnectSession,
+  type StoredSession,
+} from '../../../services/platform/postgres/connect/connect-sessions.ts'
 import { putCredentials, type TariffCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { completed, directId, locationOf, loginFixture, otherDirectId, tariffsOf } from '../../support/connect/connect-fixture.ts'

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../../services/platform/failure.ts'
 import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
-import { type ApiVersion, londonAddress } from '../../support/connect/connect-service.ts'
 import { apiVersions, connectFixture, directId } from '../../support/connect/connect-fixture.ts'
+import { type ApiVersion, londonAddress } from '../../support/connect/connect-service.ts'
 
 let thrown: Error = new RangeError('the inside of the program')
 const { begin, service } = connectFixture(async () => {

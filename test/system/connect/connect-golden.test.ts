@@ -1,8 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
-import { type ApiVersion, connectAccount, type Flow, type FlowPage, londonAddress, tokenFor, visit } from '../../support/connect/connect-service.ts'
 import { allRoutes, apiVersions, connectFixture } from '../../support/connect/connect-fixture.ts'
+import {
+  type ApiVersion,
+  connectAccount,
+  type Flow,
+  type FlowPage,
+  londonAddress,
+  tokenFor,
+  visit,
+} from '../../support/connect/connect-service.ts'
 import { goldenText } from '../../support/golden.ts'
 import type { Call } from '../../support/registry/service.ts'
 

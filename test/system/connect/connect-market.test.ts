@@ -3,8 +3,8 @@ import { marketAreasOf } from '../../../services/platform/geocoding/market-areas
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
-import { londonAddress } from '../../support/connect/connect-service.ts'
 import { completed, connectFixture, locationOf } from '../../support/connect/connect-fixture.ts'
+import { londonAddress } from '../../support/connect/connect-service.ts'
 import type { Call } from '../../support/registry/service.ts'
 
 const { begin: beginSession, service } = connectFixture()

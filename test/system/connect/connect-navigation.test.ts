@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { londonAddress, visit } from '../../support/connect/connect-service.ts'
 import {
   apiVersions,
   bandsOf,
@@ -11,6 +10,7 @@ import {
   toRate,
   toStructure,
 } from '../../support/connect/connect-fixture.ts'
+import { londonAddress, visit } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
 

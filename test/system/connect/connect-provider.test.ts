@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { updateAccountPages } from '../../../services/platform/postgres/registry/accounts.ts'
 import { dueCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import { updateAccountPages } from '../../../services/platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { bandsOf, completed, directId, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { listProviders } from '../../../services/platform/postgres/connect/providers.ts'
-import { type Flow, londonAddress } from '../../support/connect/connect-service.ts'
 import { apiVersions, connectFixture, providerNamed, routesOf, toRate, toStructure } from '../../support/connect/connect-fixture.ts'
+import { type Flow, londonAddress } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
 

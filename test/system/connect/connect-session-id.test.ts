@@ -1,7 +1,16 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import {
+  apiVersions,
+  completed,
+  connectFixture,
+  locationOf,
+  retrieve,
+  routesOf,
+  tariffsOf,
+  toRate,
+} from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
-import { apiVersions, completed, connectFixture, locationOf, retrieve, routesOf, tariffsOf, toRate } from '../../support/connect/connect-fixture.ts'
 
 const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
 

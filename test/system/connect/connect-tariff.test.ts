@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { connectAccount, visit } from '../../support/connect/connect-service.ts'
 import {
   apiVersions,
   bandsOf,
@@ -13,6 +12,7 @@ import {
   tariffsOf,
   toRate,
 } from '../../support/connect/connect-fixture.ts'
+import { connectAccount, visit } from '../../support/connect/connect-service.ts'
 import type { Call } from '../../support/registry/service.ts'
 
 const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { connectAccount, londonAddress, visit } from '../../support/connect/connect-service.ts'
 import { bandsOf, completed, connectFixture, eventsOf, locationOf, retrieve, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import { connectAccount, londonAddress, visit } from '../../support/connect/connect-service.ts'
 
 const { begin, service, openSession: visitAs, saveFixed: keepFixed } = connectFixture()
 const good = { connect_url: 'https://a.example.com/back', callback_url: 'https://a.example.com/done' }

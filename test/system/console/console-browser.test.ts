@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** Where pictures of the pages go, for people to look at: CONSOLE_SHOTS=/tmp/shots. */
 const shots = process.env['CONSOLE_SHOTS']

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
-import { paths, type SeenPage, signIn as signInAt, type Visitor } from '../../support/web/console-visitor.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { paths, type SeenPage, signIn as signInAt, type Visitor } from '../../support/web/console-visitor.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { revokeApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { createOtherAccount, makeKey, openRecords } from '../../support/registry/accounts.ts'
+import { createLocation } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import {
   openVisitor,
   paths,
@@ -12,8 +14,6 @@ import {
   signInPath,
   type Visitor,
 } from '../../support/web/console-visitor.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createLocation } from '../../support/registry/object-fixture.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
 import { costOfSpan, type ExactEnergyCost, onlyElement, sumOf, type TextSpan } from '../../support/exact/exact-answers.ts'
-import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { hourEdges, offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 import { bucketEdges } from '../../support/oracle/buckets.ts'
+import { type Client, login } from '../../support/system/client.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { hourEdges, offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CostCase, costCases, prepareCase, recordsOf, toleranceOf } from '../../support/acceptance/cost-cases.ts'
-import { type Client, login } from '../../support/system/client.ts'
 import { seededRandom } from '../../support/fuzz/random.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
 import { goldenText } from '../../support/golden.ts'
+import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
 import { costOfSpan, onlyElement, type TextSpan } from '../../support/exact/exact-answers.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { costsOf, costsUntil, recordsOf } from '../../support/system/stored-costs.ts'
-import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import { until } from '../../support/system/until.ts'
 
 const folder = dataFolder()

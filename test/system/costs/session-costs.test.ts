@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
 import type { ExactEnergyCost } from '../../support/exact/exact-answers.ts'
 import { askExactly } from '../../support/exact/exact-json.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

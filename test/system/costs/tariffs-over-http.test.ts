@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Scenario } from '../../support/oracle/generate.ts'
 import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
-import { createScenario } from '../../support/scenarios/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = [
   ...['Europe/Berlin', 'Europe/London', 'America/New_York', 'America/Sao_Paulo', 'America/St_Johns', 'Africa/Casablanca'],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { apiVersions } from '../../../services/contract/api-version.ts'
 import { connectTokenRetrieve } from '../../../services/contract/connect/connect-session.ts'
 import { eventToWire } from '../../../services/contract/events/event.ts'
 import { answerInApiVersion } from '../../../services/contract/exchange.ts'
-import { apiVersions } from '../../../services/contract/api-version.ts'
 import type { Operation } from '../../../services/contract/operation.ts'
 import { scheduleAmount } from '../../../services/contract/schedules/schedule-amount.ts'
 

@@ -5,11 +5,11 @@ import pg from 'pg'
 import { afterAll, describe, it } from 'vitest'
 import type { Role } from '../../../services/platform/config.ts'
 import { SOCKET_PORT } from '../../../services/platform/postgres/embedded/postmaster.ts'
-import { type Client, login } from '../../support/system/client.ts'
 import { faultInjectionTimeoutMs, rounds, runFaultInjection, seed, wanted } from '../../support/event-ledger/fault-injection.ts'
 import { openProcesses, type RoleProcess } from '../../support/kafka/processes.ts'
 import { sharedBrokers, skippedWithout } from '../../support/kafka/shared-broker.ts'
 import { sharedFolderVariable } from '../../support/stores/postgres.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { until } from '../../support/system/until.ts'
 
 const maxStarts = 5

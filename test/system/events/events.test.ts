@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
-import { listAll } from '../../support/event-ledger/verify-events.ts'
 import type { ReceivedEvent } from '../../support/event-ledger/object-histories.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { listAll } from '../../support/event-ledger/verify-events.ts'
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
+import { type Client, login } from '../../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 let folder = ''
 let system: RunningSystem | null = null

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MarketFeedWire } from '../../../services/contract/operator/market-feed.ts'
 import { sharedSources } from '../../../services/platform/market-feeds/shared-sources.ts'
 import { sharedSourceId } from '../../../services/platform/postgres/pricing/market-sources.ts'
+import { energyChartsUntil, type FeedServer, startFeedServer } from '../../support/markets/market-feed-server.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { costsUntil } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
-import { energyChartsUntil, type FeedServer, startFeedServer } from '../../support/markets/market-feed-server.ts'
 
 const dayMs = 86_400_000
 const folder = dataFolder()

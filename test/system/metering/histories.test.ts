@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { login } from '../../support/system/client.ts'
 import { type Comparison, compareAgain, comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { History } from '../../support/history/history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
+import { login } from '../../support/system/client.ts'
 import { makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

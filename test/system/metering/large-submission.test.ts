@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 
 const locationCount = 5_000
 const recordCount = 10_000

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
 import { audit, faultsOf, type Verdict } from '../../support/ledger/audit.ts'
 import { decimal, units } from '../../support/ledger/exact-decimal.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
 import { openLedger } from '../../support/ledger/ledger.ts'
 import { seeded } from '../../support/ledger/random.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()

@@ -3,8 +3,8 @@ import { seededRandom } from '../../support/fuzz/random.ts'
 import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
 import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
-import { type Arrival, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { type Arrival, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 12) / zones.length)

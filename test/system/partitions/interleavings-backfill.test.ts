@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bought, makeHome, priceSchedule } from '../../support/system/home.ts'
-import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
-import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, priceSchedule } from '../../support/system/home.ts'
+import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 
 let fixture: PartitionFixture
 

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { receiptOfBatch } from '../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { dueErasures } from '../../../services/platform/postgres/registry/erasures.ts'
-import { bought, makeOne } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { costsOf, costsUntil } from '../../support/system/stored-costs.ts'
-import { makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 import { until } from '../../support/system/until.ts'
+import { makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
 let fixture: PartitionFixture
 

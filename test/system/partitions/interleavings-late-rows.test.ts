@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { Failure } from '../../../services/platform/failure.ts'
 import { costRow, hexId } from '../../suites/cost-rows.ts'
-import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { costsOf, recordsOf } from '../../support/system/stored-costs.ts'
 import { makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 

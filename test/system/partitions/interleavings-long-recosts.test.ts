@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { tieredSchedule } from '../../support/registry/drafts.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 
 const count = Number(process.env['ORDER_LOCATIONS'] ?? 3_000)
 const quarters = [0, 3, 6, 9] as const

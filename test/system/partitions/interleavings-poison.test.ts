@@ -1,12 +1,18 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { acceptedRecord, appendBytes, appendRecords, partitionOfLocation, unknownLocationsIn } from '../../support/partitions/append-chunks.ts'
-import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
-import { costsOf, costsUntil } from '../../support/system/stored-costs.ts'
-import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
+import {
+  acceptedRecord,
+  appendBytes,
+  appendRecords,
+  partitionOfLocation,
+  unknownLocationsIn,
+} from '../../support/partitions/append-chunks.ts'
+import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
+import { costsOf, costsUntil } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
+import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
 const topic = 'meter.records.v1'
 let fixture: PartitionFixture

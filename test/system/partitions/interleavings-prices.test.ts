@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { costsOf, costsUntil, recordsOf } from '../../support/system/stored-costs.ts'
-import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 import { until } from '../../support/system/until.ts'
+import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 
 let fixture: PartitionFixture
 

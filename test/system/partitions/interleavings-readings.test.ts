@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bought, makeHome } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome } from '../../support/system/home.ts'
 import { recordsOf } from '../../support/system/stored-costs.ts'
 import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 

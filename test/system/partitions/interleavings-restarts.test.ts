@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { receiptOfBatch } from '../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { Failure } from '../../../services/platform/failure.ts'
-import { bought, makeHome } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome } from '../../support/system/home.ts'
 import { costsOf, recordsOf } from '../../support/system/stored-costs.ts'
-import { makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 import { until } from '../../support/system/until.ts'
+import { makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
 let fixture: PartitionFixture
 

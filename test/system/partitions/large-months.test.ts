@@ -4,11 +4,11 @@ import { comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
-import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { costsOf } from '../../support/system/stored-costs.ts'
-import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 import { until } from '../../support/system/until.ts'
+import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
 /** A month of three rows is too large to be held, and three of them are costed at a time. */
 const slices = { rowsInMemory: 2, rowsAtOnce: 3 }

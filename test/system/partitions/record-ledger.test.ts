@@ -4,13 +4,13 @@ import { Failure } from '../../../services/platform/failure.ts'
 import type { Assignment } from '../../../services/platform/log/log.ts'
 import type { Metrics } from '../../../services/platform/metrics.ts'
 import { dueErasures } from '../../../services/platform/postgres/registry/erasures.ts'
-import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { acceptedRecord, appendBytes, appendRecords } from '../../support/partitions/append-chunks.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { recordsOf } from '../../support/system/stored-costs.ts'
-import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 import { until } from '../../support/system/until.ts'
+import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 
 let fixture: PartitionFixture
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { receiptOfBatch } from '../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
-import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 
 const partitions = 4
 const minutes = 1_440

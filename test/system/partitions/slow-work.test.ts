@@ -4,8 +4,8 @@ import { comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
-import { makeOne } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { makeOne } from '../../support/system/home.ts'
 
 /** Nearly everything is costed beside the steps, and rows are costed again a few at a time. */
 const load = { maxPieces: 2, minPiecesPerRecord: 0 }

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Codec } from '../../../services/platform/log/avro/codec.ts'
-import { bought, makeHome } from '../../support/system/home.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
+import { bought, makeHome } from '../../support/system/home.ts'
 import { recordsOf } from '../../support/system/stored-costs.ts'
 
 let fixture: PartitionFixture

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordsOf } from '../../support/acceptance/cost-cases.ts'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
 import {
   askPrices,
   createMarketCase,
@@ -10,6 +9,7 @@ import {
   type MarketCase,
   priceCases,
 } from '../../support/acceptance/price-cases.ts'
+import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()

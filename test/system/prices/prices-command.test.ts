@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { columnChart } from '../../../services/command-line/price-chart.ts'
+import { zoneOf } from '../../support/oracle/zone.ts'
 import { login } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
-import { zoneOf } from '../../support/oracle/zone.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

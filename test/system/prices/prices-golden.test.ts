@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toTimestamp } from '../../../services/platform/postgres/column.ts'
+import { goldenText } from '../../support/golden.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
 import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
-import { goldenText } from '../../support/golden.ts'
 import { makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 

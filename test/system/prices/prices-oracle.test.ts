@@ -7,8 +7,8 @@ import { askExactly } from '../../support/exact/exact-json.ts'
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import { countAll } from '../../support/oracle/count-all.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
-import { type CreatedScenario, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { type CreatedScenario, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 9) / zones.length)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askPrices } from '../../support/acceptance/price-cases.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { askPrices } from '../../support/acceptance/price-cases.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 

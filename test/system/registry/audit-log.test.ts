@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
+import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

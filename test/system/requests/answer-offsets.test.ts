@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeInstant } from '../../../services/domain/instant.ts'
+import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
 import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
+import { offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

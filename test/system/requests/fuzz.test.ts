@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tokenOf } from '../../support/registry/accounts.ts'
-import { login } from '../../support/system/client.ts'
-import { errorFaults, versions } from '../../support/http/error-object.ts'
 import { answerFaults } from '../../support/fuzz/answer-faults.ts'
 import { type PlannedRequest, planRequest } from '../../support/fuzz/plan-request.ts'
 import { seededRandom } from '../../support/fuzz/random.ts'
+import { errorFaults, versions } from '../../support/http/error-object.ts'
+import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
 import { departures, type JsonSchema } from '../../support/openapi/json-schema.ts'
 import { type DocumentedOperation, type OpenApiDocument, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
-import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { tokenOf } from '../../support/registry/accounts.ts'
 import { createObjectFixture } from '../../support/registry/object-fixture.ts'
+import { login } from '../../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 /** Requests for each layout; `FUZZ_RUNS` and `FUZZ_SEED` choose others. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500)

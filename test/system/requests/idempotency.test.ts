@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { createOtherAccount, openRecords } from '../../support/registry/accounts.ts'
+import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
-import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createObjectFixture, type ObjectFixture } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createObjectFixture, type ObjectFixture } from '../../support/registry/object-fixture.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
 import { login } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
 
 const folder = dataFolder()
 const variables = { WATTLEDGER_DATA_DIR: folder }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askPlan, makeDevices, planRequest } from '../../support/acceptance/schedule-cases.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { askPlan, makeDevices, planRequest } from '../../support/acceptance/schedule-cases.ts'
 import { addTiers } from '../../support/tariffs/tier-tariff.ts'
 
 const folder = dataFolder()

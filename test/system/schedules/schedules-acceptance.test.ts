@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import {
   type AmountCase,
   askPlan,
@@ -12,6 +10,8 @@ import {
   makeDevices,
   scheduleCases,
 } from '../../support/acceptance/schedule-cases.ts'
+import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
+import { createPrices, planRequest } from '../../support/acceptance/schedule-cases.ts'
 import { goldenText } from '../../support/golden.ts'
+import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeOne, priceSchedule } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { createPrices, planRequest } from '../../support/acceptance/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askPlan, createPrices, makeDevices, type PlanAnswer, planRequest } from '../../support/acceptance/schedule-cases.ts'
 import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
-import { askPlan, createPrices, makeDevices, type PlanAnswer, planRequest } from '../../support/acceptance/schedule-cases.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

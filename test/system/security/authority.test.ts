@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login } from '../../support/system/client.ts'
-import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const root = join(import.meta.dirname, '../../..')

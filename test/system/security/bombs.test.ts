@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tokenOf } from '../../support/registry/accounts.ts'
+import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import { errorFaults } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { type SlowEnd, slowClient } from '../../support/http/slow-client.ts'
-import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
+import { tokenOf } from '../../support/registry/accounts.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 const mebibyte = 2 ** 20

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../../services/platform/access/bearer-token.ts'
 import { newApiKey } from '../../../services/platform/new-id.ts'
-import { createOtherAccount, makeKey, openRecords, secretOf, tokenOf } from '../../support/registry/accounts.ts'
 import { errorFaults } from '../../support/http/error-object.ts'
-import { type DocumentedOperation, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { type RawReply, type RawSender, rawSender } from '../../support/http/raw-http.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { encoded, signed } from '../../support/http/signed-token.ts'
+import { type DocumentedOperation, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
+import { createOtherAccount, makeKey, openRecords, secretOf, tokenOf } from '../../support/registry/accounts.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../support/system/client.ts'
 import type { IdPath } from '../../support/openapi/id-paths.ts'
 import type { DocumentedOperation } from '../../support/openapi/openapi.ts'
 import {
@@ -12,8 +11,16 @@ import {
   sendWith,
   visibleText,
 } from '../../support/openapi/planned-requests.ts'
+import {
+  assertDefined,
+  callers,
+  documents,
+  fixtures,
+  newReference,
+  useIsolationFixtures,
+} from '../../support/registry/isolation-fixture.ts'
 import { createObjectFixture } from '../../support/registry/object-fixture.ts'
-import { assertDefined, callers, documents, fixtures, newReference, useIsolationFixtures } from '../../support/registry/isolation-fixture.ts'
+import type { Reply } from '../../support/system/client.ts'
 
 useIsolationFixtures()
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
 import { generateValue } from '../../support/fuzz/generate-value.ts'
 import { seededRandom } from '../../support/fuzz/random.ts'
 import type { JsonSchema } from '../../support/openapi/json-schema.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { createLocation, createObjectFixture, type ObjectFixture } from '../../support/registry/object-fixture.ts'
+import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
+import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 let system: RunningSystem | undefined

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
 import { faultsOf } from '../../support/ledger/audit.ts'
 import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
 import { type Random, seeded } from '../../support/ledger/random.ts'
+import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 /** More rounds, or other moments: KILL_ROUNDS=100 KILL_SEED=7. */

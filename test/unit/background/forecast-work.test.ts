@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
+import { forecastWork } from '../../../services/background/forecast-work.ts'
 import { nextDueForecast, priceGaps, storeForecasts } from '../../../services/platform/postgres/pricing/forecasts.ts'
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import type { PriceInterval } from '../../../services/platform/postgres/pricing/price-overlap.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
-import { forecastWork } from '../../../services/background/forecast-work.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()

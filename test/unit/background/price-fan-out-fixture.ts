@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
+import { type FanOutPage, fanOutPage } from '../../../services/background/price-fan-out.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import type { Log } from '../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
@@ -8,9 +9,8 @@ import { putMarketPrices } from '../../../services/platform/postgres/pricing/mar
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import { type Tenant, withOperator } from '../../../services/platform/postgres/transaction.ts'
-import { type FanOutPage, fanOutPage } from '../../../services/background/price-fan-out.ts'
-import { tieredSchedule } from '../../support/registry/drafts.ts'
 import { openPartitions } from '../../support/partitions/open-partitions.ts'
+import { tieredSchedule } from '../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../support/stores/postgres.ts'
 
 export const at = 1_760_000_000_000

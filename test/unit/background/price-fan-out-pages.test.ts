@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Log } from '../../../services/platform/log/log.ts'
-import { type Lease, releaseLease, takeLease } from '../../../services/platform/postgres/leases.ts'
-import { newRecostRequest, writeRecostRequests } from '../../../services/platform/postgres/events/outbox.ts'
-import { startRecostRelay } from '../../../services/background/recost-relay.ts'
 import { fanOutPage } from '../../../services/background/price-fan-out.ts'
+import { startRecostRelay } from '../../../services/background/recost-relay.ts'
+import type { Log } from '../../../services/platform/log/log.ts'
+import { newRecostRequest, writeRecostRequests } from '../../../services/platform/postgres/events/outbox.ts'
+import { type Lease, releaseLease, takeLease } from '../../../services/platform/postgres/leases.ts'
 import {
   at,
   eventsOf,

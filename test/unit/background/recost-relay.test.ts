@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { startRecostRelay } from '../../../services/background/recost-relay.ts'
+import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { openPartitions } from '../../support/partitions/open-partitions.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { contractYear, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../support/registry/service.ts'
+import { openTestDatabase } from '../../support/stores/postgres.ts'
 
 const partitions = 4
 const stack = new AsyncDisposableStack()

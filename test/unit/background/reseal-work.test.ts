@@ -1,11 +1,15 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { putCredentials, retrieveCredentials, type TariffCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import { resealWork } from '../../../services/background/reseal-work.ts'
+import { sealWith } from '../../../services/platform/access/seal.ts'
+import {
+  putCredentials,
+  retrieveCredentials,
+  type TariffCredentials,
+} from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { createEndpoint, retrieveEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
-import { sealWith } from '../../../services/platform/access/seal.ts'
-import { resealWork } from '../../../services/background/reseal-work.ts'
 import { makeTenants, openTestDatabase, type TestDatabase } from '../../support/stores/postgres.ts'
 
 const [former, present, lost] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)] as const

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { answerToEarlier, refusalToEarlier, requestFromApiVersion, type VersionRename } from '../../../services/contract/earlier-api-version.ts'
+import type { ApiVersion } from '../../../services/contract/api-version.ts'
+import {
+  answerToEarlier,
+  refusalToEarlier,
+  requestFromApiVersion,
+  type VersionRename,
+} from '../../../services/contract/earlier-api-version.ts'
 import { readRequest } from '../../../services/contract/exchange.ts'
 import { fields, optional, scaledDecimal, text, word } from '../../../services/contract/field.ts'
-import type { ApiVersion } from '../../../services/contract/api-version.ts'
 import { defineOperation } from '../../../services/contract/operation.ts'
 import { flag, parameters } from '../../../services/contract/parameter.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { errorObject, statusOf } from '../../../services/contract/error.ts'
 import { chooseApiVersion, readApiVersionHeader } from '../../../services/contract/api-version.ts'
+import { errorObject, statusOf } from '../../../services/contract/error.ts'
 import { type RefusalCode, refusalCodes } from '../../../services/domain/refusal.ts'
 
 const occasion = { context: 'api.customer_create', requestId: 'req_1', at: 1_757_844_000_123, apiVersion: 'current' } as const

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test as property } from 'vitest'
 import { z } from 'zod'
-import { exactNumber } from '../../../services/contract/json/exact-number.ts'
 import {
   clearable,
   fields,
@@ -14,10 +13,11 @@ import {
   text,
   word,
 } from '../../../services/contract/field.ts'
+import { exactNumber } from '../../../services/contract/json/exact-number.ts'
+import { parseJson } from '../../../services/contract/json/strict-json.ts'
 import { nearestName } from '../../../services/contract/nearest-name.ts'
 import { flag, instantParameter, parameters, wholeNumber } from '../../../services/contract/parameter.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
-import { parseJson } from '../../../services/contract/json/strict-json.ts'
 
 const parsed = (json: string): unknown => {
   const value = parseJson(new TextEncoder().encode(json))

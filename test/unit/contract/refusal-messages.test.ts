@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { ApiVersion } from '../../../services/contract/api-version.ts'
-import type { Operation } from '../../../services/contract/operation.ts'
 import { operations } from '../../../services/contract/openapi/operations.ts'
+import type { Operation } from '../../../services/contract/operation.ts'
 import { reachedMessages } from '../../support/openapi/reached-messages.ts'
 import { refusalMessages } from '../../support/openapi/refusal-messages.ts'
 
@@ -40,7 +40,7 @@ const namesForeignMember = (operation: Operation, apiVersion: ApiVersion, messag
 }
 
 describe('the messages of refusals', () => {
-  const sources = globSync('services/{contract,domain,ingest-gateway,platform,query-service}/**/*.ts').map(path => ({
+  const sources = globSync('services/{background,contract,domain,ingest-gateway,platform,query-service,web}/**/*.ts').map(path => ({
     path,
     text: readFileSync(path, 'utf8'),
   }))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pendingStep } from '../../../services/cost-worker/pending-steps.ts'
-import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-recosts.ts'
 import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
+import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-recosts.ts'
 import { type SlowBatch, slowWork } from '../../../services/cost-worker/slow-work/slow-work.ts'
 import { type SlowTask, splitStep } from '../../../services/cost-worker/slow-work/split-step.ts'
 import type { Step } from '../../../services/cost-worker/step.ts'

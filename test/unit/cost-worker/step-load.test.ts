@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
 import type { ReadingToStore } from '../../../services/cost-worker/cost-readings.ts'
+import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
 import { defaultLoadLimits, heavyLocations } from '../../../services/cost-worker/slow-work/step-load.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'

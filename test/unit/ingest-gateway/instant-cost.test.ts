@@ -8,10 +8,10 @@ import { type Tenant, withTenant } from '../../../services/platform/postgres/tra
 import { pricingCache } from '../../../services/platform/pricing-cache.ts'
 import { createLogger } from '../../../services/platform/telemetry.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
-import { tariffDraft } from '../../support/registry/drafts.ts'
 import { callAs, type Gateway, makeObjects, openGateway, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
-import { makeTenants } from '../../support/stores/postgres.ts'
+import { tariffDraft } from '../../support/registry/drafts.ts'
 import type { Call } from '../../support/registry/service.ts'
+import { makeTenants } from '../../support/stores/postgres.ts'
 
 let gateway: Gateway
 let live: Tenant

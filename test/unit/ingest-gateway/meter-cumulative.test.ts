@@ -5,9 +5,17 @@ import { currentInstant } from '../../../services/platform/clock.ts'
 import type { ReadingPart } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import type { Tenant } from '../../../services/platform/postgres/transaction.ts'
-import { type AppendedMessage, callAs, type Gateway, headersOf, makeObjects, openGateway, readPartitions } from '../../support/metering/gateway.ts'
-import { makeTenants } from '../../support/stores/postgres.ts'
+import {
+  type AppendedMessage,
+  callAs,
+  type Gateway,
+  headersOf,
+  makeObjects,
+  openGateway,
+  readPartitions,
+} from '../../support/metering/gateway.ts'
 import type { Call } from '../../support/registry/service.ts'
+import { makeTenants } from '../../support/stores/postgres.ts'
 
 let gateway: Gateway
 let live: Tenant

@@ -4,8 +4,8 @@ import type { Assignment } from '../../../services/platform/log/log.ts'
 import { deleteDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { callAs, makeObjects, openGateway, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
-import { makeTenants } from '../../support/stores/postgres.ts'
 import { call, gateway, live, many, record, submit, useGateway } from '../../support/metering/submissions.ts'
+import { makeTenants } from '../../support/stores/postgres.ts'
 
 useGateway()
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { createLocation, deleteLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
-import { locationDraft } from '../../support/registry/drafts.ts'
 import { readPartitions, recordsOf } from '../../support/metering/gateway.ts'
 import { deviceId, gateway, live, locationId, many, record, submit, useGateway } from '../../support/metering/submissions.ts'
+import { locationDraft } from '../../support/registry/drafts.ts'
 import { until } from '../../support/system/until.ts'
 
 useGateway()

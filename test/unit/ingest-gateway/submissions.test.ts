@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { recordIdentityText } from '../../../services/domain/identifier.ts'
 import { callAs, headersOf, partsOf, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
-import { makeTenants } from '../../support/stores/postgres.ts'
 import { type Batch, deviceId, gateway, live, many, record, start, submit, useGateway } from '../../support/metering/submissions.ts'
+import { makeTenants } from '../../support/stores/postgres.ts'
 
 useGateway()
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { watchEventLoop } from '../../../services/platform/watch-event-loop.ts'
 import { createMetrics, serveMetrics } from '../../../services/platform/metrics.ts'
+import { watchEventLoop } from '../../../services/platform/watch-event-loop.ts'
 import { readSamples } from '../../bench/samples.ts'
 
 /** Keep the event loop busy for one turn. */

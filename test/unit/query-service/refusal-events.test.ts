@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { maxRefusalEvents } from '../../../services/query-service/refusal-events.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { caller, makeAccount, openService } from '../../support/registry/service.ts'
+import { openTestDatabase } from '../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

@@ -1,7 +1,14 @@
 import { type EnergyUnits, readEnergy } from '../../../domain/quantity.ts'
-import { defaultTariffDirection, fullConfidence, readConfidence, refuseDirections, refuseInterval } from '../../../domain/record/validate-record.ts'
 import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
+import {
+  defaultTariffDirection,
+  fullConfidence,
+  readConfidence,
+  refuseDirections,
+  refuseInterval,
+} from '../../../domain/record/validate-record.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
+import type { ApiVersion } from '../../api-version.ts'
 import { submissionLimits } from '../../registry/account.ts'
 import {
   asciiTextBefore,
@@ -13,8 +20,6 @@ import {
   skipText,
   takeByte,
 } from './json-cursor.ts'
-import type { ApiVersion } from '../../api-version.ts'
-import { type RecordMember, type RecordMemberName, readMemberName, recordMembers } from './record-members.ts'
 import { type CachedDay, createCachedDay, readInstantBytes } from './plain-instant.ts'
 import {
   type ParsedId,
@@ -24,6 +29,7 @@ import {
   readTariffDirectionBytes,
   readUnitsBytes,
 } from './plain-values.ts'
+import { type RecordMember, type RecordMemberName, readMemberName, recordMembers } from './record-members.ts'
 
 /** A text of a body, in place: it has no escapes. */
 export type ByteRange = { at: number; length: number }

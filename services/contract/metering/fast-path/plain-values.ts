@@ -1,8 +1,8 @@
 import type { EnergyUnits } from '../../../domain/quantity.ts'
 import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
-import { int32At, int32Of, type JsonCursor } from './json-cursor.ts'
 import { createBytePattern, matchPattern } from './byte-pattern.ts'
+import { int32At, int32Of, type JsonCursor } from './json-cursor.ts'
 
 /** The 28 characters of an id, in place, and the 96 bits that its digits stand for, highest first. */
 export type ParsedId = { at: number; readonly bits: Int32Array }

@@ -1,6 +1,6 @@
-import { float64At, type JsonCursor } from './json-cursor.ts'
 import type { ApiVersion } from '../../api-version.ts'
 import { type BytePattern, createBytePattern, matchRest } from './byte-pattern.ts'
+import { float64At, type JsonCursor } from './json-cursor.ts'
 
 const currentNames = [
   'location_id',

@@ -1,9 +1,9 @@
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
+import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 import { allColumns, byRecordId, isAmong, meterCost, readSettings, type Tenant } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeListedRows } from './meter-cost-rows.ts'
-import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 
 /** Which rows a list is of; null is not asked for. The span bounds the starts, half-open, in ms. */
 export type RowSelection = {

@@ -2,10 +2,10 @@ import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
+import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 import { meterCost, type QueryInterval, readSettings, rowSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows } from './meter-cost-rows.ts'
-import { columnsWithoutPieces } from './meter-cost-intervals.ts'
 
 /** The rows of a location in one direction of tariffs. */
 export type Flow = { readonly tenant: Tenant; readonly locationId: string; readonly direction: TariffDirection }

@@ -1,6 +1,20 @@
-import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
 import { type BlockReader, decodeBlocks, readColumn } from '../encoding/fast-path/native-block.ts'
-import { array, bool, choice, currency, decimal64, decimal128, id, instant, nullable, text, uint8, uint32, uint64 } from '../encoding/fast-path/native-types.ts'
+import {
+  array,
+  bool,
+  choice,
+  currency,
+  decimal64,
+  decimal128,
+  id,
+  instant,
+  nullable,
+  text,
+  uint8,
+  uint32,
+  uint64,
+} from '../encoding/fast-path/native-types.ts'
+import type { CostPiece, MeterCostRow } from './meter-cost-row.ts'
 
 const energy = decimal64('Decimal(18, 6)')
 const price = decimal64('Decimal(18, 9)')

@@ -1,10 +1,18 @@
 import type { RegisterIdentity } from '../../../domain/identifier.ts'
 import type { Energy } from '../../../domain/quantity.ts'
 import type { ClickHouse } from '../clickhouse.ts'
+import {
+  type BlockColumn,
+  type BlockReader,
+  column,
+  decodeBlocks,
+  encodeBlock,
+  type NativeType,
+  readColumn,
+} from '../encoding/fast-path/native-block.ts'
+import { bool, choice, decimal128, id, instant, text, uint32, uint64 } from '../encoding/fast-path/native-types.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { type Tenant, tenantIs } from '../meter-cost/meter-cost-reads.ts'
-import { type BlockColumn, type BlockReader, column, decodeBlocks, encodeBlock, type NativeType, readColumn } from '../encoding/fast-path/native-block.ts'
-import { bool, choice, decimal128, id, instant, text, uint32, uint64 } from '../encoding/fast-path/native-types.ts'
 
 /** A register: what shows the energy of an object in two directions. */
 export type Register = Omit<RegisterIdentity, 'openedAt'>

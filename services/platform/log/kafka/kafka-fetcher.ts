@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, ResponseError } from '@platformatic/kafka'
-import { clientOptions, type KafkaAddress, lingerMs, waitUpTo } from './kafka-client.ts'
 import type { KafkaAssignment } from './kafka-assignment.ts'
+import { clientOptions, type KafkaAddress, lingerMs, waitUpTo } from './kafka-client.ts'
 import { readRecords } from './kafka-records.ts'
 
 /** Fetches ahead for the lanes of a reader, as long as they want more. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, findErrorBy, type MessagesStream } from '@platformatic/kafka'
 import type { Assignment, Subscription, TopicName } from '../log.ts'
+import { type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
+import { kafkaAssignments } from './kafka-assignments.ts'
 import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { offsetCommitter } from './kafka-commits.ts'
 import { openFetcher } from './kafka-fetcher.ts'
-import { kafkaAssignments } from './kafka-assignments.ts'
-import { type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
 import type { Offsets } from './kafka-offsets.ts'
 
 export type GroupOptions = {

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts'
-import { committedOf, type Partition, readMessages } from './lmdb-partition.ts'
 import type { Assignment, Log, ReadBounds, StoredMessage } from '../log.ts'
+import { committedOf, type Partition, readMessages } from './lmdb-partition.ts'
 
 export type LmdbAssignments = { readonly subscribe: Log['subscribe']; readonly close: () => Promise<void> }
 

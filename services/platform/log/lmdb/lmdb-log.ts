@@ -3,6 +3,7 @@ import { constants as os } from 'node:os'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { Failure } from '../../failure.ts'
+import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { lockFolder } from './folder-lock.ts'
 import { groupCommit } from './group-commit.ts'
 import { openAssignments } from './lmdb-assignments.ts'
@@ -19,7 +20,6 @@ import {
   type Partition,
   readMessages,
 } from './lmdb-partition.ts'
-import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { frameSize, writeFrame } from './message-frame.ts'
 
 export type LmdbLogOptions = {

@@ -1,5 +1,5 @@
-import { type FrameTail, frameTail } from './frame-tail.ts'
 import type { Lag, ReadBounds, StoredMessage, TopicName, TopicSettings } from '../log.ts'
+import { type FrameTail, frameTail } from './frame-tail.ts'
 import { readFrame, readFrameHeader } from './message-frame.ts'
 
 /** A store of bytes under bytes, in the order of the keys; writes settle with the commit that they are part of. */

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { ConnectConfig, ConnectRequest, ConnectState } from '../../../domain/connect/session.ts'
 import type { Replacement } from '../../../domain/connect/connect-tariff.ts'
+import type { ConnectConfig, ConnectRequest, ConnectState } from '../../../domain/connect/session.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { Tables } from '../tables.ts'

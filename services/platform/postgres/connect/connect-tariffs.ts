@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { toTimestampOrNull } from '../column.ts'
-import type { ReplacedTariff } from './connect-sessions.ts'
 import { ownedBy } from '../page.ts'
 import type { StoredTariff } from '../pricing/tariff-row.ts'
 import { retrieveTariff } from '../pricing/tariffs.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import type { ReplacedTariff } from './connect-sessions.ts'
 
 /**
  * Let a tariff hold again as it did before another one took its place. `others`: the location's tariffs of its kind that are not voided, it

@@ -1,13 +1,13 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import { sql } from 'kysely'
-import { Failure } from '../../failure.ts'
 import { type Seal, sealWith } from '../../access/seal.ts'
 import { type Secret, secretTexts } from '../../access/secrets.ts'
+import { Failure } from '../../failure.ts'
 import { toTimestamp } from '../column.ts'
 import type { Database } from '../database.ts'
-import { credentialsPurpose } from './tariff-credentials.ts'
 import { type OperatorTransaction, withOperator } from '../transaction.ts'
 import { webhookPurpose } from '../webhooks/webhook-secret.ts'
+import { credentialsPurpose } from './tariff-credentials.ts'
 
 /** A secret whose loss makes stored data useless: `secret` hashes API keys, `credentials_key` encrypts the credentials of providers. */
 export type GuardedSecret = 'secret' | 'credentials_key'

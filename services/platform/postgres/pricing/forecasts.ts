@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { PriceHistory } from '../../../domain/forecast/hour-grid.ts'
 import { fromNano, toTimestamp } from '../column.ts'
-import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
-import type { PriceInterval } from './price-overlap.ts'
 import type { Tables } from '../tables.ts'
 import type { OperatorTransaction } from '../transaction.ts'
+import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
+import type { PriceInterval } from './price-overlap.ts'
 
 /** A source whose published prices changed from `from` (ms) on, and the revision at which that was read. */
 export type DueForecast = { readonly sourceId: string; readonly revision: number; readonly area: string | null; readonly from: number }

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import type { Tables } from '../tables.ts'
 import { publicFeeds } from './market-sources.ts'
 import type { LocationKey } from './pricing-input.ts'
-import type { Tables } from '../tables.ts'
 
 /** How fetching goes, in ms; all null and zero before the first attempt. */
 export type FeedState = {

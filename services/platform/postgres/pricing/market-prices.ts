@@ -2,6 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { accepted, type Result } from '../../../domain/refusal.ts'
 import { runInTimeSlices } from '../../time-slices.ts'
 import { toTimestamp } from '../column.ts'
+import { isActive } from '../page.ts'
+import { pricesFrom } from '../price-block.ts'
+import { inBlocks } from '../price-blocks.ts'
+import type { Tables } from '../tables.ts'
 import {
   type MarketRow,
   type MarketWriter,
@@ -12,12 +16,8 @@ import {
   retrieveMarket,
   type StoredMarket,
 } from './markets.ts'
-import { isActive } from '../page.ts'
-import { pricesFrom } from '../price-block.ts'
-import { inBlocks } from '../price-blocks.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import { type PriceInterval, replacePrices } from './price-overlap.ts'
-import type { Tables } from '../tables.ts'
 
 export type PriceChange = {
   readonly market: StoredMarket

@@ -3,8 +3,8 @@ import { writeInstant } from '../../../domain/instant.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
 import { type EventDraft, writeEvents } from '../events/events.ts'
-import type { LocationDraft, StoredLocation } from '../registry/location-row.ts'
 import { ownedBy } from '../page.ts'
+import type { LocationDraft, StoredLocation } from '../registry/location-row.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
 /** A location whose prices in a direction change in an interval (ms); null is open. */

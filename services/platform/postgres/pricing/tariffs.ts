@@ -9,6 +9,7 @@ import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { allOf, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
 import { priceEvent } from './price-events.ts'
 import {
   readTariffRows,
@@ -20,7 +21,6 @@ import {
   termsToText,
   versionsToText,
 } from './tariff-row.ts'
-import type { TenantTransaction } from '../transaction.ts'
 
 /** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
 export type TariffChange = { readonly tariff: StoredTariff; readonly recostRequest: OutboxMessage | null }

@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import type { KeyState } from '../../access/key-state.ts'
-import { hashSecret, newApiKey, newId } from '../../new-id.ts'
 import type { Secret } from '../../access/secrets.ts'
 import type { FoundKey, KeyStore } from '../../access/verify-key.ts'
-import { apiVersionOf } from './accounts.ts'
+import { hashSecret, newApiKey, newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { Tables } from '../tables.ts'
 import type { Tenant } from '../transaction.ts'
+import { apiVersionOf } from './accounts.ts'
 
 export type ApiKeyScope = 'read' | 'metering' | 'all'
 

@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { deleteLocationsOf } from './location-deletion.ts'
-import type { StoredLocation } from './location-row.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { Metadata } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import { deleteLocationsOf } from './location-deletion.ts'
+import type { StoredLocation } from './location-row.ts'
 
 /** A customer as it is kept, with the ids of its locations, oldest first; `createdAt` in ms. */
 export type StoredCustomer = {

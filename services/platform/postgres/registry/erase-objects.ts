@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import { referencePlaceholderId } from '../../reference-placeholder-id.ts'
 import { toTimestamp } from '../column.ts'
-import { eraseTraces } from './erase-traces.ts'
-import type { ErasedObjects } from './erasures.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
+import { eraseTraces } from './erase-traces.ts'
+import type { ErasedObjects } from './erasures.ts'
 
 /** What an id stands for, with all that goes with it: a customer's locations, a location's tariffs. Deleted objects too; null where there is none. */
 export const findObjectsToErase = async (

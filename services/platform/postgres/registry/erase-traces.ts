@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isId } from '../../../domain/identifier.ts'
 import { toTimestamp } from '../column.ts'
-import type { ErasedObjects } from './erasures.ts'
 import { ownedBy } from '../page.ts'
 import type { Tables } from '../tables.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
+import type { ErasedObjects } from './erasures.ts'
 
 /** What tells rows of erased objects from others. */
 type Traces = {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { toTimestamp } from '../column.ts'
-import { type LocationRow, locationColumns, locationFromRow, type StoredLocation } from './location-row.ts'
 import { isActive, ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
+import { type LocationRow, locationColumns, locationFromRow, type StoredLocation } from './location-row.ts'
 
 /**
  * Delete the living locations that fit a condition: they are hidden, and their tariffs end at `at` (ms). Gives their last state, oldest first.

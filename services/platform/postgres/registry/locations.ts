@@ -2,6 +2,11 @@ import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import { writePriceUpdates } from '../pricing/price-events.ts'
+import type { LocationKey } from '../pricing/pricing-input.ts'
+import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import {
   type LocationDraft,
@@ -11,11 +16,6 @@ import {
   locationToRow,
   type StoredLocation,
 } from './location-row.ts'
-import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
-import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
-import { writePriceUpdates } from '../pricing/price-events.ts'
-import type { LocationKey } from '../pricing/pricing-input.ts'
-import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 
 /** A location after a change, and the order that the change owes the lanes; null where it alters no price. */
 export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../new-id.ts'
-import { appendAudit } from '../registry/audit-log.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import { appendAudit } from '../registry/audit-log.ts'
 import type { Tables } from '../tables.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { DeliveryStatus } from './webhook-deliveries.ts'

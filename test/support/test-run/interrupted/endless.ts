@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { it } from 'vitest'
 import { openTestDatabase, runFolderVariable } from '../../stores/postgres.ts'
-import { dataFolder, startSystem } from '../../system/running-system.ts'
 import { mountSmallDisk } from '../../stores/small-disk.ts'
+import { dataFolder, startSystem } from '../../system/running-system.ts'
 
 it('runs a service and a PostgreSQL with a small disk until it is interrupted', async () => {
   await openTestDatabase()

@@ -1,11 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { sharedSourceId } from '../../../../services/platform/postgres/pricing/market-sources.ts'
 import { publishFeedOutages } from '../../../../services/background/market-feeds/feed-outages.ts'
 import type { MarketFetchOptions } from '../../../../services/background/market-feeds/fetch-feed.ts'
 import { fetchDueMarkets, type MarketFeedOptions, startMarketFeeds } from '../../../../services/background/market-feeds/market-feeds.ts'
-import { until } from '../../../support/system/until.ts'
-import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
+import { sharedSourceId } from '../../../../services/platform/postgres/pricing/market-sources.ts'
 import {
   clock,
   database,
@@ -24,6 +22,8 @@ import {
   stack,
   startAgain,
 } from '../../../support/markets/market-feed-fixture.ts'
+import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
+import { until } from '../../../support/system/until.ts'
 
 afterAll(() => stack.disposeAsync())
 beforeEach(startAgain)

@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fetchInterval } from '../../../../services/background/market-feeds/fetch-feed.ts'
-import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
 import {
   announced,
   clock,
@@ -18,6 +17,7 @@ import {
   stack,
   startAgain,
 } from '../../../support/markets/market-feed-fixture.ts'
+import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
 
 afterAll(() => stack.disposeAsync())
 beforeEach(startAgain)

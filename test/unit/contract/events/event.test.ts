@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { deviceCreate, deviceToWire, deviceUpdate } from '../../../../services/contract/registry/device.ts'
 import { eventRetrieve, eventToWire, failedEventData } from '../../../../services/contract/events/event.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
+import { deviceCreate, deviceToWire, deviceUpdate } from '../../../../services/contract/registry/device.ts'
 
 const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'device.create', createdAt: 0 }
 

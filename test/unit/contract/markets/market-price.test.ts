@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { marketCreate, marketRetrieve } from '../../../../services/contract/markets/market.ts'
 import { findOverlap, marketPriceList, marketPricePut, marketPrices } from '../../../../services/contract/markets/market-price.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
-import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 
 const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T01:00:00+00:00', value: 0.1 }
 

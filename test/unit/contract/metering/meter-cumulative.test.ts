@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ApiVersion } from '../../../../services/contract/api-version.ts'
-import { readCumulative, readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { readCumulative, readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const seconds = at / 1000

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { type JsonNumber, numberText } from '../../../../services/contract/json/exact-number.ts'
 import { meterRecordShape, readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
 import { readEnergy } from '../../../../services/domain/quantity.ts'
-import { defaultTariffDirection, readConfidence, refuseDirections, refuseInterval } from '../../../../services/domain/record/validate-record.ts'
+import {
+  defaultTariffDirection,
+  readConfidence,
+  refuseDirections,
+  refuseInterval,
+} from '../../../../services/domain/record/validate-record.ts'
 import { at, base } from '../../../support/metering/read-record.ts'
 
 describe('the documented shape', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventTypes } from '../../../../services/contract/events/event-type.ts'
 import { apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
+import { eventTypes } from '../../../../services/contract/events/event-type.ts'
 import { openApiDocument } from '../../../../services/contract/openapi/openapi.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { nameObject } from '../../../../services/contract/openapi/schema-name.ts'

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import * as account from '../../../../services/contract/registry/account.ts'
-import * as customer from '../../../../services/contract/registry/customer.ts'
 import { fields, optional, text, word } from '../../../../services/contract/field.ts'
 import { openApiDocument } from '../../../../services/contract/openapi/openapi.ts'
 import { defineOperation, type Operation } from '../../../../services/contract/operation.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
+import * as account from '../../../../services/contract/registry/account.ts'
+import * as customer from '../../../../services/contract/registry/customer.ts'
 import { inlined } from '../../../support/openapi/json-schema.ts'
 
 const renamed = defineOperation({

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { customerCreate, customerList, customerShape, customerToWire, customerUpdate } from '../../../../services/contract/registry/customer.ts'
 import { pageRequest } from '../../../../services/contract/list.ts'
 import { readQuery, readShape } from '../../../../services/contract/read-shape.ts'
+import {
+  customerCreate,
+  customerList,
+  customerShape,
+  customerToWire,
+  customerUpdate,
+} from '../../../../services/contract/registry/customer.ts'
 
 const create = (body: unknown) => readShape(customerCreate.body ?? expect.fail(), body, 'body')
 const update = (body: unknown) => readShape(customerUpdate.body ?? expect.fail(), body, 'body')

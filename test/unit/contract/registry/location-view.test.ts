@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Tariff, TimeBand } from '../../../../services/domain/tariff/tariff.ts'
 import { shownTariff, structureType, tariffStatusAt } from '../../../../services/contract/registry/location-view.ts'
+import type { Tariff, TimeBand } from '../../../../services/domain/tariff/tariff.ts'
 
 const year = (n: number) => Date.UTC(n, 0, 1)
 type Contract = Pick<Tariff, 'id' | 'direction' | 'type' | 'contractStart' | 'contractEnd'>

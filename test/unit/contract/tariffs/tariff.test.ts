@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { refuseFixedChange } from '../../../../services/contract/fixed-member.ts'
-import { readShape } from '../../../../services/contract/read-shape.ts'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
+import { readShape } from '../../../../services/contract/read-shape.ts'
 import { tariffCreate, tariffDelete, tariffToWire, tariffUpdate } from '../../../../services/contract/tariffs/tariff.ts'
 import { readTariffDraft, tariffCreation } from '../../../../services/contract/tariffs/tariff-draft.ts'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const allDay = (rate: unknown) => [
   { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },

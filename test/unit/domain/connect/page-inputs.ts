@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { SessionInput } from '../../../../services/domain/connect/advance.ts'
-import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import { actions, connectPageNames } from '../../../../services/domain/connect/page.ts'
+import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import type { ConnectConfig } from '../../../../services/domain/connect/session.ts'
 
 const flag = fc.boolean()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { advance, type SessionInput } from '../../../../services/domain/connect/advance.ts'
-import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import { type ConnectPageName, connectPageNames } from '../../../../services/domain/connect/page.ts'
+import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import { type ConnectConfig, type ConnectState, hasPrices, newConnectState } from '../../../../services/domain/connect/session.ts'
 import { configs, inputs } from './page-inputs.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { newConnectState } from '../../../../services/domain/connect/session.ts'
 import { prefillOf, tariffStartOf, tariffsToReplace, tariffTermsOf } from '../../../../services/domain/connect/connect-tariff.ts'
+import { newConnectState } from '../../../../services/domain/connect/session.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 
 const kind = { direction: 'IMPORT', type: 'COMMODITY' } as const

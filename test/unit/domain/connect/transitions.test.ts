@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { advance, type ConnectTariffStatus, type SessionInput, type TransitionEffect } from '../../../../services/domain/connect/advance.ts'
-import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import type { ConnectAction, ConnectApiVersion, ConnectPageName } from '../../../../services/domain/connect/page.ts'
+import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import { type ConnectConfig, type ConnectState, newConnectState } from '../../../../services/domain/connect/session.ts'
 
 const plainConfig = (apiVersion: ConnectApiVersion): ConnectConfig => ({

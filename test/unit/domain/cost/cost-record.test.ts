@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { accumulatorChangesOf } from '../../../../services/domain/cost/accumulator-changes.ts'
 import { costByDay, costRecord, type RecordCost } from '../../../../services/domain/cost/cost-record.ts'
 import { coveredIntervals } from '../../../../services/domain/cost/covered-intervals.ts'
-import { accumulatorChangesOf } from '../../../../services/domain/cost/accumulator-changes.ts'
 import { costOf } from '../../../../services/domain/quantity.ts'
+import { accumulatorKey, compareSortKeys } from '../../../../services/domain/tariff/accumulator.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot, hasTieredPrices, type PricingSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { Tariff } from '../../../../services/domain/tariff/tariff.ts'
-import { accumulatorKey, compareSortKeys } from '../../../../services/domain/tariff/accumulator.ts'
-import { countChanges } from '../../../support/tariffs/count-changes.ts'
 import { scenarios } from '../../../support/oracle/generate.ts'
 import { allDay, at, band, kwh, nano, pricing, rate, record, tariff } from '../../../support/oracle/tables.ts'
+import { countChanges } from '../../../support/tariffs/count-changes.ts'
 
 const snapshotOf = (zone: string, ...tariffs: Tariff[]): PricingSnapshot => compileSnapshot(pricing(zone, tariffs), createPricingPool())
 const cost = (snapshot: PricingSnapshot, ...of: Parameters<typeof record>): RecordCost => costRecord(snapshot, record(...of).record)

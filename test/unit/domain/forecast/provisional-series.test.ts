@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { provisionalSeries } from '../../../../services/domain/forecast/provisional-series.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 type Interval = { readonly start: number; readonly end: number; readonly value: bigint }
 

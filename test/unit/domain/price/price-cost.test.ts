@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
 import { type PriceRequest, priceSeries } from '../../../../services/domain/price/price-series.ts'
 import { costOf, cumulativeShare } from '../../../../services/domain/quantity.ts'
+import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
 import { countInSortOrder } from '../../../../services/domain/tariff/counting-order.ts'
 import type { CountedEnergy } from '../../../../services/domain/tariff/evaluate.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
-import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
 import { scenarios } from '../../../support/oracle/generate.ts'
 
 /** What the accumulators hold from their start on, and nothing more. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bestOf, dayOfTiers, planSmall, type SmallTiers, smallTiers } from './small-tiers.ts'
 import { minCostOf } from './min-tier-cost.ts'
+import { bestOf, dayOfTiers, planSmall, type SmallTiers, smallTiers } from './small-tiers.ts'
 
 const requestedEnergy = ({ tasks }: SmallTiers): number => tasks.reduce((sum, { energy }) => sum + energy, 0)
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventGroups, expandFilter, matchesAnyFilter } from '../../../../services/domain/webhook/event-filter.ts'
 import { concurrencyAfter, initialConcurrency, maxConcurrency } from '../../../../services/domain/webhook/delivery-concurrency.ts'
+import { eventGroups, expandFilter, matchesAnyFilter } from '../../../../services/domain/webhook/event-filter.ts'
 import { rotateSecret, rotationWindowMs, type SigningSecret, signingSecrets } from '../../../../services/domain/webhook/secret-rotation.ts'
 
 describe('a filter of events', () => {

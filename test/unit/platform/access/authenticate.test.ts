@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { authenticator } from '../../../../services/platform/access/authenticate.ts'
 import { bearerTokens } from '../../../../services/platform/access/bearer-token.ts'
-import { Failure } from '../../../../services/platform/failure.ts'
 import type { KeyState } from '../../../../services/platform/access/key-state.ts'
+import { Failure } from '../../../../services/platform/failure.ts'
 import { until } from '../../../support/system/until.ts'
 
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { batchIds } from '../../../../services/platform/batch-id.ts'
 import { bearerTokens, tokenLifetimeSeconds } from '../../../../services/platform/access/bearer-token.ts'
+import { sealWith } from '../../../../services/platform/access/seal.ts'
+import { loadCredentialsKey, loadSecrets } from '../../../../services/platform/access/secrets.ts'
+import { batchIds } from '../../../../services/platform/batch-id.ts'
 import { readConfig } from '../../../../services/platform/config.ts'
 import { hashSecret, secretHashes } from '../../../../services/platform/new-id.ts'
 import { webhookSeal } from '../../../../services/platform/postgres/webhooks/webhook-secret.ts'
-import { sealWith } from '../../../../services/platform/access/seal.ts'
-import { loadCredentialsKey, loadSecrets } from '../../../../services/platform/access/secrets.ts'
 
 const [first, second, third] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)] as const
 /** The secret after it was changed twice. */

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isFailure } from '../../../../services/platform/failure.ts'
 import { loadCredentialsKey, loadSecrets } from '../../../../services/platform/access/secrets.ts'
+import { isFailure } from '../../../../services/platform/failure.ts'
 
 let folder = ''
 beforeEach(() => {

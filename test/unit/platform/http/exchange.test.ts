@@ -8,7 +8,7 @@ describe('an answer', () => {
     const { app, observed } = testApp()
     const answer = await send(app, 'POST', '/things', { body: { name: 'a', tariff_direction: 'EXPORT' } })
     expect(answer.status).toBe(201)
-    expect(answer.text).toBe('{"number":1,"layout":"current","name":"a","tariff_direction":"EXPORT","exact":0.000000001}')
+    expect(answer.text).toBe('{"number":1,"apiVersion":"current","name":"a","tariff_direction":"EXPORT","exact":0.000000001}')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(Number(answer.headers.get('content-length'))).toBe(answer.text.length)
@@ -16,10 +16,10 @@ describe('an answer', () => {
       body: { name: 'a', direction: 'EXPORT' },
       headers: { 'api-version': '2024-08-24' },
     })
-    expect(earlier.json).toMatchObject({ layout: 'earlier', direction: 'EXPORT' })
+    expect(earlier.json).toMatchObject({ apiVersion: 'earlier', direction: 'EXPORT' })
     expect(observed).toMatchObject([
       { operation: 'thing_create', status: 201 },
-      { operation: 'thing_create', layout: 'earlier' },
+      { operation: 'thing_create', apiVersion: 'earlier' },
     ])
   })
 

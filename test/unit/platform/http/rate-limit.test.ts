@@ -15,7 +15,7 @@ describe('the rate of an account and mode', () => {
     expect(taken.every(allowed => allowed)).toBe(true)
     const refused = take('acc_1 true', null, 0)
     expect(refused).toEqual({
-      allowed: false,
+      isAllowed: false,
       headers: { 'RateLimit-Limit': '1000', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '5', 'Retry-After': '1' },
     })
     expect(take('acc_1 true', null, 4).isAllowed).toBe(false)
@@ -30,7 +30,7 @@ describe('the rate of an account and mode', () => {
 
   it('of an account of its own stands in place of the usual one', () => {
     const take = createRateLimit(null)
-    expect(take('acc_1 true', null, 0)).toEqual({ allowed: true, headers: {} })
+    expect(take('acc_1 true', null, 0)).toEqual({ isAllowed: true, headers: {} })
     const own = Array.from({ length: 11 }, () => take('acc_2 true', 2, 0).isAllowed)
     expect(own).toEqual([...Array.from({ length: 10 }, () => true), false])
   })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openCodec } from '../../../../services/platform/log/avro/codec.ts'
-import { eventKey, eventMessage, eventOfPayload, eventPartition } from '../../../../services/platform/log/event-message.ts'
 import { localSchemaIds } from '../../../../services/platform/log/avro/schema-ids.ts'
+import { eventKey, eventMessage, eventOfPayload, eventPartition } from '../../../../services/platform/log/event-message.ts'
 
 const codec = await openCodec(localSchemaIds())
 const word = fc.oneof(fc.string(), fc.constantFrom('"data":', '"data" : {}', '}'))

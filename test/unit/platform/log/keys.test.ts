@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ChunkBatch, type ChunkHeaders, fromHeaders, toHeaders } from '../../../../services/platform/log/chunk-headers.ts'
-import type { Message } from '../../../../services/platform/log/log.ts'
 import { frameSize, readFrame, readFrameHeader, writeFrame } from '../../../../services/platform/log/lmdb/message-frame.ts'
+import type { Message } from '../../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { rowVersionOf, rowVersionParts } from '../../../../services/platform/log/row-version.ts'
 
@@ -121,7 +121,7 @@ describe('frame of a stored message', () => {
       fc.property(message, fc.nat(), fc.nat(), (made, timestamp, position) => {
         const frame = writeFrame(made, frameSize(made), { timestamp, bytesBefore: position })
         expect(readFrame(frame, 7)).toEqual({ ...made, offset: 7, timestamp })
-        expect(readFrameHeader(frame)).toEqual({ timestamp, position })
+        expect(readFrameHeader(frame)).toEqual({ timestamp, bytesBefore: position })
       }),
     )
   })

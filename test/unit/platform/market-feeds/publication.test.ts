@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextLocalMidnight } from '../../../../services/domain/civil-time.ts'
-import { requestIntervals } from '../../../../services/platform/market-feeds/request-intervals.ts'
 import { expectedUntil, nextFetchAt, retryDelayMs } from '../../../../services/platform/market-feeds/publication.ts'
+import { requestIntervals } from '../../../../services/platform/market-feeds/request-intervals.ts'
 import { marketClock, sharedSources } from '../../../../services/platform/market-feeds/shared-sources.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDevice } from '../../../../services/platform/postgres/registry/devices.ts'
 import { deleteExpiredEvents, listEvents, retrieveEvent, writeEvents } from '../../../../services/platform/postgres/events/events.ts'
+import { deleteOutbox, newRecostRequest, readOutbox, writeRecostRequests } from '../../../../services/platform/postgres/events/outbox.ts'
+import { isLeaseValid, releaseLease, takeLease } from '../../../../services/platform/postgres/leases.ts'
+import type { Paging } from '../../../../services/platform/postgres/page.ts'
+import { createDevice } from '../../../../services/platform/postgres/registry/devices.ts'
 import {
   abandonIdempotent,
   beginIdempotent,
@@ -10,9 +13,6 @@ import {
   finishIdempotent,
 } from '../../../../services/platform/postgres/registry/idempotency.ts'
 import { raiseTopicGeneration, readTopicGeneration } from '../../../../services/platform/postgres/topic-generation.ts'
-import { isLeaseValid, releaseLease, takeLease } from '../../../../services/platform/postgres/leases.ts'
-import { deleteOutbox, newRecostRequest, readOutbox, writeRecostRequests } from '../../../../services/platform/postgres/events/outbox.ts'
-import type { Paging } from '../../../../services/platform/postgres/page.ts'
 import { type TenantTransaction, withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
 

@@ -2,11 +2,22 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { apiKeyMode, hashSecret } from '../../../../services/platform/new-id.ts'
-import { createAccount, retrieveAccount, updateAccount, updateAccountPages } from '../../../../services/platform/postgres/registry/accounts.ts'
-import { createApiKey, findApiKey, listApiKeys, readKeyState, revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
+import { migrate } from '../../../../services/platform/postgres/migrate.ts'
+import {
+  createAccount,
+  retrieveAccount,
+  updateAccount,
+  updateAccountPages,
+} from '../../../../services/platform/postgres/registry/accounts.ts'
+import {
+  createApiKey,
+  findApiKey,
+  listApiKeys,
+  readKeyState,
+  revokeApiKey,
+} from '../../../../services/platform/postgres/registry/api-keys.ts'
 import { appendAudit, readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
 import { createDevice } from '../../../../services/platform/postgres/registry/devices.ts'
-import { migrate } from '../../../../services/platform/postgres/migrate.ts'
 import { withOperator, withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
 

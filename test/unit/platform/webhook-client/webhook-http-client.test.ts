@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWebhookHttpClient, type PostOutcome } from '../../../../services/platform/webhook-client/webhook-http-client.ts'
 import { addressRule } from '../../../../services/platform/webhook-client/address-rule.ts'
+import { openWebhookHttpClient, type PostOutcome } from '../../../../services/platform/webhook-client/webhook-http-client.ts'
 import { openReceiver } from '../../../support/webhooks/receiver.ts'
 
 /** A server that only counts who comes: nobody ever may. */

@@ -1,8 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createMarket } from '../../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../../services/platform/postgres/transaction.ts'
+import {
+  contractYear,
+  flatSchedule,
+  flatTariff,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
-import { contractYear, flatSchedule, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../../support/registry/service.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

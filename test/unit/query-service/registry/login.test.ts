@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { type Answer, type Client, caller, idOf, makeAccount, openService, operatorKey } from '../../../support/registry/service.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

@@ -1,6 +1,15 @@
 import { afterAll, expect, it } from 'vitest'
+import {
+  contractYear,
+  flatSchedule,
+  flatTariff,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
-import { contractYear, flatSchedule, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../../support/registry/service.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

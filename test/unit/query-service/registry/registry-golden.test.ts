@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { type Answer, flatSchedule, flatTariff, idOf, makeAccount, openService } from '../../../support/registry/service.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

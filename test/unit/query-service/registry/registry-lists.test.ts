@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { changeTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { createEndpoint } from '../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import { type Client, flatTariff, idOf, listed, make, makeAccount, makeLocation, openService } from '../../../support/registry/service.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 import {
   type Answer,
   type Client,
@@ -14,6 +13,7 @@ import {
   makeLocation,
   openService,
 } from '../../../support/registry/service.ts'
+import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

@@ -1,7 +1,17 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
+import {
+  contractYear,
+  flatSchedule,
+  flatTariff,
+  idOf,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
-import { contractYear, flatSchedule, flatTariff, idOf, listed, make, makeAccount, makeLocation, openService } from '../../../support/registry/service.ts'
 
 const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())

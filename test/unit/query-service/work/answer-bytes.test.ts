@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
+import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
 import { priceRetrieve, priceToWire } from '../../../../services/contract/prices/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../../../services/contract/prices/price-audit.ts'
 import { answerOffset } from '../../../../services/domain/answer-offset.ts'

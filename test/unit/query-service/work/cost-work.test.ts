@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { energyCostToCsv, energyCostToWire, intervalCost } from '../../../../services/contract/costs/energy-cost.ts'
 import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
-import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { zoneOffset } from '../../../../services/domain/answer-offset.ts'
 import { costInBuckets } from '../../../../services/domain/cost/energy-cost.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventToWire } from '../../../../services/contract/events/event.ts'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
+import { eventToWire } from '../../../../services/contract/events/event.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
 import { eventsWork } from '../../../../services/query-service/work/event-work.ts'
 

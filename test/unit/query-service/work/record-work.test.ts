@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
+import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
 import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../../../services/contract/metering/meter-record-read.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'

@@ -9,8 +9,8 @@ import { type Listener, listen } from '../../../../services/platform/http/listen
 import { documentRoute } from '../../../../services/platform/http/static-routes.ts'
 import { notFoundPage } from '../../../../services/web/reference/landing.ts'
 import { referencePages } from '../../../../services/web/reference/reference-page.ts'
-import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 import { testApp } from '../../../support/http/http-app.ts'
+import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 
 const ports = { ...testApp().ports, notFoundPage }
 const app = createApp([], referencePages(operations), ports)

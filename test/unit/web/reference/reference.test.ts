@@ -5,10 +5,10 @@ import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { referenceOf } from '../../../../services/web/reference/document.ts'
-import { html } from '../../../../services/web/ui-kit/html.ts'
 import { jsonMarkup, jsonText } from '../../../../services/web/reference/json-text.ts'
 import { markCode } from '../../../../services/web/reference/mark-code.ts'
 import { curlCommand } from '../../../../services/web/reference/request-example.ts'
+import { html } from '../../../../services/web/ui-kit/html.ts'
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, entity => entities[entity] ?? entity)

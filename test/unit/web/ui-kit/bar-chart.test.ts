@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { type BarChart, barChart, timeLabel } from '../../../../services/web/ui-kit/bar-chart.ts'
 import { referenceOf } from '../../../../services/web/reference/document.ts'
 import { exampleChart } from '../../../../services/web/reference/example-chart.ts'
+import { type BarChart, barChart, timeLabel } from '../../../../services/web/ui-kit/bar-chart.ts'
 
 const hourMs = 3_600_000
 const start = Date.UTC(2025, 8, 13, 22)

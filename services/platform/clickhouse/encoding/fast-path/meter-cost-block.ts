@@ -3,9 +3,9 @@ import { putDigits } from '../../../log/avro/fast-path/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
 import type { CostPiece, MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
+import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
 import { type BlockColumn, column, encodeBlockInSteps, type FixedColumn, type NativeType, type Run, writeBytes } from './native-block.ts'
 import { writeEnds } from './native-types.ts'
-import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
 
 /**
  * Encode rows for an insert, in steps. Columns that hold the table's default in every row are left out, which is most of a plain row.

@@ -1,4 +1,5 @@
 import type { MeterRecord } from '../../../../domain/record/record.ts'
+import type { AcceptedRecord, RecordChunk, RecordPart } from '../../messages.ts'
 import {
   type AvroReader,
   type AvroWriter,
@@ -16,7 +17,6 @@ import {
   writeOptionalText,
 } from './avro-bytes.ts'
 import { idTexts } from './id-texts.ts'
-import type { AcceptedRecord, RecordChunk, RecordPart } from '../../messages.ts'
 import { type EncodedPart, maxPartBytes, maxPartRecords, writePartHeader } from './record-part.ts'
 
 const prefixLength = 4

@@ -1,8 +1,8 @@
 import type { EnergyFlowDirection } from '../../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../../domain/tariff/tariff.ts'
+import type { RecordPart } from '../../messages.ts'
 import { type AvroWriter, type IdBits, writeBits, writeDigits, writeInt, writeLong } from './avro-bytes.ts'
 import { copyBytes } from './copy-bytes.ts'
-import type { RecordPart } from '../../messages.ts'
 
 /** A part of a chunk as it stands in the message, and what its headers tell. It holds one record at least. */
 export type EncodedPart = Omit<RecordPart, 'records'> & {

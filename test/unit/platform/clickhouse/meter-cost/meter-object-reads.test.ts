@@ -1,9 +1,15 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../../services/platform/clickhouse/clickhouse.ts'
+import { encodeBlock } from '../../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { estimatedObjects } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import { pageOfRows } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-pages.ts'
-import { blocksOfSession, locationsOfSession, rowOfRecord, rowsInInterval } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import {
+  blocksOfSession,
+  locationsOfSession,
+  rowOfRecord,
+  rowsInInterval,
+} from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import {
   intervalOfLocation,
@@ -12,7 +18,6 @@ import {
   objectsOfLocations,
   receiptOfBatch,
 } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
-import { encodeBlock } from '../../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { batchColumns, batchFailureColumns, batchPartColumns } from '../../../../../services/platform/clickhouse/readings/receipts.ts'
 import { hexId } from '../../../../suites/cost-rows.ts'
 import {
@@ -127,7 +132,7 @@ describe('receipts', () => {
 
 describe('statements over cost rows', () => {
   it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
-    expect(readersOf('meter_cost')).toEqual({ paths: [join('platform', 'clickhouse', 'meter-cost-reads.ts')], loose: [] })
+    expect(readersOf('meter_cost')).toEqual({ paths: [join('platform', 'clickhouse', 'meter-cost', 'meter-cost-reads.ts')], loose: [] })
   })
 
   it('would be found where they are not', () => {

@@ -2,7 +2,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../../../../services/platform/clickhouse/clickhouse.ts'
-import { type MeterReadingRow, type Register, readingsAround, registerKey } from '../../../../../services/platform/clickhouse/readings/meter-readings.ts'
+import {
+  type MeterReadingRow,
+  type Register,
+  readingsAround,
+  registerKey,
+} from '../../../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { hexId } from '../../../../suites/cost-rows.ts'
 import { base, dayMs, db, hourMs, tenant, useMeterTables } from '../../../../suites/meter-tables.ts'
 import { insertReadings, readingOf, registerOf } from '../../../../suites/reading-rows.ts'
@@ -106,7 +111,7 @@ describe('readings', () => {
 
 describe('statements over readings', () => {
   it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
-    expect(readersOf('meter_readings')).toEqual({ paths: [join('platform', 'clickhouse', 'meter-readings.ts')], loose: [] })
+    expect(readersOf('meter_readings')).toEqual({ paths: [join('platform', 'clickhouse', 'readings', 'meter-readings.ts')], loose: [] })
   })
 
   it('would be found where they are not', () => {

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { avroType, openCodec, publishedSchemas } from '../../../../../services/platform/log/avro/codec.ts'
-import type { RecordChunk, RecordPart } from '../../../../../services/platform/log/messages.ts'
 import { encodeParts } from '../../../../../services/platform/log/avro/fast-path/record-chunk.ts'
 import { maxPartBytes, maxPartRecords } from '../../../../../services/platform/log/avro/fast-path/record-part.ts'
 import { localSchemaIds } from '../../../../../services/platform/log/avro/schema-ids.ts'
+import type { RecordChunk, RecordPart } from '../../../../../services/platform/log/messages.ts'
 import { chunk, otherMessage } from '../../../../suites/partition-messages.ts'
 
 const codec = await openCodec(localSchemaIds())

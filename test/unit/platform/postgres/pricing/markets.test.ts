@@ -1,12 +1,17 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { Result } from '../../../../../services/domain/refusal.ts'
-import { storeForecasts } from '../../../../../services/platform/postgres/pricing/forecasts.ts'
-import { createLocation, deleteLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { putMarketPrices, readMarketPrices } from '../../../../../services/platform/postgres/pricing/market-prices.ts'
-import { createMarket, deleteMarket, listMarkets, marketOfArea, retrieveMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
+import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import { pricesFrom, pricesPerBlock } from '../../../../../services/platform/postgres/price-block.ts'
+import { storeForecasts } from '../../../../../services/platform/postgres/pricing/forecasts.ts'
+import { putMarketPrices, readMarketPrices } from '../../../../../services/platform/postgres/pricing/market-prices.ts'
+import {
+  createMarket,
+  deleteMarket,
+  listMarkets,
+  marketOfArea,
+  retrieveMarket,
+} from '../../../../../services/platform/postgres/pricing/markets.ts'
 import { type PriceInterval, replacePrices } from '../../../../../services/platform/postgres/pricing/price-overlap.ts'
 import {
   countLocationsPricedBy,
@@ -16,6 +21,7 @@ import {
   readPricingRevisions,
 } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
 import { createTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
+import { createLocation, deleteLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
 import { changeTenant, type TenantTransaction, withOperator, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'

@@ -1,11 +1,10 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { Result } from '../../../../../services/domain/refusal.ts'
+import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { ScheduleEntry } from '../../../../../services/domain/tariff/tariff.ts'
-import { createLocation, deleteLocation, retrieveLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
 import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
 import type { Paging } from '../../../../../services/platform/postgres/page.ts'
+import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
 import { loadLocationPricing } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
 import {
   createTariff,
@@ -16,6 +15,7 @@ import {
   updateTariff,
   voidTariff,
 } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
+import { createLocation, deleteLocation, retrieveLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
 import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'

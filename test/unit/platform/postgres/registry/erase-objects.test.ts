@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentInstant } from '../../../../../services/platform/clock.ts'
-import { eraseObjects, findObjectsToErase, removeErasedLocations } from '../../../../../services/platform/postgres/registry/erase-objects.ts'
+import {
+  eraseObjects,
+  findObjectsToErase,
+  removeErasedLocations,
+} from '../../../../../services/platform/postgres/registry/erase-objects.ts'
 import { type Tenant, withOperator } from '../../../../../services/platform/postgres/transaction.ts'
 import { makePerson } from '../../../../support/registry/erasure-traces.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'

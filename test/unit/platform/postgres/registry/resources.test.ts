@@ -1,7 +1,17 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { accepted, type Result } from '../../../../../services/domain/refusal.ts'
-import { createCustomer, deleteCustomer, retrieveCustomer, updateCustomer } from '../../../../../services/platform/postgres/registry/customers.ts'
+import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
+import type { Paging } from '../../../../../services/platform/postgres/page.ts'
+import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
+import { loadLocationPricing } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
+import { createTariff, retrieveTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
+import {
+  createCustomer,
+  deleteCustomer,
+  retrieveCustomer,
+  updateCustomer,
+} from '../../../../../services/platform/postgres/registry/customers.ts'
 import {
   createDevice,
   deleteDevice,
@@ -19,11 +29,6 @@ import {
   retrieveLocation,
   updateLocation,
 } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
-import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
-import type { Paging } from '../../../../../services/platform/postgres/page.ts'
-import { loadLocationPricing } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
-import { createTariff, retrieveTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
 import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
@@ -178,7 +183,7 @@ describe('locations and customers', () => {
         return updateLocation(tx, before, { ...before, ...draft }, at)
       })
     const renamed = must(await update({ referenceId: 'renamed' }))
-    expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, order: null })
+    expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, recostRequest: null })
     const moved = must(await update({ timezone: 'Europe/Vienna' }))
     expect(moved.location.pricingRevision).toBe(1)
     expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })

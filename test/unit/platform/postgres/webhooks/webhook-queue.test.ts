@@ -5,7 +5,12 @@ import { writeEvents } from '../../../../../services/platform/postgres/events/ev
 import { changeTenant, type Tenant, withOperator, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
 import { listAttempts, listDeliveries, resendDelivery } from '../../../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
-import { deleteExpiredWebhooks, disableEndpoint, recordHealth, recordOutcomes } from '../../../../../services/platform/postgres/webhooks/webhook-outcomes.ts'
+import {
+  deleteExpiredWebhooks,
+  disableEndpoint,
+  recordHealth,
+  recordOutcomes,
+} from '../../../../../services/platform/postgres/webhooks/webhook-outcomes.ts'
 import {
   claimDeliveries,
   closeDeliveries,

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { orderedServer } from '../../services/platform/http/in-order.ts'
+import { orderedServer } from '../../../../services/platform/http/in-order.ts'
 
 /** Shortest requests, and no more than one read takes. */
 const count = 2_000

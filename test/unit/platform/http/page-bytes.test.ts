@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { compress } from '../../../services/platform/http/answer.ts'
-import { lazyRoute } from '../../../services/platform/http/static-routes.ts'
+import { compress } from '../../../../services/platform/http/answer.ts'
+import { lazyRoute } from '../../../../services/platform/http/static-routes.ts'
 
 describe('a page that does not change', () => {
   const text = 'ä page '.repeat(1_000)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
-import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
-import { costSumsOf } from '../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
-import { runInTimeSlices } from '../../services/platform/time-slices.ts'
-import { readCosts } from '../../services/query-service/costs/read-costs.ts'
-import { hexId } from '../suites/cost-rows.ts'
-import { base, db, hourMs, insert, location, own, tenant, useMeterTables } from '../suites/meter-tables.ts'
+import type { ClickHouse } from '../../../../services/platform/clickhouse/clickhouse.ts'
+import { decodeMeterCostRows } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-rows.ts'
+import { costSumsOf } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
+import { runInTimeSlices } from '../../../../services/platform/time-slices.ts'
+import { readCosts } from '../../../../services/query-service/costs/read-costs.ts'
+import { hexId } from '../../../suites/cost-rows.ts'
+import { base, db, hourMs, insert, location, own, tenant, useMeterTables } from '../../../suites/meter-tables.ts'
 
 useMeterTables()
 

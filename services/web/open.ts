@@ -1,0 +1,22 @@
+import { connectPathsOf } from '../contract/connect/connect-paths.ts'
+import { bearerTokens } from '../platform/access/bearer-token.ts'
+import { currentInstant } from '../platform/clock.ts'
+import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
+import { connectPages } from './connect/connect-page.ts'
+import { logoUrls } from './connect/logo-urls.ts'
+import { createConsole } from './console/console-pages.ts'
+
+/** Open the pages for browsers: the Connect page, and the console, which uses the interface as its callers do. */
+export const openWeb = ({ config, database, secrets: { secret }, logger }: SharedDependencies): RoleModule => {
+  const dependencies = { database, secret, at: currentInstant }
+  const readLogoUrls = logoUrls(dependencies)
+  return {
+    ...emptyRoleModule,
+    staticRoutes: connectPathsOf(config.connectPath).flatMap(path => connectPages(path, readLogoUrls)),
+    mount: app => {
+      const fetchFromApp = (request: Request, environment: unknown) => app.fetch(request, environment as object | undefined)
+      const answer = createConsole({ ...dependencies, bearerTokens: bearerTokens(secret), logger, fetch: fetchFromApp })
+      for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => answer(req.raw, env))
+    },
+  }
+}
