@@ -10,8 +10,26 @@ export default defineConfig({
     // The root alone has the setup: it runs once for all projects.
     globalSetup: ['test/support/test-run/test-run.ts'],
     projects: [
-      { test: { ...shared, name: 'suite', include: ['test/**/*.test.ts'], exclude: timing, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-      { test: { ...shared, name: 'hostile', include: timing, maxWorkers: 1, fileParallelism: false, sequence: { groupOrder: 1 } } },
+      {
+        test: {
+          ...shared,
+          name: 'suite',
+          include: ['test/**/*.test.ts'],
+          exclude: timing,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'hostile',
+          include: timing,
+          maxWorkers: 1,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })

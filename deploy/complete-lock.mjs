@@ -23,7 +23,11 @@ function entryOf(name, version) {
   const system = systems.find(word => words.includes(word))
   const architecture = architectures.find(word => words.includes(word))
   if (system === undefined || architecture === undefined) throw new Error(`cannot tell the platform of ${name}`)
-  const libc = words.some(word => word.startsWith('musl')) ? ['musl'] : words.some(word => word.startsWith('gnu')) ? ['glibc'] : undefined
+  const libc = words.some(word => word.startsWith('musl'))
+    ? ['musl']
+    : words.some(word => word.startsWith('gnu'))
+      ? ['glibc']
+      : undefined
   return { version, cpu: [architecture], ...(libc && { libc }), optional: true, os: [system] }
 }
 
@@ -53,4 +57,5 @@ for (const [path, entry] of registryEntries(lock)) {
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${added} entries added`)
-if (missing.length > 0) console.log(`the registry in use has no hash of ${missing.length} packages:\n  ${missing.join('\n  ')}`)
+if (missing.length > 0)
+  console.log(`the registry in use has no hash of ${missing.length} packages:\n  ${missing.join('\n  ')}`)

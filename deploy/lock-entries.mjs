@@ -1,7 +1,8 @@
 // What package-lock.json says of packages that come from a registry. Plain JavaScript without packages: setup.mjs reads it first.
 
 /** The entries of a lock that come from a registry, by their path in node_modules. */
-export const registryEntries = lock => Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.link !== true)
+export const registryEntries = lock =>
+  Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.link !== true)
 
 /**
  * The packages that may lack a hash, each with its reason. `setup.mjs` installs nothing on their platforms until the hashes are there.
@@ -26,7 +27,9 @@ const allows = (list, value) => list === undefined || list.includes(value)
 export const unverifiedOn = (lock, { os, cpu, libc }) =>
   registryEntries(lock)
     .filter(([, entry]) => entry.integrity === undefined)
-    .filter(([, entry]) => allows(entry.os, os) && allows(entry.cpu, cpu) && (libc === undefined || allows(entry.libc, libc)))
+    .filter(
+      ([, entry]) => allows(entry.os, os) && allows(entry.cpu, cpu) && (libc === undefined || allows(entry.libc, libc)),
+    )
     .map(([path, { version }]) => `${nameOf(path)}@${version}`)
 
 /** The platform that this process runs on. */

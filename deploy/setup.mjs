@@ -79,7 +79,9 @@ if (!isReady) {
   console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
   const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
   if (code !== 0)
-    exitWithError(`npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`)
+    exitWithError(
+      `npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`,
+    )
   linkNode()
   writeFileSync(stampFile, stamp)
   console.error('wattledger: packages installed')

@@ -1,7 +1,12 @@
 import { readSandbox, type Sandbox, sandboxFile } from './platform/access/sandbox-file.ts'
 import { type Secret, writePrivateFile } from './platform/access/secrets.ts'
 import type { Database } from './platform/postgres/database.ts'
-import { createAccount, listAccounts, retrieveAccount, waitForFirstAccount } from './platform/postgres/registry/accounts.ts'
+import {
+  createAccount,
+  listAccounts,
+  retrieveAccount,
+  waitForFirstAccount,
+} from './platform/postgres/registry/accounts.ts'
 import { createApiKey } from './platform/postgres/registry/api-keys.ts'
 import { appendAudit } from './platform/postgres/registry/audit-log.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
@@ -25,7 +30,8 @@ export const prepareSandbox = async (
   const stored = readSandbox(dataFolder)
   if (stored !== null && (await retrieveAccount(database.operator, stored.account_id)) !== null) {
     const sandbox = { ...stored, base_url: baseUrl, operator_key: operatorKey }
-    if (stored.base_url !== baseUrl || stored.operator_key !== operatorKey) writePrivateFile(sandboxFile(dataFolder), sandbox)
+    if (stored.base_url !== baseUrl || stored.operator_key !== operatorKey)
+      writePrivateFile(sandboxFile(dataFolder), sandbox)
     return { sandbox, isNew: false }
   }
   if (stored === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
@@ -33,7 +39,11 @@ export const prepareSandbox = async (
     // Of processes that start together one makes it.
     await waitForFirstAccount(query)
     if (stored === null && (await listAccounts(query)).length > 0) return null
-    const account = await createAccount(query, { displayName: 'Sandbox', defaultApiVersion: 'current', requestsPerSecond: null }, at)
+    const account = await createAccount(
+      query,
+      { displayName: 'Sandbox', defaultApiVersion: 'current', requestsPerSecond: null },
+      at,
+    )
     const createKey = async (liveMode: boolean) => {
       const draft = { scope: 'all', description: 'Sandbox' } as const
       const tenant = { accountId: account.id, liveMode }

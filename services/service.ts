@@ -23,7 +23,9 @@ const help = (): string =>
     'npx wattledger --help              List the commands for accounts, keys and maintenance.',
     '',
     'Settings are environment variables:',
-    ...Object.entries(environment.shape).map(([name, shape]) => `  ${name.padEnd(35)} ${shape.description ?? ''}${defaultOf(name)}`),
+    ...Object.entries(environment.shape).map(
+      ([name, shape]) => `  ${name.padEnd(35)} ${shape.description ?? ''}${defaultOf(name)}`,
+    ),
     '',
   ].join('\n')
 
@@ -66,7 +68,8 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
   new Promise(resolve => {
     let requestedAt: number | null = null
     const stop = (signal: NodeJS.Signals): void => {
-      if (requestedAt !== null && performance.now() - requestedAt > repeatedSignalMs) process.exit(128 + constants.signals[signal])
+      if (requestedAt !== null && performance.now() - requestedAt > repeatedSignalMs)
+        process.exit(128 + constants.signals[signal])
       requestedAt ??= performance.now()
       resolve(signal)
     }
@@ -77,7 +80,10 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
  * Run the service until it is told to stop: start in order, print where it is, drain on SIGTERM and Ctrl-C, exit 0.
  * A start that fails prints the reason and exits 1.
  */
-export const runService = async (args: readonly string[], variables: Readonly<Record<string, string | undefined>>): Promise<void> => {
+export const runService = async (
+  args: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+): Promise<void> => {
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(help())
     return

@@ -34,10 +34,16 @@ const schemaTimeoutMs = 5_000
 /** Tells of steps that take a while. */
 export type Report = (line: string) => void
 
-const openPostgres = async (config: Config, stack: AsyncDisposableStack, report: Report, onLaunched: () => void): Promise<Database> => {
+const openPostgres = async (
+  config: Config,
+  stack: AsyncDisposableStack,
+  report: Report,
+  onLaunched: () => void,
+): Promise<Database> => {
   const { dataFolder, postgresUrl: url } = config
   if (url !== null) onLaunched()
-  const address = url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, onLaunched })).address : { url }
+  const address =
+    url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, onLaunched })).address : { url }
   for (const name of await migrate(address)) report(`schema ${name} applied`)
   return stack.use(openDatabase({ address }))
 }
@@ -49,7 +55,10 @@ const openClickHouseClient = async ({ clickHouse, dataFolder }: Config, report: 
   }
   const { openClickHouseHttp, readLimits } = await import('./platform/clickhouse/clickhouse-http.ts')
   const { caFile, ...server } = clickHouse
-  return fairReads(openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') }), readLimits)
+  return fairReads(
+    openClickHouseHttp({ ...server, ca: caFile === null ? null : readFileSync(caFile, 'utf8') }),
+    readLimits,
+  )
 }
 
 const storeNames = ['postgres', 'clickhouse', 'log'] as const
@@ -66,10 +75,14 @@ const neededStores: Readonly<Record<Role, readonly StoreName[]>> = {
   'webhook-worker': ['postgres', 'log'],
 }
 
-const isNeeded = (store: StoreName, chosenRoles: readonly Role[]): boolean => chosenRoles.some(role => neededStores[role].includes(store))
+const isNeeded = (store: StoreName, chosenRoles: readonly Role[]): boolean =>
+  chosenRoles.some(role => neededStores[role].includes(store))
 
 /** The signs that the stores answer which these roles can do nothing without. */
-export const storeChecks = ({ database, clickHouse, log }: Stores, chosenRoles: readonly Role[]): readonly HealthCheck[] => {
+export const storeChecks = (
+  { database, clickHouse, log }: Stores,
+  chosenRoles: readonly Role[],
+): readonly HealthCheck[] => {
   const checks: Readonly<Record<StoreName, () => Promise<unknown>>> = {
     postgres: () => listAccounts(database.operator),
     clickhouse: () => clickHouse.rows('SELECT 1'),
@@ -113,14 +126,19 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   const capacityBytes = Math.floor(config.logMaxBytes / partitions)
   const records = { partitions, roomBytes: capacityBytes, retentionMs: config.logRetentionMs }
   const { openLmdbLog } = await import('./platform/log/lmdb/lmdb-log.ts')
-  const log = await openLmdbLog({ folder: join(config.dataFolder, 'log'), now: currentInstant, topics: { [topic]: records } })
+  const log = await openLmdbLog({
+    folder: join(config.dataFolder, 'log'),
+    now: currentInstant,
+    topics: { [topic]: records },
+  })
   stack.adopt(log, opened => opened.close())
   return log
 }
 
 const findGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
   const known =
-    (await readTopicGeneration(operator, topic)) ?? (await raiseTopicGeneration(operator, topic, null, partitions, currentInstant()))
+    (await readTopicGeneration(operator, topic)) ??
+    (await raiseTopicGeneration(operator, topic, null, partitions, currentInstant()))
   const currentGeneration = known ?? (await readTopicGeneration(operator, topic))
   if (currentGeneration !== null && currentGeneration.partitions !== partitions) {
     const explanation = `${topic} has ${partitions} partitions, its lanes were counted for ${currentGeneration.partitions}`
@@ -130,7 +148,11 @@ const findGeneration = async ({ operator }: Database, partitions: number): Promi
 }
 
 /** Find the generation, and look every few seconds whether it still is the present one. */
-const openGeneration = async (database: Database, partitions: number, stack: AsyncDisposableStack): Promise<() => number> => {
+const openGeneration = async (
+  database: Database,
+  partitions: number,
+  stack: AsyncDisposableStack,
+): Promise<() => number> => {
   const found = await findGeneration(database, partitions)
   let current = found
   const refresh = async (): Promise<void> => {
@@ -182,7 +204,9 @@ export const openStores = async (
 }
 
 /** Wait for all, also where one fails, so that whatever was opened by then is closed again. */
-const waitForAll = async <T extends readonly unknown[]>(promises: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> => {
+const waitForAll = async <T extends readonly unknown[]>(
+  promises: { readonly [K in keyof T]: Promise<T[K]> },
+): Promise<T> => {
   await Promise.allSettled(promises)
   return (await Promise.all(promises)) as unknown as T
 }

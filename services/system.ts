@@ -104,7 +104,15 @@ const openShared = async (
   )
   const { holder } = opening.use(await holdIdempotencyLock(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
-  return { ...stores, config, logger, webhookClient, idempotency, referenceChanges: referenceChanges(), slowBacklog: slowBacklog() }
+  return {
+    ...stores,
+    config,
+    logger,
+    webhookClient,
+    idempotency,
+    referenceChanges: referenceChanges(),
+    slowBacklog: slowBacklog(),
+  }
 }
 
 /** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */
@@ -160,7 +168,10 @@ const openCredentialsKey = async ({ config, database }: SharedDependencies): Pro
 }
 
 /** Open the query service with the work beside it and the pages for browsers. */
-const openQueries = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<readonly RoleModule[]> => {
+const openQueries = async (
+  shared: SharedDependencies,
+  opening: AsyncDisposableStack,
+): Promise<readonly RoleModule[]> => {
   const { database, logger, secrets } = shared
   const credentialsKey = await openCredentialsKey(shared)
   const { roleModule: background, relay, start } = await openBackground(shared, opening)
@@ -180,17 +191,22 @@ const openRoles = async (
   if (chosenRoles.includes('cost-worker')) roleModules.push(await openCostWorker(shared, stackOf('cost-worker')))
   if (chosenRoles.includes('ingest-gateway')) roleModules.push(openIngestGateway(shared, stackOf('ingest-gateway')))
   if (chosenRoles.includes('query-service')) roleModules.push(...(await openQueries(shared, stackOf('query-service'))))
-  if (chosenRoles.includes('webhook-worker')) roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
+  if (chosenRoles.includes('webhook-worker'))
+    roleModules.push(await openWebhookWorker(shared, stackOf('webhook-worker')))
   return roleModules
 }
 
 /** Serve the metrics; on a free port if the default one is taken and nobody chose it. */
-const openMetrics = async ({ config, metrics }: SharedDependencies, report: Report): ReturnType<typeof serveMetrics> => {
+const openMetrics = async (
+  { config, metrics }: SharedDependencies,
+  report: Report,
+): ReturnType<typeof serveMetrics> => {
   const { host, metricsPort: port, isMetricsPortFree } = config
   try {
     return await serveMetrics(metrics, { host, port })
   } catch (error) {
-    if (!isMetricsPortFree || !(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error
+    if (!isMetricsPortFree || !(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE')
+      throw error
     const server = await serveMetrics(metrics, { host, port: 0 })
     report(`port ${port} of the metrics is taken: they are on port ${server.port}; WATTLEDGER_METRICS_PORT chooses one`)
     return server
@@ -207,13 +223,20 @@ const appOf = (
   const liveChecks = [generationCheck(shared), ...roleModules.flatMap(roleModule => roleModule.liveChecks)]
   const staticRoutes = [
     ...healthRoutes(liveChecks, ready),
-    ...apiVersions.map(apiVersion => documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/'))),
+    ...apiVersions.map(apiVersion =>
+      documentRoute(`/openapi/${apiVersion}.json`, () => openApiSteps(declared, apiVersion, '/')),
+    ),
     ...referencePages(declared),
     ...roleModules.flatMap(roleModule => roleModule.staticRoutes),
   ]
   const { rateLimitPerSecond: requestsPerSecond, trustedProxies } = shared.config
   const limits = { ...defaultLimits, requestsPerSecond, trustedProxies }
-  const app = createApp([...operations, ...roleModules.flatMap(roleModule => roleModule.operatorOperations)], staticRoutes, ports, limits)
+  const app = createApp(
+    [...operations, ...roleModules.flatMap(roleModule => roleModule.operatorOperations)],
+    staticRoutes,
+    ports,
+    limits,
+  )
   for (const roleModule of roleModules) roleModule.mount(app)
   return app
 }
@@ -222,7 +245,12 @@ const appOf = (
  * Open the stores, start the roles and listen. `report` tells of steps that take a while.
  * Rejects with a `Failure` or a system error that says what stands in the way; nothing is left open then.
  */
-export const openSystem = async (config: Config, logger: Logger, report: Report, chosenRoles: readonly Role[] = roles): Promise<System> => {
+export const openSystem = async (
+  config: Config,
+  logger: Logger,
+  report: Report,
+  chosenRoles: readonly Role[] = roles,
+): Promise<System> => {
   await using opening = new AsyncDisposableStack()
   const shared = await openShared({ config, logger }, report, opening, chosenRoles)
   const roleStop = openRoleStop(logger)

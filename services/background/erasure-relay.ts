@@ -47,7 +47,14 @@ const eraseRequestOf = ({ accountId, liveMode, objectId }: Erasure, orderId: str
  * Do a round of erasures: of each that is due by now, PostgreSQL forgets what has come up since, every lane gets an order, and the mark is
  * noted as told, last. A crash in between tells the lanes again. Gives the number of erasures.
  */
-export const dispatchErasures = async ({ database, log, codec, generation, logger, at }: ErasureRelayOptions): Promise<number> => {
+export const dispatchErasures = async ({
+  database,
+  log,
+  codec,
+  generation,
+  logger,
+  at,
+}: ErasureRelayOptions): Promise<number> => {
   const due = await dueErasures(database.operator, at(), maxPerTurn)
   for (const erasure of due) {
     const dispatchedAt = at()

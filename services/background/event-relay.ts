@@ -24,7 +24,10 @@ const publishEvent = async ({ log, codec }: EventRelayOptions, event: EventEnvel
 type PublishResult = { readonly ids: readonly number[]; readonly failure: unknown }
 
 /** Put the events of one object into their partition, each once the one before it is durable; one that fails holds back those behind it. */
-const publishInOrder = async (options: EventRelayOptions, messages: readonly OutboxMessage[]): Promise<PublishResult> => {
+const publishInOrder = async (
+  options: EventRelayOptions,
+  messages: readonly OutboxMessage[],
+): Promise<PublishResult> => {
   const ids: number[] = []
   for (const { id, payload } of messages) {
     try {

@@ -47,10 +47,17 @@ const runInSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
   }
 }
 
-const forecastGap = async (options: ForecastWorkOptions, due: DueForecast, gap: PriceGap): Promise<readonly ForecastInterval[]> => {
+const forecastGap = async (
+  options: ForecastWorkOptions,
+  due: DueForecast,
+  gap: PriceGap,
+): Promise<readonly ForecastInterval[]> => {
   const zone = options.timeZone(forecastZone(due.area))
   if (zone === null) throw new RangeError(`the zone of market area ${due.area} is unknown`)
-  const history = await readPublished(options.database.operator, due.sourceId, { from: gap.start - historyMs, to: gap.start })
+  const history = await readPublished(options.database.operator, due.sourceId, {
+    from: gap.start - historyMs,
+    to: gap.start,
+  })
   const until = Math.min(gap.end ?? Number.POSITIVE_INFINITY, gap.start + maxForecastMs)
   const prices = await runInSlices(forecastPrices(history, zone, { start: gap.start, end: until }))
   return prices.map(toInterval)
@@ -70,7 +77,10 @@ const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): 
   const change = await withOperator(options.database, transaction => storeForecasts(transaction, run, options.at()))
   if (change === null) return
   await options.announcePrices(change)
-  options.logger.info({ source: due.sourceId, revision: change.revision, prices: forecasts.length }, 'prices are forecast')
+  options.logger.info(
+    { source: due.sourceId, revision: change.revision, prices: forecasts.length },
+    'prices are forecast',
+  )
 }
 
 /**

@@ -22,7 +22,10 @@ export type Background = {
 }
 
 /** Start relays, timers, forecasts and market feeds. They run until the stack is disposed of. */
-export const openBackground = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<Background> => {
+export const openBackground = async (
+  shared: SharedDependencies,
+  opening: AsyncDisposableStack,
+): Promise<Background> => {
   const { config, database, log, codec, generation, logger, metrics } = shared
   const appender = { log, codec, generation }
   const relay = opening.use(startRecostRelay({ ...appender, database, logger, at }))
@@ -33,7 +36,16 @@ export const openBackground = async (shared: SharedDependencies, opening: AsyncD
     ...recordTimers(database, at),
     forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),
   ])
-  const feedOptions = { database, choice: config.marketFeeds, fetch, timeZone, areasOf: marketAreasOf, at, metrics, logger }
+  const feedOptions = {
+    database,
+    choice: config.marketFeeds,
+    fetch,
+    timeZone,
+    areasOf: marketAreasOf,
+    at,
+    metrics,
+    logger,
+  }
   const marketOptions = { ...feedOptions, publishRecosts: relay.publish, announcePrices: relay.announce }
   opening.use(await openMarketFeeds(marketOptions))
   return { roleModule: { ...emptyRoleModule, operatorOperations: marketFeedOperations(marketOptions) }, relay, start }

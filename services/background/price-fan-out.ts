@@ -7,12 +7,19 @@ import { writeEvents } from '../platform/postgres/events/events.ts'
 import { isLeaseValid, type Lease } from '../platform/postgres/leases.ts'
 import { directionsOfSource, priceEvent } from '../platform/postgres/pricing/price-events.ts'
 import { advancePriceFanOut, nextPriceFanOut, type PriceFanOut } from '../platform/postgres/pricing/price-fan-outs.ts'
-import { countLocationsPricedBy, type LocationKey, locationsPricedBy } from '../platform/postgres/pricing/pricing-input.ts'
+import {
+  countLocationsPricedBy,
+  type LocationKey,
+  locationsPricedBy,
+} from '../platform/postgres/pricing/pricing-input.ts'
 import { lockLocations } from '../platform/postgres/registry/locations.ts'
 import { type OperatorTransaction, withOperator } from '../platform/postgres/transaction.ts'
 
 /** A page that is done: its number from 1, and how many locations were told so far, of all. */
-export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & { readonly total: number; readonly isLast: boolean }
+export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & {
+  readonly total: number
+  readonly isLast: boolean
+}
 
 export type FanOutOptions = RecostAppenderDependencies & { readonly database: Database; readonly at: () => number }
 
@@ -54,7 +61,8 @@ const writeUpdateEvents = async (
   }
 }
 
-const leaseLost = (): Failure => new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
+const leaseLost = (): Failure =>
+  new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
 
 /**
  * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
@@ -62,7 +70,11 @@ const leaseLost = (): Failure => new Failure('lease_lost', 'another process goes
  * repeated: orders may come twice, which does no harm, events do not, for they stand with the move or not at all. Throws Failure `lease_lost` where `lease` no longer holds.
  * Source: docs/rules/markets-and-forecasts.md #price-changes; docs/architecture.md #recost-requests.
  */
-export const fanOutPage = async (options: FanOutOptions, lease: Lease, pageSize = 1_000): Promise<FanOutPage | null> => {
+export const fanOutPage = async (
+  options: FanOutOptions,
+  lease: Lease,
+  pageSize = 1_000,
+): Promise<FanOutPage | null> => {
   const { operator } = options.database
   const fanOut = await nextPriceFanOut(operator)
   if (fanOut === null) return null

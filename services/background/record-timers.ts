@@ -34,7 +34,11 @@ export const publishContractEndEvents = (database: Database, at: number, maxTime
 
 /** The work that the clock asks for: ends of contracts are told within a second, and what has expired goes within minutes. */
 export const recordTimers = (database: Database, at: () => number): readonly LeasedWork[] => [
-  { name: 'contract-ends', restMs: 1_000, turn: async () => (await publishContractEndEvents(database, at())) === maxPerTurn },
+  {
+    name: 'contract-ends',
+    restMs: 1_000,
+    turn: async () => (await publishContractEndEvents(database, at())) === maxPerTurn,
+  },
   {
     name: 'expiry',
     restMs: minuteMs,

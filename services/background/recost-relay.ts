@@ -93,7 +93,10 @@ export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
     const fannedOut = await fanOutPage(options, heldLease)
     if (fannedOut === null) return false
     const { sourceId, revision, page, total } = fannedOut
-    logger.info({ source: sourceId, revision, page, locations: fannedOut.done, of: total }, 'a price change goes to its locations')
+    logger.info(
+      { source: sourceId, revision, page, locations: fannedOut.done, of: total },
+      'a price change goes to its locations',
+    )
     return true
   }
 
@@ -113,9 +116,12 @@ export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
     while (!stopping.signal.aborted) {
       if (await turn().catch(warnAndContinue('the relay waits for its lease'))) continue
       pause = new AbortController()
-      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, pause.signal]) }).catch(() => undefined)
+      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, pause.signal]) }).catch(
+        () => undefined,
+      )
     }
-    if (lease !== null) await releaseLease(database.operator, lease).catch(warnAndContinue('the lease of the relay runs out by itself'))
+    if (lease !== null)
+      await releaseLease(database.operator, lease).catch(warnAndContinue('the lease of the relay runs out by itself'))
   }
   const running = run()
   return {

@@ -1,6 +1,11 @@
 import { resealWith } from '../platform/access/seal.ts'
 import { type Secret, secretTexts } from '../platform/access/secrets.ts'
-import { providerCredentials, type ResealedPage, resealPage, webhookSecrets } from '../platform/postgres/connect/reseal.ts'
+import {
+  providerCredentials,
+  type ResealedPage,
+  resealPage,
+  webhookSecrets,
+} from '../platform/postgres/connect/reseal.ts'
 import { credentialsPurpose } from '../platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { webhookPurpose } from '../platform/postgres/webhooks/webhook-secret.ts'
@@ -22,7 +27,10 @@ const hourMs = 3_600_000
  */
 export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
   if (secretTexts(secret).length === 1 && secretTexts(credentialsKey).length === 1) return null
-  const columns = [webhookSecrets(resealWith(secret, webhookPurpose)), providerCredentials(resealWith(credentialsKey, credentialsPurpose))]
+  const columns = [
+    webhookSecrets(resealWith(secret, webhookPurpose)),
+    providerCredentials(resealWith(credentialsKey, credentialsPurpose)),
+  ]
   let columnIndex = 0
   let after: ResealedPage['next'] = null
   let resealed = 0

@@ -11,6 +11,10 @@ export const auditKey = (
 ): Promise<void> => appendAudit(query, tenant, { ...auditNote, actor: 'operator' })
 
 /** Write an audit entry into both modes of an account: what happens to the account happens in both, and each is read by itself. */
-export const auditAccount = async (transaction: OperatorTransaction, accountId: string, auditNote: AuditNote): Promise<void> => {
+export const auditAccount = async (
+  transaction: OperatorTransaction,
+  accountId: string,
+  auditNote: AuditNote,
+): Promise<void> => {
   for (const liveMode of [true, false]) await auditKey(transaction, { accountId, liveMode }, auditNote)
 }

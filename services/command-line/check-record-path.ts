@@ -9,7 +9,10 @@ import type { ServiceTarget } from './target.ts'
 type Health = { readonly status: string; readonly checks: Readonly<Record<string, boolean>> }
 type CreatedObject = { readonly id: string }
 type EnergyCost = {
-  readonly data: readonly { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }[]
+  readonly data: readonly {
+    readonly energy: { readonly value: number }
+    readonly tariff: { readonly cost: { readonly value: number } }
+  }[]
 }
 
 const hourMs = 3_600_000
@@ -21,8 +24,10 @@ const testRecord = { energyWh: 3_200, price: 0.25, cost: 0.8 } as const
 const advice = {
   answers: 'Is the service running? "npm start" starts it and prints its address; --base-url names another one.',
   live: 'A loop does not move: the log of the service says which part failed and why. A restart is safe.',
-  ready: 'A store does not answer: check the disk of the data folder, and PostgreSQL where WATTLEDGER_POSTGRES_URL is set.',
-  login: '"npx wattledger keys list ACCOUNT" shows which keys work; WATTLEDGER_SECRET must be the one that they were made with.',
+  ready:
+    'A store does not answer: check the disk of the data folder, and PostgreSQL where WATTLEDGER_POSTGRES_URL is set.',
+  login:
+    '"npx wattledger keys list ACCOUNT" shows which keys work; WATTLEDGER_SECRET must be the one that they were made with.',
   write: 'The interface answers and changes are refused: the message says why; PostgreSQL holds these objects.',
   send: 'The ingest gateway or the log does not take records: free room on the disk of the data folder, WATTLEDGER_LOG_MAX_GIB, the log of the service.',
   store:
@@ -92,7 +97,13 @@ const createTariff = (client: ServiceClient, locationId: string): Promise<Create
     direction: 'IMPORT',
     type: 'COMMODITY',
     display_name: 'doctor',
-    schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: testRecord.price }] }] }] }],
+    schedule: [
+      {
+        days_and_hours: [
+          { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: testRecord.price }] }] },
+        ],
+      },
+    ],
   })
 
 const checkTariffToCost = async (

@@ -18,7 +18,12 @@ export class DiagnosticsStopped extends Error {}
 export type Diagnostics = {
   readonly steps: readonly DiagnosticStep[]
   /** Run a step; `found` puts what it gave into a few words. Throws `WalkStopped`. */
-  readonly step: <T>(name: string, advice: string, work: () => Promise<T>, describe?: (value: T) => string) => Promise<T>
+  readonly step: <T>(
+    name: string,
+    advice: string,
+    work: () => Promise<T>,
+    describe?: (value: T) => string,
+  ) => Promise<T>
 }
 
 const nameWidth = 22

@@ -19,7 +19,10 @@ export const usageOf = (command: Command): string => {
 
 /** Help for one command: how it is written, what it does, its options. */
 export const commandHelp = (command: Command): string => {
-  const rows = Object.entries({ ...command.options, ...commonOptions }).map(([name, option]) => [optionName(name, option), option.summary])
+  const rows = Object.entries({ ...command.options, ...commonOptions }).map(([name, option]) => [
+    optionName(name, option),
+    option.summary,
+  ])
   return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details}\n\nOptions\n${columns(rows)}\n`
 }
 

@@ -30,7 +30,8 @@ const findTarget = async (
     const market = await client.ask<MarketWire>('GET', `/markets/${encodeURIComponent(nameOrId)}`)
     return { id: market.id, currency: market.currency_code, name: market.display_name }
   } catch (error) {
-    if (error instanceof CallError && error.status === 404) throw new CommandError(`no shared source has the id ${nameOrId}`)
+    if (error instanceof CallError && error.status === 404)
+      throw new CommandError(`no shared source has the id ${nameOrId}`)
     throw error
   }
 }
@@ -84,7 +85,10 @@ const toWire = ({ start, end, value }: FeedPrice) => ({
  * Import a CSV file into a shared source of the running service, in the order of time, some thousand prices a request. What a stop in
  * between leaves out comes with a repeat, which changes nothing else. Throws `UsageError`, `CommandError` and `CallError`.
  */
-export const importPrices = async (input: CommandInput, findFeed: Parameters<typeof findTarget>[2]): Promise<CommandOutcome> => {
+export const importPrices = async (
+  input: CommandInput,
+  findFeed: Parameters<typeof findTarget>[2],
+): Promise<CommandOutcome> => {
   const { operands, options, onProgress } = input
   const client = operatorClient(input)
   const { id, currency, name } = await findTarget(client, options['market'] ?? '', findFeed)

@@ -12,7 +12,11 @@ import { CommandError, type CommandInput } from './command.ts'
 const timeoutMs = 15_000
 
 /** Where the records of truth are; `isOurs` while no service runs and the command keeps the server up itself. */
-export type PostgresAccess = { readonly config: Config; readonly address: PostgresAddress; readonly isOwnServer: boolean }
+export type PostgresAccess = {
+  readonly config: Config
+  readonly address: PostgresAddress
+  readonly isOwnServer: boolean
+}
 
 type AccessOptions = {
   /** Whether a data folder without a database gets one; else it is taken for a mistake in the folder's name. */
@@ -32,7 +36,9 @@ export const withPostgres = async <T>(
   const { dataFolder, postgresUrl } = config
   if (postgresUrl !== null) return work({ config, address: { url: postgresUrl }, isOwnServer: false })
   if (!mayCreate && !existsSync(join(dataFolder, 'postgres'))) {
-    throw new CommandError(`there is no database in ${dataFolder}; start the service once, or name its folder with WATTLEDGER_DATA_DIR`)
+    throw new CommandError(
+      `there is no database in ${dataFolder}; start the service once, or name its folder with WATTLEDGER_DATA_DIR`,
+    )
   }
   await using stack = new AsyncDisposableStack()
   const running = await findServerOrLock(dataFolder, stack)

@@ -8,7 +8,10 @@ export const commonOptions: Readonly<Record<string, CommandOption>> = {
   help: { summary: 'Show this help.' },
 }
 
-type ParsedArguments = Pick<CommandInput, 'operands' | 'options'> & { readonly isJson: boolean; readonly isHelp: boolean }
+type ParsedArguments = Pick<CommandInput, 'operands' | 'options'> & {
+  readonly isJson: boolean
+  readonly isHelp: boolean
+}
 
 const quotedList = (args: readonly string[]): string => args.map(arg => `"${arg}"`).join(', ')
 
@@ -39,7 +42,10 @@ const nearestNameOf = (arg: string, known: readonly string[]): string | undefine
 export const parseArguments = (command: Command, remainingArgs: readonly string[]): ParsedArguments => {
   const options: Readonly<Record<string, CommandOption>> = { ...command.options, ...commonOptions }
   const parserOptions = Object.fromEntries(
-    Object.entries(options).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' } as const]),
+    Object.entries(options).map(([name, { value }]) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string' } as const,
+    ]),
   )
   const { tokens } = parseArgs({
     args: remainingArgs.map(arg => (arg === '-h' ? '--help' : arg)),
@@ -69,11 +75,16 @@ type OptionToken = {
   readonly inlineValue?: boolean | undefined
 }
 
-const optionValue = ({ name, rawName, value, inlineValue }: OptionToken, options: Readonly<Record<string, CommandOption>>): string => {
+const optionValue = (
+  { name, rawName, value, inlineValue }: OptionToken,
+  options: Readonly<Record<string, CommandOption>>,
+): string => {
   const option = Object.hasOwn(options, name) ? options[name] : undefined
   if (option === undefined) {
     const nearest = nearestNameOf(name, Object.keys(options))
-    throw new UsageError(`${rawName} is no option of this command${nearest === undefined ? '' : `; did you mean --${nearest}?`}`)
+    throw new UsageError(
+      `${rawName} is no option of this command${nearest === undefined ? '' : `; did you mean --${nearest}?`}`,
+    )
   }
   if (option.value === undefined) {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`)
@@ -92,10 +103,15 @@ const optionValue = ({ name, rawName, value, inlineValue }: OptionToken, options
 /** An operand such as `ID…` stands for any number of words, none included. */
 const isRepeated = (name: string): boolean => name.endsWith('…')
 
-const refuseIncomplete = (command: Command, operands: readonly string[], givenOptions: ReadonlyMap<string, string>): void => {
+const refuseIncomplete = (
+  command: Command,
+  operands: readonly string[],
+  givenOptions: ReadonlyMap<string, string>,
+): void => {
   const requiredOperands = command.operands.filter(name => !isRepeated(name))
   const missing = requiredOperands.slice(operands.length)
-  if (missing.length > 0) throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`)
+  if (missing.length > 0)
+    throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`)
   if (operands.length > requiredOperands.length && !command.operands.some(isRepeated))
     throw new UsageError(`${quotedList(operands.slice(requiredOperands.length))} is too much`)
   for (const [name, { isRequired }] of Object.entries(command.options)) {

@@ -3,12 +3,22 @@ import { civilDate, dayMs, weekdayOf } from '../domain/civil-date.ts'
 import { offsetAt, type TimeZone } from '../domain/civil-time.ts'
 
 /** A value over a half-open span (ms); `faint` values are less certain. */
-export type ChartValue = { readonly start: number; readonly end: number; readonly value: number; readonly isFaint?: boolean }
+export type ChartValue = {
+  readonly start: number
+  readonly end: number
+  readonly value: number
+  readonly isFaint?: boolean
+}
 
 /** A span (ms) that is marked under the columns. */
 export type ChartInterval = { readonly start: number; readonly end: number }
 
-type Column = { readonly start: number; readonly value: number | null; readonly isFaint: boolean; readonly isMarked: boolean }
+type Column = {
+  readonly start: number
+  readonly value: number | null
+  readonly isFaint: boolean
+  readonly isMarked: boolean
+}
 
 const hourMs = 3_600_000
 const maxColumns = 64
@@ -19,7 +29,8 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** How long a column lasts: a part of an hour, or whole hours, so that a terminal is wide enough. */
 const columnLengthMs = (totalMs: number): number =>
-  [hourMs / 4, hourMs / 2].find(length => totalMs / length <= maxColumns) ?? Math.ceil(totalMs / maxColumns / hourMs) * hourMs
+  [hourMs / 4, hourMs / 2].find(length => totalMs / length <= maxColumns) ??
+  Math.ceil(totalMs / maxColumns / hourMs) * hourMs
 
 const sharedMs = (a: ChartInterval, b: ChartInterval): number => Math.min(a.end, b.end) - Math.max(a.start, b.start)
 
@@ -27,7 +38,8 @@ const sharedMs = (a: ChartInterval, b: ChartInterval): number => Math.min(a.end,
 const columnOf = (interval: ChartInterval, values: readonly ChartValue[], marks: readonly ChartInterval[]): Column => {
   const overlapping = values.filter(one => sharedMs(one, interval) > 0)
   const known = overlapping.reduce((sum, one) => sum + sharedMs(one, interval), 0)
-  const value = known === 0 ? null : overlapping.reduce((sum, one) => sum + one.value * sharedMs(one, interval), 0) / known
+  const value =
+    known === 0 ? null : overlapping.reduce((sum, one) => sum + one.value * sharedMs(one, interval), 0) / known
   const isMarked = marks.some(mark => sharedMs(mark, interval) * 2 >= interval.end - interval.start)
   return { start: interval.start, value, isFaint: overlapping.some(one => one.isFaint === true), isMarked }
 }
@@ -56,7 +68,13 @@ const chartScale = (known: readonly number[]) => {
   const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)]
   const below = low < 0 ? Math.max(1, Math.round((chartRows * -low) / (high - low))) : 0
   const above = high > 0 ? Math.max(1, chartRows - below) : 0
-  return { low, high, below, above, unit: Math.max(above === 0 ? 0 : high / above, below === 0 ? 0 : -low / below) || 1 }
+  return {
+    low,
+    high,
+    below,
+    above,
+    unit: Math.max(above === 0 ? 0 : high / above, below === 0 ? 0 : -low / below) || 1,
+  }
 }
 
 const dateOf = (local: number): string => {
@@ -89,10 +107,16 @@ export const instantText = (at: number, zone: TimeZone): string => {
  * Draw values over time as columns of characters, at most 64 beside each other, with times of a zone below; marked spans are underlined.
  * Each line is indented by two. Empty without values.
  */
-export const columnChart = (values: readonly ChartValue[], zone: TimeZone, marks: readonly ChartInterval[] = []): string => {
+export const columnChart = (
+  values: readonly ChartValue[],
+  zone: TimeZone,
+  marks: readonly ChartInterval[] = [],
+): string => {
   if (values.length === 0) return ''
   const columns = columnsOf(values, marks)
-  const { low, high, below, above, unit } = chartScale(columns.map(({ value }) => value).filter(value => value !== null))
+  const { low, high, below, above, unit } = chartScale(
+    columns.map(({ value }) => value).filter(value => value !== null),
+  )
   const valueText = (value: number): string => value.toFixed(4)
   const width = Math.max(valueText(low).length, valueText(high).length)
   const lineOf = (row: number): string => {

@@ -3,7 +3,12 @@ import type { PriceHistory } from '../domain/forecast/hour-grid.ts'
 import { CommandError } from './command.ts'
 
 /** Prices of a file in the order of time, and the wall clock that its times are written in. */
-export type PriceFile = { readonly history: PriceHistory; readonly clock: TimeZone; readonly stepMs: number; readonly hasOffsets: boolean }
+export type PriceFile = {
+  readonly history: PriceHistory
+  readonly clock: TimeZone
+  readonly stepMs: number
+  readonly hasOffsets: boolean
+}
 
 /** Which columns to read, by name or by number from 1; undefined: those whose names tell, or else the first two. */
 export type ColumnChoice = { readonly time?: string | undefined; readonly price?: string | undefined }
@@ -24,7 +29,8 @@ const cellsOf = (line: string, separator: string): readonly string[] =>
 /** A separator that can stand in no time or number comes first. */
 const separatorOf = (line: string): string => [';', '\t', ','].find(separator => line.includes(separator)) ?? ','
 
-const timePattern = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i
+const timePattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i
 
 /** Read a time as an instant and the offset it is written in, both in ms; without an offset it is taken as UTC. Null for what is none. */
 const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
@@ -32,11 +38,13 @@ const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
   if (year === undefined) return null
   const local = Date.UTC(Number(year), Number(month) - 1, Number(date), Number(hour), Number(minute), Number(second))
   const isValidTime =
-    new Date(local).toISOString().slice(0, 16) === `${year}-${month}-${date}T${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`
+    new Date(local).toISOString().slice(0, 16) ===
+    `${year}-${month}-${date}T${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`
   if (!isValidTime) return null
   if (zone === undefined) return { at: local, offset: null }
   const digits = /^([+-])(\d{2}):?(\d{2})$/.exec(zone)
-  const offset = digits === null ? 0 : (digits[1] === '-' ? -1 : 1) * (Number(digits[2]) * hourMs + Number(digits[3]) * 60_000)
+  const offset =
+    digits === null ? 0 : (digits[1] === '-' ? -1 : 1) * (Number(digits[2]) * hourMs + Number(digits[3]) * 60_000)
   return { at: local - offset, offset }
 }
 
@@ -69,14 +77,21 @@ const readRows = (text: string, choice: ColumnChoice): readonly Row[] => {
   const first = cellsOf(lines[0] ?? '', separator)
   const hasHeader = first.every(cell => readTime(cell) === null)
   const timeColumn = findColumn(first, choice.time, hasHeader ? /time|date|start|begin/i : /^$/, 0, '--time-column')
-  const priceColumn = findColumn(first, choice.price, hasHeader ? /price|value/i : /^$/, timeColumn === 1 ? 0 : 1, '--price-column')
+  const priceColumn = findColumn(
+    first,
+    choice.price,
+    hasHeader ? /price|value/i : /^$/,
+    timeColumn === 1 ? 0 : 1,
+    '--price-column',
+  )
   const rows: Row[] = []
   for (const [index, content] of lines.entries()) {
     if (content.trim() === '' || (hasHeader && index === 0)) continue
     const cells = cellsOf(content, separator)
     const [timeText, priceText] = [cells[timeColumn] ?? '', cells[priceColumn] ?? '']
     const time = readTime(timeText)
-    if (time === null) throw new CommandError(`line ${index + 1}: "${timeText}" is no time such as 2025-09-14T10:00:00+02:00`)
+    if (time === null)
+      throw new CommandError(`line ${index + 1}: "${timeText}" is no time such as 2025-09-14T10:00:00+02:00`)
     // A price that is not there is a gap, as in many published files.
     if (priceText === '' || /^(nan|null|n\/a|-)$/i.test(priceText)) continue
     const price = readPrice(priceText, separator)
@@ -125,14 +140,17 @@ const refuseDuplicateTimes = (rows: readonly Row[]): void => {
 export const readPriceFile = (text: string, choice: ColumnChoice): PriceFile => {
   const rows = readRows(text, choice)
   if (rows.length < 2)
-    throw new CommandError('the file has no prices: a time and a price a row are expected, such as 2025-09-14T10:00:00+02:00,81.23')
+    throw new CommandError(
+      'the file has no prices: a time and a price a row are expected, such as 2025-09-14T10:00:00+02:00,81.23',
+    )
   const hasOffsets = rows.some(({ offset }) => offset !== null)
   const rowWithoutOffset = rows.find(({ offset }) => offset === null)
   if (hasOffsets && rowWithoutOffset !== undefined)
     throw new CommandError(`line ${rowWithoutOffset.line}: the time has no offset, others do`)
   refuseDuplicateTimes(rows)
   const stepMs = stepOf(rows)
-  if (stepMs < minStepMs || stepMs > hourMs) throw new CommandError('prices must be an hour apart or less, and no less than a minute')
+  if (stepMs < minStepMs || stepMs > hourMs)
+    throw new CommandError('prices must be an hour apart or less, and no less than a minute')
   const starts = rows.map(({ at }) => at)
   const history = { starts, ends: starts.map(at => at + stepMs), values: rows.map(({ price }) => price) }
   return { history, clock: clockOf(rows), stepMs, hasOffsets }

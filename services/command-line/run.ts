@@ -40,7 +40,8 @@ const commands: readonly Command[] = [
 type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
 
 /** The commands that a first word alone stands for, such as `account`. */
-const commandGroup = (args: readonly string[]): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${args[0]} `))
+const commandGroup = (args: readonly string[]): readonly Command[] =>
+  commands.filter(({ name }) => name.startsWith(`${args[0]} `))
 
 const isHelpArgument = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
 
@@ -106,7 +107,10 @@ const reportError = (error: unknown, command: Command | null, { err }: Terminal)
     return 2
   }
   if (error instanceof CallError) {
-    const hint = error.status === null ? '\n  Is the service running? "npm start" starts it; --base-url names another address.' : ''
+    const hint =
+      error.status === null
+        ? '\n  Is the service running? "npm start" starts it; --base-url names another address.'
+        : ''
     err(`wattledger: ${error.message}${hint}\n`)
     return 1
   }

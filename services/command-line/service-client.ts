@@ -22,7 +22,12 @@ export type ServiceClient = {
 
 const timeoutMs = 30_000
 
-type ErrorBody = { readonly code?: string; readonly message?: string; readonly field?: string; readonly request_id?: string }
+type ErrorBody = {
+  readonly code?: string
+  readonly message?: string
+  readonly field?: string
+  readonly request_id?: string
+}
 
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
@@ -32,7 +37,8 @@ const causeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : error.message
 }
 
-const retryAfterMsOf = (header: string | null): number | null => (header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000)
+const retryAfterMsOf = (header: string | null): number | null =>
+  header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000
 
 /** Make a client that sends the same headers with every call. */
 export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
@@ -51,7 +57,11 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
       const isJson = response.headers.get('Content-Type')?.includes('json') ?? false
       const responseText = await response.text()
       const retryAfterMs = retryAfterMsOf(response.headers.get('Retry-After'))
-      return { status: response.status, body: isJson && responseText !== '' ? (JSON.parse(responseText) as T) : null, retryAfterMs }
+      return {
+        status: response.status,
+        body: isJson && responseText !== '' ? (JSON.parse(responseText) as T) : null,
+        retryAfterMs,
+      }
     } catch (error) {
       throw new CallError(`${method} ${baseUrl}${path}: ${causeOf(error)}`, null, null, error)
     }
@@ -79,7 +89,9 @@ export const refusalOf = (method: string, path: string, { status, body }: Answer
 
 /** Log in with an account's key and give a client that sends the token. Throws `CallError`. */
 export const logIn = async (baseUrl: string, account: string, key: string): Promise<ServiceClient> => {
-  const loginClient = serviceClient(baseUrl, { Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}` })
+  const loginClient = serviceClient(baseUrl, {
+    Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`,
+  })
   const { bearer_token: token } = await loginClient.ask<{ readonly bearer_token: string }>('GET', '/login')
   return serviceClient(baseUrl, { Authorization: `Bearer ${token}` })
 }

@@ -13,5 +13,8 @@ export const columns = (rows: readonly (readonly string[])[]): string => {
 }
 
 /** Lay out a table under its head, `none` where it has no rows. */
-export const table = (columnNames: readonly string[], rows: readonly (readonly string[])[], emptyText: string): string =>
-  rows.length === 0 ? emptyText : columns([columnNames.map(title => title.toUpperCase()), ...rows])
+export const table = (
+  columnNames: readonly string[],
+  rows: readonly (readonly string[])[],
+  emptyText: string,
+): string => (rows.length === 0 ? emptyText : columns([columnNames.map(title => title.toUpperCase()), ...rows]))

@@ -10,10 +10,13 @@ export const exactDecimal = z.custom<ExactNumber>(isExactNumber).meta({ type: 'n
 export const count = z.int().meta({ type: 'integer' })
 
 /** An RFC 3339 text, written by the domain. */
-export const instantText = z.string().meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00.000Z'] })
+export const instantText = z
+  .string()
+  .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00.000Z'] })
 
 /** An id with its prefix. */
-export const idText = (prefix: string) => z.string().meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`] })
+export const idText = (prefix: string) =>
+  z.string().meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`] })
 
 /** A value that may be null. */
 export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()

@@ -6,9 +6,13 @@ export type ApiVersion = 'current' | 'earlier'
 export const apiVersions = ['current', 'earlier'] as const satisfies readonly ApiVersion[]
 
 /** The value of `Api-Version` that stands for each layout. */
-export const apiVersionDates = { current: '2025-09-14', earlier: '2024-08-24' } as const satisfies Record<ApiVersion, string>
+export const apiVersionDates = { current: '2025-09-14', earlier: '2024-08-24' } as const satisfies Record<
+  ApiVersion,
+  string
+>
 
-export const otherApiVersion = (apiVersion: ApiVersion): ApiVersion => (apiVersion === 'current' ? 'earlier' : 'current')
+export const otherApiVersion = (apiVersion: ApiVersion): ApiVersion =>
+  apiVersion === 'current' ? 'earlier' : 'current'
 
 /**
  * Read an `Api-Version` header. Absent or blank: null, so that the path or the account decides.

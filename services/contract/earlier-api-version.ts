@@ -1,6 +1,15 @@
 import { accepted, type Refusal, type Result, refused } from '../domain/refusal.ts'
 import { type ApiVersion, apiVersionDates, otherApiVersion } from './api-version.ts'
-import { findMembers, formatPath, type JsonObject, mapObjectsAt, memberAt, pathNames, putMember, removeMember } from './json/json-path.ts'
+import {
+  findMembers,
+  formatPath,
+  type JsonObject,
+  mapObjectsAt,
+  memberAt,
+  pathNames,
+  putMember,
+  removeMember,
+} from './json/json-path.ts'
 
 /**
  * One difference between the layouts. Paths are member names with dots (`data.tariff.cost`); arrays on the part that both names
@@ -46,7 +55,8 @@ const translateValue = ({ values, prefixes }: FieldRename, value: unknown): unkn
   if (typeof value !== 'string') return value
   const word = Object.hasOwn(values, value) ? values[value] : undefined
   if (word !== undefined) return word
-  for (const [from, to] of Object.entries(prefixes)) if (value.startsWith(`${from}_`)) return `${to}${value.slice(from.length)}`
+  for (const [from, to] of Object.entries(prefixes))
+    if (value.startsWith(`${from}_`)) return `${to}${value.slice(from.length)}`
   return value
 }
 
@@ -80,7 +90,8 @@ const renameMembers = (members: JsonObject, { removals, insertions }: FieldRenam
   for (const { from } of removals) if (memberAt(renamed, from) !== undefined) renamed = removeMember(renamed, from)
   for (const [index, fieldRename] of insertions.entries()) {
     const value = values[index]
-    if (value !== undefined && fieldRename.to !== null) renamed = putMember(renamed, fieldRename.to, translateValue(fieldRename, value))
+    if (value !== undefined && fieldRename.to !== null)
+      renamed = putMember(renamed, fieldRename.to, translateValue(fieldRename, value))
   }
   return renamed
 }
@@ -92,7 +103,10 @@ const groupInOrder = (fieldRenames: readonly FieldRename[]): FieldRenameGroup =>
 })
 
 /** Gather renames by the objects they work in, the deepest first. */
-export const fieldRenamesTo = (renames: readonly VersionRename[], to: ApiVersion): readonly (readonly FieldRename[])[] => {
+export const fieldRenamesTo = (
+  renames: readonly VersionRename[],
+  to: ApiVersion,
+): readonly (readonly FieldRename[])[] => {
   const groups = Map.groupBy(
     renames.map(rename => fieldRenameOf(rename, to)).filter(fieldRename => fieldRename !== null),
     fieldRename => fieldRename.shared.join('.'),
@@ -104,7 +118,8 @@ const translate = (value: unknown, renames: readonly VersionRename[], to: ApiVer
   fieldRenamesTo(renames, to)
     .map(groupInOrder)
     .reduce(
-      (translated, fieldRenames) => mapObjectsAt(translated, fieldRenames.shared, members => renameMembers(members, fieldRenames)),
+      (translated, fieldRenames) =>
+        mapObjectsAt(translated, fieldRenames.shared, members => renameMembers(members, fieldRenames)),
       value,
     )
 
@@ -114,7 +129,10 @@ export const answerToEarlier = (answer: unknown, renames: readonly VersionRename
   for (const rename of renames) {
     if (!('constant' in rename)) continue
     const names = pathNames(rename.earlier)
-    translated = mapObjectsAt(translated, names.slice(0, -1), members => ({ ...members, [names.at(-1) ?? '']: rename.constant }))
+    translated = mapObjectsAt(translated, names.slice(0, -1), members => ({
+      ...members,
+      [names.at(-1) ?? '']: rename.constant,
+    }))
   }
   return translated
 }
@@ -124,7 +142,11 @@ export const answerToEarlier = (answer: unknown, renames: readonly VersionRename
  * Refuses a member of the other layout, naming the right one.
  * Source: docs/rules/versions-and-transport.md #members-of-the-other-version.
  */
-export const requestFromApiVersion = (request: unknown, renames: readonly VersionRename[], apiVersion: ApiVersion): Result<unknown> => {
+export const requestFromApiVersion = (
+  request: unknown,
+  renames: readonly VersionRename[],
+  apiVersion: ApiVersion,
+): Result<unknown> => {
   const otherVersionName = refuseOtherVersionMember(request, renames, apiVersion)
   if (otherVersionName !== null) return { ok: false, refusal: otherVersionName }
   if (apiVersion === 'current') return accepted(request)
@@ -138,14 +160,17 @@ const refuseConflictingNames = (request: unknown, renames: readonly VersionRenam
   for (const [, group] of Map.groupBy(renamesOfBoth, rename => rename.current)) {
     const [first, ...others] = group.map(rename => rename.earlier ?? '')
     if (first === undefined) continue
-    const values = new Map(findMembers(request, pathNames(first)).map(({ path, value }) => [formatPath(path.slice(0, -1)), value]))
+    const values = new Map(
+      findMembers(request, pathNames(first)).map(({ path, value }) => [formatPath(path.slice(0, -1)), value]),
+    )
     for (const other of others) {
       for (const { path, value } of findMembers(request, pathNames(other))) {
         const at = formatPath(path.slice(0, -1))
         if (!values.has(at) || values.get(at) === value) continue
         const [name, otherName] = [pathNames(first).at(-1), pathNames(other).at(-1)]
         return markTranslated(
-          refused('field_invalid', `${otherName} must equal ${name}; send one of the two names`, formatPath(path)).refusal,
+          refused('field_invalid', `${otherName} must equal ${name}; send one of the two names`, formatPath(path))
+            .refusal,
         )
       }
     }
@@ -156,7 +181,11 @@ const refuseConflictingNames = (request: unknown, renames: readonly VersionRenam
 const nameInVersion = (rename: VersionRename, apiVersion: ApiVersion): string | undefined =>
   apiVersion === 'current' ? rename.current : rename.earlier
 
-const refuseOtherVersionMember = (request: unknown, renames: readonly VersionRename[], apiVersion: ApiVersion): Refusal | null => {
+const refuseOtherVersionMember = (
+  request: unknown,
+  renames: readonly VersionRename[],
+  apiVersion: ApiVersion,
+): Refusal | null => {
   const ownNames = new Set(renames.map(rename => nameInVersion(rename, apiVersion)))
   for (const rename of renames) {
     const otherVersionName = nameInVersion(rename, otherApiVersion(apiVersion))
@@ -164,7 +193,12 @@ const refuseOtherVersionMember = (request: unknown, renames: readonly VersionRen
     if (otherVersionName !== undefined && !ownNames.has(otherVersionName) && !('constant' in rename)) {
       const [match] = findMembers(request, pathNames(otherVersionName))
       if (match !== undefined)
-        return otherVersionRefusal(formatPath(match.path), pathNames(otherVersionName).at(-1) ?? '', ownName, apiVersion)
+        return otherVersionRefusal(
+          formatPath(match.path),
+          pathNames(otherVersionName).at(-1) ?? '',
+          ownName,
+          apiVersion,
+        )
     }
     const fault = apiVersion === 'earlier' ? refuseOtherVersionWord(request, rename) : null
     if (fault !== null) return fault
@@ -172,10 +206,17 @@ const refuseOtherVersionMember = (request: unknown, renames: readonly VersionRen
   return null
 }
 
-const otherVersionRefusal = (field: string, name: string, ownName: string | undefined, apiVersion: ApiVersion): Refusal => {
+const otherVersionRefusal = (
+  field: string,
+  name: string,
+  ownName: string | undefined,
+  apiVersion: ApiVersion,
+): Refusal => {
   const owner = `${name} belongs to Api-Version ${apiVersionDates[otherApiVersion(apiVersion)]}`
   const advice = ownName === undefined ? 'leave it out' : `use ${ownName.split('.').at(-1)}`
-  return markTranslated(refused('unknown_field', `${owner}; with ${apiVersionDates[apiVersion]} ${advice}`, field).refusal)
+  return markTranslated(
+    refused('unknown_field', `${owner}; with ${apiVersionDates[apiVersion]} ${advice}`, field).refusal,
+  )
 }
 
 /** Refusals that name members in the words of their request already; a second translation would name wrong ones. */
@@ -192,7 +233,8 @@ const refuseOtherVersionWord = (request: unknown, rename: VersionRename): Refusa
   for (const { path, value } of findMembers(request, pathNames(rename.earlier))) {
     if (typeof value !== 'string' || words.includes(value) || !Object.hasOwn(rename.values, value)) continue
     return markTranslated(
-      refused('field_invalid', `${pathNames(rename.earlier).at(-1)} must be ${words.join(' or ')}`, formatPath(path)).refusal,
+      refused('field_invalid', `${pathNames(rename.earlier).at(-1)} must be ${words.join(' or ')}`, formatPath(path))
+        .refusal,
     )
   }
   return null
@@ -207,7 +249,8 @@ const fieldToEarlier = (field: string, renames: readonly VersionRename[]): strin
   for (const rename of renames) {
     if (rename.current === undefined || rename.earlier === undefined) continue
     const current = pathNames(rename.current)
-    if (current.length <= (best?.current.length ?? 0) || !current.every((name, index) => names[index] === name)) continue
+    if (current.length <= (best?.current.length ?? 0) || !current.every((name, index) => names[index] === name))
+      continue
     best = { current, earlier: pathNames(rename.earlier) }
   }
   if (best === undefined) return field
@@ -229,8 +272,12 @@ const translatedWords = (renames: readonly VersionRename[]): ReadonlyMap<string,
   const words = new Map<string, string>()
   for (const rename of renames) {
     if (rename.current === undefined || rename.earlier === undefined) continue
-    const pairs = [[rename.current.split('.').at(-1), rename.earlier.split('.').at(-1)], ...Object.entries(rename.values ?? {})]
-    for (const [current = '', earlier = ''] of pairs) if (isTechnical(current) && !words.has(current)) words.set(current, earlier)
+    const pairs = [
+      [rename.current.split('.').at(-1), rename.earlier.split('.').at(-1)],
+      ...Object.entries(rename.values ?? {}),
+    ]
+    for (const [current = '', earlier = ''] of pairs)
+      if (isTechnical(current) && !words.has(current)) words.set(current, earlier)
   }
   return words
 }
@@ -244,6 +291,8 @@ export const refusalToEarlier = (refusal: Refusal, renames: readonly VersionRena
   const words = translatedWords(renames)
   const message = refusal.message.replace(/[A-Za-z_]+/g, word => words.get(word) ?? word)
   return markTranslated(
-    refusal.field === undefined ? { ...refusal, message } : { ...refusal, message, field: fieldToEarlier(refusal.field, renames) },
+    refusal.field === undefined
+      ? { ...refusal, message }
+      : { ...refusal, message, field: fieldToEarlier(refusal.field, renames) },
   )
 }

@@ -59,7 +59,8 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
 const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<ApiVersion, number>
 
 /** Find the HTTP status of a refusal. Source: docs/rules/errors.md #status-codes. */
-export const statusOf = (code: RefusalCode, apiVersion: ApiVersion): number => statuses[code] ?? validationStatus[apiVersion]
+export const statusOf = (code: RefusalCode, apiVersion: ApiVersion): number =>
+  statuses[code] ?? validationStatus[apiVersion]
 
 /** Seconds after which a caller may ask again, for codes that pass by themselves; undefined for all others. */
 export const retryAfterSeconds = (code: RefusalCode): number | undefined =>

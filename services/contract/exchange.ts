@@ -24,7 +24,11 @@ type WireRequest = {
 }
 
 /** A request in the names of the current layout, checked by the operation's shapes. */
-type ReadRequest = { readonly parameters: Readonly<Record<string, string>>; readonly query: unknown; readonly body: unknown }
+type ReadRequest = {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly query: unknown
+  readonly body: unknown
+}
 
 const inApiVersion = <T>(result: Result<T>, renames: readonly VersionRename[], apiVersion: ApiVersion): Result<T> =>
   result.ok || apiVersion === 'current'
@@ -57,14 +61,17 @@ function* readPart(
   const translated = requestFromApiVersion(value, renames, rules.apiVersion)
   if (!translated.ok) return translated
   const translatedValue = yield* resolveReferences(translated.value, rules.references)
-  const read = translatedValue.ok ? yield* withoutReferences(readShapeInSteps(shape, translatedValue.value, part)) : translatedValue
+  const read = translatedValue.ok
+    ? yield* withoutReferences(readShapeInSteps(shape, translatedValue.value, part))
+    : translatedValue
   return inApiVersion(read, renames, rules.apiVersion)
 }
 
 const noQueryParameters = parameters({})
 
 const isQueryName = (operation: Operation, name: string): boolean =>
-  Object.hasOwn(operation.query?.shape ?? {}, name) || (operation.renames?.query ?? []).some(rename => rename.earlier === name)
+  Object.hasOwn(operation.query?.shape ?? {}, name) ||
+  (operation.renames?.query ?? []).some(rename => rename.earlier === name)
 
 const parseNumber = (written: string): unknown => {
   if (!isNumberText(written)) return written
@@ -147,14 +154,18 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
   const query = readQuery(operation.anyQuery === true ? '' : wire.search)
   if (!query.ok) return query
   const bodyInQuery = route.bodyInQuery
-  const split = bodyInQuery === undefined ? { query: query.value, body: {} } : splitQuery(operation, query.value, bodyInQuery.numbers)
+  const split =
+    bodyInQuery === undefined
+      ? { query: query.value, body: {} }
+      : splitQuery(operation, query.value, bodyInQuery.numbers)
   const queryRules = { renames: renames.query, references: references.query, apiVersion }
   const readQueryPart = yield* readPart(operation.query ?? noQueryParameters, split.query, 'query', queryRules)
   if (!readQueryPart.ok) return readQueryPart
   const body = operation.body
   if (body === undefined) return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: undefined })
   if (body === 'raw') return accepted({ parameters: wire.parameters, query: readQueryPart.value, body: wire.body })
-  const parsed = bodyInQuery === undefined ? yield* withoutReferences(parseBody(operation, wire.body)) : accepted(split.body)
+  const parsed =
+    bodyInQuery === undefined ? yield* withoutReferences(parseBody(operation, wire.body)) : accepted(split.body)
   if (!parsed.ok) return parsed
   yield undefined
   const withParameters = takePathParameters(parsed.value, route.parametersInBody ?? {})
@@ -167,21 +178,27 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
     withParameters.value.parameters,
     references.id === undefined ? {} : { id: references.id },
   )
-  if (!resolvedParameters.ok) return { ok: false, refusal: { ...resolvedParameters.refusal, field: route.parametersInBody?.['id'] ?? '' } }
+  if (!resolvedParameters.ok)
+    return { ok: false, refusal: { ...resolvedParameters.refusal, field: route.parametersInBody?.['id'] ?? '' } }
   const parameters = { ...wire.parameters, ...(resolvedParameters.value as typeof withParameters.value.parameters) }
   return accepted({ parameters, query: readQueryPart.value, body: readBody.value })
 }
 
 /** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */
 export function* readSentBody(operation: Operation, body: RawBody): Generator<void, unknown> {
-  const parsed = operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : yield* readJson(body.bytes)
+  const parsed =
+    operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : yield* readJson(body.bytes)
   return parsed.ok ? parsed.value : undefined
 }
 
 /** Put a refusal of an operation into the words of a layout. */
 export const refusalInApiVersion = (operation: Operation, refusal: Refusal, apiVersion: ApiVersion): Refusal =>
-  apiVersion === 'current' ? refusal : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
+  apiVersion === 'current'
+    ? refusal
+    : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
 
 /** Put an answer into the words of a layout. */
 export const answerInApiVersion = (operation: Operation, answer: unknown, apiVersion: ApiVersion): unknown =>
-  apiVersion === 'current' ? answer : answerToEarlier(withoutNullTexts(answer, operation.answer.shape), operation.renames?.answer ?? [])
+  apiVersion === 'current'
+    ? answer
+    : answerToEarlier(withoutNullTexts(answer, operation.answer.shape), operation.renames?.answer ?? [])

@@ -26,7 +26,8 @@ export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) => {
 }
 
 /** A member that may be left out; null is the same as absent. */
-export const optional = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? undefined)
+export const optional = <Shape extends z.ZodType>(shape: Shape) =>
+  shape.nullish().transform(value => value ?? undefined)
 
 /** A member of a PATCH: absent keeps what is stored (undefined), null clears it (null). */
 export const clearable = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().optional()
@@ -45,7 +46,11 @@ export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly m
       if (value.length > max && (value.length > max * 2 || countCharacters(value) > max))
         return refuseField(context, 'field_too_long', `must have at most ${max} characters`)
       if (value.length < min)
-        return refuseField(context, 'field_invalid', min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
+        return refuseField(
+          context,
+          'field_invalid',
+          min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+        )
       if (value.includes('\0')) return refuseField(context, 'field_invalid', 'must not contain the character NUL')
       return value
     })
@@ -72,7 +77,11 @@ export const metadata = z
 export const identifier = (prefix: string) =>
   text().meta({ type: 'string', maxLength: 255, examples: [`${prefix}_0198c0ffee00112233445566`] })
 
-const exampleReferences = { loc: 'reference:depot-7', dev: 'reference:charger-4711', cus: 'reference:household-17' } as const
+const exampleReferences = {
+  loc: 'reference:depot-7',
+  dev: 'reference:charger-4711',
+  cus: 'reference:household-17',
+} as const
 
 /**
  * An id of a location, device or customer, or its own reference with a prefix, which is looked up before this shape reads it. That the
@@ -90,7 +99,8 @@ export const word = <const Words extends readonly [string, ...string[]]>(...word
 
 /** A number as it was written, of at most 400 characters; whoever takes it reads it exactly. */
 export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isTooLong(value), {
-  error: ({ input }) => (isJsonNumber(input) ? `must be a number of at most ${maxNumberLength} characters` : 'must be a number'),
+  error: ({ input }) =>
+    isJsonNumber(input) ? `must be a number of at most ${maxNumberLength} characters` : 'must be a number',
 })
 
 /** Read a number text by the domain's rule; the message gets its subject later. */
@@ -103,9 +113,14 @@ const readNumber = (context: Context, written: string, rule: DecimalRule): bigin
 export const scaledDecimal = (rule: DecimalRule) =>
   jsonNumber
     .transform((value, context) => readNumber(context, numberText(value), rule))
-    .meta({ type: 'number', minimum: Number(formatDecimal(rule.min, rule.scale)), maximum: Number(formatDecimal(rule.max, rule.scale)) })
+    .meta({
+      type: 'number',
+      minimum: Number(formatDecimal(rule.min, rule.scale)),
+      maximum: Number(formatDecimal(rule.max, rule.scale)),
+    })
 
-const wholeNumberText = (unit: string | undefined): string => (unit === undefined ? 'a whole number' : `a whole number of ${unit}`)
+const wholeNumberText = (unit: string | undefined): string =>
+  unit === undefined ? 'a whole number' : `a whole number of ${unit}`
 
 /** A whole number of `min` to `max`, both safe integers; `of` names its unit in messages, such as minutes. */
 export const integer = ({ min, max, unit }: { readonly min: number; readonly max: number; readonly unit?: string }) =>
@@ -114,13 +129,17 @@ export const integer = ({ min, max, unit }: { readonly min: number; readonly max
     .transform((value, context) => {
       const read = readDecimal(numberText(value), { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
       if (read.ok) return Number(read.value)
-      const message = read.refusal.code === 'field_invalid' ? `must be ${wholeNumberText(unit)}` : read.refusal.message.trim()
+      const message =
+        read.refusal.code === 'field_invalid' ? `must be ${wholeNumberText(unit)}` : read.refusal.message.trim()
       return refuseField(context, read.refusal.code, message)
     })
     .meta({ type: 'integer', minimum: min, maximum: max })
 
 /** A list of `min` to `max` elements. */
-export const listOf = <Shape extends z.ZodType>(shape: Shape, { min = 0, max }: { readonly min?: number; readonly max: number }) =>
+export const listOf = <Shape extends z.ZodType>(
+  shape: Shape,
+  { min = 0, max }: { readonly min?: number; readonly max: number },
+) =>
   z
     .array(shape)
     .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} entries` })

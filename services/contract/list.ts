@@ -16,7 +16,9 @@ export const listParameters = <Filters extends z.core.$ZodLooseShape>(filters: F
   parameters({ ...paging, ...filters }).superRefine((query, context) => {
     const { starting_after, ending_before } = query as { starting_after?: string; ending_before?: string }
     if (starting_after !== undefined && ending_before !== undefined) {
-      refuseField(context, 'field_invalid', 'must not stand beside starting_after; give one cursor only', ['ending_before'])
+      refuseField(context, 'field_invalid', 'must not stand beside starting_after; give one cursor only', [
+        'ending_before',
+      ])
     }
   })
 
@@ -32,14 +34,21 @@ export const pageRequest = (query: {
   readonly limit: number
   readonly starting_after?: string | undefined
   readonly ending_before?: string | undefined
-}): PageRequest => ({ limit: query.limit, startingAfter: query.starting_after ?? null, endingBefore: query.ending_before ?? null })
+}): PageRequest => ({
+  limit: query.limit,
+  startingAfter: query.starting_after ?? null,
+  endingBefore: query.ending_before ?? null,
+})
 
 /** The shape of a list of objects. */
 export const listEnvelope = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), url: z.string(), has_more: z.boolean(), data: z.array(item) })
 
 /** Write one page, newest first; `hasMore` tells whether more exist in the direction of paging. */
-export const listAnswer = <Item>(url: string, page: { readonly items: readonly Item[]; readonly hasMore: boolean }) => ({
+export const listAnswer = <Item>(
+  url: string,
+  page: { readonly items: readonly Item[]; readonly hasMore: boolean },
+) => ({
   object: 'list' as const,
   url,
   has_more: page.hasMore,

@@ -8,8 +8,12 @@ export const nearestName = (unknown: string, known: readonly string[]): string |
   const normalized = unknown.slice(0, 64).toLowerCase().replaceAll('-', '_')
   let best: { name: string; changes: number } | undefined
   for (const name of known) {
-    const changes = Math.min(distance(normalized, name), distance(normalized.replaceAll('_', ''), name.replaceAll('_', '')))
-    if (changes <= Math.max(1, Math.floor(name.length / 3)) && (best === undefined || changes < best.changes)) best = { name, changes }
+    const changes = Math.min(
+      distance(normalized, name),
+      distance(normalized.replaceAll('_', ''), name.replaceAll('_', '')),
+    )
+    if (changes <= Math.max(1, Math.floor(name.length / 3)) && (best === undefined || changes < best.changes))
+      best = { name, changes }
   }
   return best?.name
 }
@@ -21,7 +25,10 @@ export const printable = (text: string): string => {
   const cut = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength).replace(/[\ud800-\udbff]$/, '')}…` : text
   return cut
     .toWellFormed()
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+    .replace(
+      /[\p{Cc}\p{Zl}\p{Zp}]/gu,
+      character => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+    )
 }
 
 /** Quote what a caller sent. */
@@ -29,7 +36,9 @@ export const quote = (text: string): string => `"${printable(text)}"`
 
 /** Say that a name is not known, and which one may be meant. */
 export const unknownNameMessage = (name: string, nearest: string | undefined): string =>
-  nearest === undefined ? `${quote(name)} is not known here; leave it out` : `${quote(name)} is not known here; did you mean ${nearest}?`
+  nearest === undefined
+    ? `${quote(name)} is not known here; leave it out`
+    : `${quote(name)} is not known here; did you mean ${nearest}?`
 
 const knownNamesPrefix = '\0known '
 

@@ -45,7 +45,11 @@ type BodyShape = z.ZodType | 'raw'
  * One operation of the interface, declared once: routing, reading, writing, access and the reference page follow from it.
  * All shapes and names are those of the current layout.
  */
-export type Operation<Query extends QueryShape = QueryShape, Body extends BodyShape = BodyShape, Answer extends z.ZodType = z.ZodType> = {
+export type Operation<
+  Query extends QueryShape = QueryShape,
+  Body extends BodyShape = BodyShape,
+  Answer extends z.ZodType = z.ZodType,
+> = {
   /** `<resource>_<verb>`. */
   readonly id: string
   /** Where its errors are said to come from; `api.<id>` for most. */
@@ -144,7 +148,8 @@ export type RawBody = {
 type QueryOf<O extends Operation> = O extends Operation<infer Query, infer _B, infer _A> ? z.output<Query> : never
 type BodyOf<O extends Operation> =
   O extends Operation<infer _Q, infer Body, infer _A> ? (Body extends z.ZodType ? z.output<Body> : RawBody) : never
-export type AnswerOf<O extends Operation> = O extends Operation<infer _Q, infer _B, infer Answer> ? z.input<Answer> : never
+export type AnswerOf<O extends Operation> =
+  O extends Operation<infer _Q, infer _B, infer Answer> ? z.input<Answer> : never
 
 /** A request as an operation sees it: read, checked, and in the names of the current layout. `at` is its arrival in ms. */
 export type RequestOf<O extends Operation> = {
@@ -167,7 +172,9 @@ export type RequestOf<O extends Operation> = {
 }
 
 /** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8, or a table if its outcome says so. */
-export type SerializedAnswer = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
+export type SerializedAnswer =
+  | { readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
 /**
  * What an operation gives back: its answer in the names of the current layout, or written already, or why it refuses.

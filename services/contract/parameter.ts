@@ -36,7 +36,9 @@ export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: 
     .string()
     .transform((value, context) => {
       const read = readDecimal(value, { scale: 0, min: BigInt(min), max: BigInt(max) }, '')
-      return read.ok ? Number(read.value) : refuseField(context, read.refusal.code, `must be a whole number from ${min} to ${max}`)
+      return read.ok
+        ? Number(read.value)
+        : refuseField(context, read.refusal.code, `must be a whole number from ${min} to ${max}`)
     })
     .meta({ type: 'integer', minimum: min, maximum: max })
 

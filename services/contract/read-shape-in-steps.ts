@@ -23,7 +23,8 @@ const useReadElements = (element: Schema): void => {
   if (patchedSchemas.has(element)) return
   patchedSchemas.add(element)
   const { run } = element._zod
-  element._zod.run = (payload, context) => (context as Context).read?.get(element)?.get(payload.value) ?? run(payload, context)
+  element._zod.run = (payload, context) =>
+    (context as Context).read?.get(element)?.get(payload.value) ?? run(payload, context)
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
@@ -79,9 +80,11 @@ function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Genera
   if (def.type === 'array') {
     if (Array.isArray(value)) yield* readElements(def.element, value, reader)
   } else if (def.type === 'object') {
-    for (const [name, member] of Object.entries(def.shape)) if (isObject(value[name])) yield* readLists(member, value[name], reader)
+    for (const [name, member] of Object.entries(def.shape))
+      if (isObject(value[name])) yield* readLists(member, value[name], reader)
   } else if (def.type === 'pipe') yield* readLists(def.in, value, reader)
-  else if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default') yield* readLists(def.innerType, value, reader)
+  else if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default')
+    yield* readLists(def.innerType, value, reader)
 }
 
 /**

@@ -6,7 +6,8 @@ import { printable, quote, unknownMemberMessage } from './nearest-name.ts'
 /** Whether a shape reads the members of a body or the parameters of a query. */
 export type ShapePart = 'body' | 'query'
 
-const fieldPath = (path: readonly PropertyKey[]): string => formatPath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
+const fieldPath = (path: readonly PropertyKey[]): string =>
+  formatPath(path.map(step => (typeof step === 'symbol' ? String(step) : step)))
 
 const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
@@ -18,7 +19,8 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-const explainType = (issue: z.core.$ZodIssueInvalidType): string => `must be ${typeNames[issue.expected] ?? issue.expected}`
+const explainType = (issue: z.core.$ZodIssueInvalidType): string =>
+  `must be ${typeNames[issue.expected] ?? issue.expected}`
 
 const explainValue = (issue: z.core.$ZodIssueInvalidValue): string => {
   const words = issue.values.map(String)
@@ -39,7 +41,8 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
     const code = part === 'query' ? 'unknown_parameter' : 'unknown_field'
     return { code, message: unknownMemberMessage(unknown, message), path: [...path, unknown.slice(0, maxNameLength)] }
   }
-  if (issue.code === 'custom' && isRefusalCode(issue.params?.['code'])) return { code: issue.params['code'], message, path }
+  if (issue.code === 'custom' && isRefusalCode(issue.params?.['code']))
+    return { code: issue.params['code'], message, path }
   if (issue.code === 'invalid_union') {
     const branch = issue.errors.toSorted((a, b) => (b[0]?.path.length ?? 0) - (a[0]?.path.length ?? 0))[0]?.[0]
     if (branch !== undefined) return faultOf({ ...branch, path: [...path, ...branch.path] }, part)
@@ -47,7 +50,11 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
   if (issue.input === undefined && path.length > 0) return { code: 'field_required', message: 'is required', path }
   if (issue.code === 'invalid_type') return { code: 'field_invalid', message: explainType(issue), path }
   if (issue.code === 'invalid_value') return { code: 'field_invalid', message: explainValue(issue), path }
-  return { code: issue.code === 'too_big' || issue.code === 'too_small' ? 'value_out_of_range' : 'field_invalid', message, path }
+  return {
+    code: issue.code === 'too_big' || issue.code === 'too_small' ? 'value_out_of_range' : 'field_invalid',
+    message,
+    path,
+  }
 }
 
 const subjectOf = (path: readonly PropertyKey[], part: ShapePart): string => {
@@ -70,7 +77,11 @@ export const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart):
  * Refuses with the field's path and one sentence that says what to change.
  * Source: docs/rules/versions-and-transport.md #unknown-names; docs/rules/errors.md #messages.
  */
-export const readShape = <Shape extends z.ZodType>(shape: Shape, value: unknown, part: ShapePart): Result<z.output<Shape>> => {
+export const readShape = <Shape extends z.ZodType>(
+  shape: Shape,
+  value: unknown,
+  part: ShapePart,
+): Result<z.output<Shape>> => {
   const read = shape.safeParse(value, { reportInput: true })
   return read.success ? accepted(read.data) : { ok: false, refusal: refusalOf(read.error.issues, part) }
 }

@@ -41,7 +41,11 @@ export const unknownReferenceMessage = ({ kinds, reference }: OwnReference): str
  * Choose the object that a reference names: its id, or null if no object has the reference. Refuses `reference_ambiguous` if objects of
  * several kinds have it.
  */
-export const resolveReference = ({ kinds, reference }: OwnReference, found: ReferenceIds, field?: string): Result<string | null> => {
+export const resolveReference = (
+  { kinds, reference }: OwnReference,
+  found: ReferenceIds,
+  field?: string,
+): Result<string | null> => {
   const matching = kinds.filter(kind => found[kind].has(reference))
   const [kind] = matching
   if (matching.length < 2) return accepted(kind === undefined ? null : (found[kind].get(reference) ?? null))
@@ -91,12 +95,16 @@ function* resolveAll(references: readonly FieldReference[]): ReferenceResolver<R
  * Put the ids of the objects in place of the references in a query or body; what has none is given back as it is.
  * Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
  */
-export function* resolveReferences(value: unknown, fields: ReferenceFields['body'] = {}): ReferenceResolver<Result<unknown>> {
+export function* resolveReferences(
+  value: unknown,
+  fields: ReferenceFields['body'] = {},
+): ReferenceResolver<Result<unknown>> {
   const references: FieldReference[] = []
   for (const [path, kinds] of Object.entries(fields)) {
     for (const { path: steps, value: text } of findMembers(value, pathNames(path))) {
       const reference = typeof text === 'string' ? readReference(text, kinds) : null
-      if (reference !== null) references.push({ ...reference, name: path, field: formatPath(steps), text: text as string })
+      if (reference !== null)
+        references.push({ ...reference, name: path, field: formatPath(steps), text: text as string })
     }
   }
   if (references.length === 0) return accepted(value)
@@ -106,7 +114,9 @@ export function* resolveReferences(value: unknown, fields: ReferenceFields['body
     Object.keys(fields).reduce((changed, path) => {
       const names = pathNames(path)
       const last = names.at(-1) ?? ''
-      return mapObjectsAt(changed, names.slice(0, -1), members => replaceWithId(members, last, text => ids.value.get(`${path} ${text}`)))
+      return mapObjectsAt(changed, names.slice(0, -1), members =>
+        replaceWithId(members, last, text => ids.value.get(`${path} ${text}`)),
+      )
     }, value),
   )
 }
@@ -126,7 +136,9 @@ export function* resolvePathReference<Parameters extends Readonly<Record<string,
   if (reference === null) return accepted(parameters)
   const id = resolveReference(reference, (yield [reference]) ?? noReferenceIds)
   if (!id.ok) return id
-  return id.value === null ? refused('not_found', unknownReferenceMessage(reference)) : accepted({ ...parameters, id: id.value })
+  return id.value === null
+    ? refused('not_found', unknownReferenceMessage(reference))
+    : accepted({ ...parameters, id: id.value })
 }
 
 /** Codes of own references that name no object, or several. */
@@ -134,7 +146,9 @@ export const referenceCodes = ({ id = [], query = {}, body = {} }: ReferenceFiel
   const fields = Object.entries({ ...query, ...body }).filter(([name]) => !cursors.includes(name))
   const singleKinds = fields.map(([, kinds]) => kinds).filter(kinds => kinds.length === 1)
   const isAmbiguous = [id, ...Object.values(query)].some(kinds => kinds.length > 1)
-  return [...new Set(singleKinds.flat())].map((kind): RefusalCode => `${kind}_not_found`).concat(isAmbiguous ? ['reference_ambiguous'] : [])
+  return [...new Set(singleKinds.flat())]
+    .map((kind): RefusalCode => `${kind}_not_found`)
+    .concat(isAmbiguous ? ['reference_ambiguous'] : [])
 }
 
 /** Say how the `id` of a path is given where an own reference may stand in its place; undefined where none may. */
@@ -142,6 +156,7 @@ export const describeId = (kinds: readonly ReferenceKind[] = []): string | undef
   const [only, other] = kinds
   if (only === undefined) return undefined
   const objects = other === undefined ? `a ${only}` : `a ${kinds.join(', a ')} or the account`
-  const kindAdvice = other === undefined ? '' : '; location:, device: or customer: in place of reference: names one kind'
+  const kindAdvice =
+    other === undefined ? '' : '; location:, device: or customer: in place of reference: names one kind'
   return `The id of ${objects}, or reference: and its own reference${kindAdvice}.`
 }

@@ -1,7 +1,12 @@
 import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
 import { fullConfidence } from '../domain/record/validate-record.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
-import { type MeterReadingRow, type ReadingQuery, readingsAround, registerKey } from '../platform/clickhouse/readings/meter-readings.ts'
+import {
+  type MeterReadingRow,
+  type ReadingQuery,
+  readingsAround,
+  registerKey,
+} from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
 import type { ChunkHeaders } from '../platform/log/chunk-headers.ts'
 import type { ReadingChunk } from '../platform/log/messages.ts'
@@ -25,7 +30,11 @@ export type ReadingsResult = {
 }
 
 /** Take the readings out of a chunk; a reading's position is its place among the readings of all parts, from 0. */
-export const readingsOfChunk = (chunk: ReadingChunk, { generation }: ChunkHeaders, origin: MessageOrigin): readonly ReadingToStore[] => {
+export const readingsOfChunk = (
+  chunk: ReadingChunk,
+  { generation }: ChunkHeaders,
+  origin: MessageOrigin,
+): readonly ReadingToStore[] => {
   let position = 0
   return chunk.parts.flatMap(({ readings, ...part }) =>
     readings.map((reading): ReadingToStore => {
@@ -45,7 +54,11 @@ export type NewestReadings = Map<string, MeterReadingRow>
  * before: store `failures` before `readings`, and these behind all other rows of the step. `newest` is learned from step to step; clear
  * it where a step did not reach the store, and where a lane came, went or was erased from.
  */
-export const costReadings = async (db: ClickHouse, arrived: readonly ReadingToStore[], newest: NewestReadings): Promise<ReadingsResult> => {
+export const costReadings = async (
+  db: ClickHouse,
+  arrived: readonly ReadingToStore[],
+  newest: NewestReadings,
+): Promise<ReadingsResult> => {
   const readings: MeterReadingRow[] = []
   const intervals: IntervalToCost[] = []
   const failures: BatchFailureRow[] = []
@@ -57,7 +70,8 @@ export const costReadings = async (db: ClickHouse, arrived: readonly ReadingToSt
     const result = updateRegister(before, rows)
     for (const reading of result.readings) readings.push(reading)
     for (const interval of result.intervals) intervals.push(intervalToCost(interval, origins))
-    for (const { closing, refusal } of result.failures) failures.push(...failuresOf(closing, `${refusal.code}: ${refusal.message}`))
+    for (const { closing, refusal } of result.failures)
+      failures.push(...failuresOf(closing, `${refusal.code}: ${refusal.message}`))
     remember(newest, key, [...before, ...result.readings])
   }
   return { readings, intervals, failures }
@@ -74,9 +88,13 @@ const gatherStored = async (db: ClickHouse, registers: Registers, newest: Newest
     if (last !== undefined && rows.every(({ time }) => time > last.time)) stored.set(key, [last])
     else queries.push(queryOf(rows))
   }
-  for (const tenantQueries of Map.groupBy(queries, ({ register }) => `${register.accountId}/${register.liveMode}`).values()) {
+  for (const tenantQueries of Map.groupBy(
+    queries,
+    ({ register }) => `${register.accountId}/${register.liveMode}`,
+  ).values()) {
     const [{ register }] = tenantQueries as [ReadingQuery]
-    for (const [key, rows] of Map.groupBy(await readingsAround(db, register, tenantQueries), registerKey)) stored.set(key, rows)
+    for (const [key, rows] of Map.groupBy(await readingsAround(db, register, tenantQueries), registerKey))
+      stored.set(key, rows)
   }
   return stored
 }
@@ -134,5 +152,7 @@ const intervalToCost = (
 const failuresOf = (reading: MeterReadingRow, error: string): readonly BatchFailureRow[] => {
   const { accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId } = reading
   if (batchId === null) return []
-  return [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error }]
+  return [
+    { accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error },
+  ]
 }

@@ -11,7 +11,13 @@ import { estimateIndex } from './estimate-index.ts'
 import { costAlone, costInSteps, isCounted, isLong, type RecordToCost } from './record-to-cost.ts'
 import { type ChangeSet, directions, highestVersion, type RecostTrigger } from './recost/change-set.ts'
 import { costRequestedRange, defaultRowRangeLimits } from './recost/cost-ranges.ts'
-import { type FailedRequest, planRecosts, type ReceivedRequest, type RecostPlan, type RecostTask } from './recost/plan-recosts.ts'
+import {
+  type FailedRequest,
+  planRecosts,
+  type ReceivedRequest,
+  type RecostPlan,
+  type RecostTask,
+} from './recost/plan-recosts.ts'
 import { type PendingInterval, tierCache } from './recost/tier-cache.ts'
 import { trimRecostOverlaps } from './recost/trim-recost-overlaps.ts'
 import { type RowBuffer, rowBuffer } from './row-buffer.ts'
@@ -63,7 +69,10 @@ export type CostStep = {
 
 type Records = StepInput['records']
 type PricingByLocation = ReadonlyMap<string, CachedPricing>
-type ChangeSets = Map<string, ChangeSet & { readonly records: RecordToCost[]; readonly triggers: RecostTrigger[]; hasEstimates: boolean }>
+type ChangeSets = Map<
+  string,
+  ChangeSet & { readonly records: RecordToCost[]; readonly triggers: RecostTrigger[]; hasEstimates: boolean }
+>
 type StepProgress = {
   readonly buffer: RowBuffer
   readonly poison: PoisonRecord[]
@@ -88,7 +97,11 @@ const tryCostAlone = (
   }
 }
 
-const tryCostLong = async (entry: RecordToCost, prices: CachedPricing, poison: PoisonRecord[]): Promise<MeterCostRow | null> => {
+const tryCostLong = async (
+  entry: RecordToCost,
+  prices: CachedPricing,
+  poison: PoisonRecord[],
+): Promise<MeterCostRow | null> => {
   try {
     return (await runInTimeSlices(costInSteps(entry, prices))).row
   } catch (error) {
@@ -101,7 +114,10 @@ const tryCostLong = async (entry: RecordToCost, prices: CachedPricing, poison: P
 const recordsAtOnce = 64
 
 /** Why the records of a location have no prices. */
-const reasonWithoutPrices = (pricing: PricingCache, locationId: string): { readonly code: string; readonly reason: string } => {
+const reasonWithoutPrices = (
+  pricing: PricingCache,
+  locationId: string,
+): { readonly code: string; readonly reason: string } => {
   const fault = pricing.faultOf(locationId)
   return fault === undefined
     ? { code: 'location_unknown', reason: `${locationId} is not in the registry` }
@@ -125,7 +141,10 @@ const withIntervals = (records: Records, intervals: readonly RecordToCost[]): Re
   return all
 }
 
-const changeSetOf = (changeSets: ChangeSets, of: Pick<ChangeSet, 'tenant' | 'locationId' | 'direction' | 'cachedPricing'>) => {
+const changeSetOf = (
+  changeSets: ChangeSets,
+  of: Pick<ChangeSet, 'tenant' | 'locationId' | 'direction' | 'cachedPricing'>,
+) => {
   const key = `${of.locationId}/${of.direction}`
   const known = changeSets.get(key)
   if (known !== undefined) return known
@@ -141,8 +160,21 @@ const tierRequestOf = ({ changeSet, interval }: PendingInterval): ReceivedReques
   const origin = records.find(one => one.origin !== null)?.origin
   if (origin === undefined || origin === null) throw new Error(`no record of the step tells the lane of ${locationId}`)
   const request: StoredRowRequest = {
-    ...{ kind: 'order', orderKind: 'TIER', orderId: `tier-${origin.message.offset}-${locationId}`, ...tenant, ...interval },
-    ...{ locationIds: [locationId], locationRevision: null, sourceId: null, priceRevision: null, objectId: null, detail: '' },
+    ...{
+      kind: 'order',
+      orderKind: 'TIER',
+      orderId: `tier-${origin.message.offset}-${locationId}`,
+      ...tenant,
+      ...interval,
+    },
+    ...{
+      locationIds: [locationId],
+      locationRevision: null,
+      sourceId: null,
+      priceRevision: null,
+      objectId: null,
+      detail: '',
+    },
   }
   return { request, version: highestVersion(records), origin }
 }
@@ -182,7 +214,12 @@ export const createCostStep = (
           continue
         }
         const hasEstimates = estimates.has(entry.record)
-        if (!hasEstimates && !requestedLocations.has(locationId) && entry.version === entry.sourceVersion && !isCounted(prices, entry)) {
+        if (
+          !hasEstimates &&
+          !requestedLocations.has(locationId) &&
+          entry.version === entry.sourceVersion &&
+          !isCounted(prices, entry)
+        ) {
           const costed = tryCostAlone(entry, prices, progress)
           const row = costed instanceof Promise ? await costed : costed
           if (row !== null && progress.buffer.add(row)) await progress.buffer.store()
@@ -190,7 +227,12 @@ export const createCostStep = (
         }
         const { accountId, liveMode } = entry.part
         const direction = entry.record.tariffDirection
-        const changeSet = changeSetOf(changeSets, { tenant: { accountId, liveMode }, locationId, direction, cachedPricing: prices })
+        const changeSet = changeSetOf(changeSets, {
+          tenant: { accountId, liveMode },
+          locationId,
+          direction,
+          cachedPricing: prices,
+        })
         changeSet.records.push(entry)
         changeSet.hasEstimates ||= hasEstimates
       }
@@ -216,7 +258,8 @@ export const createCostStep = (
 
   /** Prices older than an order says are dropped before anything is costed. */
   const raiseRevisions = ({ request }: ReceivedRequest): void => {
-    if (request.sourceId !== null && request.priceRevision !== null) pricing.invalidateSource(request.sourceId, request.priceRevision)
+    if (request.sourceId !== null && request.priceRevision !== null)
+      pricing.invalidateSource(request.sourceId, request.priceRevision)
     for (const locationId of request.locationIds) {
       pricing.invalidateLocation(locationId, request.locationRevision ?? 0)
       // What is owed changes no count.
@@ -235,7 +278,8 @@ export const createCostStep = (
     const planned = await planRecosts(db, pricing, requests, { ranges: rangeLimits, load: loadLimits }, isSlowWork)
     for (const { tenant, locationId, cachedPricing, trigger, isRange } of planned.tasks) {
       if (isRange) continue
-      for (const direction of directions) changeSetOf(changeSets, { tenant, locationId, direction, cachedPricing }).triggers.push(trigger)
+      for (const direction of directions)
+        changeSetOf(changeSets, { tenant, locationId, direction, cachedPricing }).triggers.push(trigger)
     }
     return planned
   }
@@ -282,7 +326,14 @@ export const createCostStep = (
         await stored
         await store(rows)
       })
-      const progress: StepProgress = { buffer, poison: [], failedRequests: [], pending: [], slowRequests: [], isSlowWork }
+      const progress: StepProgress = {
+        buffer,
+        poison: [],
+        failedRequests: [],
+        pending: [],
+        slowRequests: [],
+        isSlowWork,
+      }
       const changeSets: ChangeSets = new Map()
       await costRecords(all, requests, await pricing.gather(pricingRequestsOf(all)), progress, changeSets)
       let deferred = await costRequests(requests, stored, changeSets, progress)

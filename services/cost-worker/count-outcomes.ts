@@ -16,7 +16,10 @@ export type DeadLetterEntry = {
 export const countOutcomes = (
   metrics: Metrics,
   partition: number,
-  { step, deadLetters }: { readonly step: Pick<StepSummary, 'partitionCounts'>; readonly deadLetters: readonly DeadLetterEntry[] },
+  {
+    step,
+    deadLetters,
+  }: { readonly step: Pick<StepSummary, 'partitionCounts'>; readonly deadLetters: readonly DeadLetterEntry[] },
 ): void => {
   const label = String(partition)
   const ownDeadLetters = deadLetters.filter(({ letter }) => letter.partition === partition)
@@ -33,7 +36,8 @@ export const countOutcomes = (
   const { read } = counts.replayed
   const replayedOutcomes = outcomeCounts(counts.replayed, replays)
   if (replayedOutcomes.dead > 0) metrics.replayed.inc({ lane: label, outcome: 'dead_lettered' }, replayedOutcomes.dead)
-  if (read > replayedOutcomes.dead) metrics.replayed.inc({ lane: label, outcome: 'handled' }, read - replayedOutcomes.dead)
+  if (read > replayedOutcomes.dead)
+    metrics.replayed.inc({ lane: label, outcome: 'handled' }, read - replayedOutcomes.dead)
 }
 
 const outcomeCounts = ({ read, superseded, unreadable, erased }: StepCounts, deadLetterCount: number) => {

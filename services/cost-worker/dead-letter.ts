@@ -8,10 +8,18 @@ import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 export type PoisonRecord = { readonly entry: RecordToCost; readonly code: string; readonly reason: string }
 
 /** Why and when something was put aside; `position` is -1 for a whole message. */
-type DeadLetterReason = { readonly position: number; readonly code: string; readonly reason: string; readonly at: number }
+type DeadLetterReason = {
+  readonly position: number
+  readonly code: string
+  readonly reason: string
+  readonly at: number
+}
 
 /** Lay a message aside as it came, with the reason for which it cannot be handled. */
-export const deadLetterOf = ({ assignment, message }: MessageOrigin, { position, code, reason, at }: DeadLetterReason): DeadLetter => ({
+export const deadLetterOf = (
+  { assignment, message }: MessageOrigin,
+  { position, code, reason, at }: DeadLetterReason,
+): DeadLetter => ({
   topic: assignment.topic,
   partition: assignment.partition,
   offset: message.offset,

@@ -68,7 +68,13 @@ const lostEnergyOf = async (db: ClickHouse, erasure: Erasure): Promise<readonly 
     if (erasedLocations.has(locationId)) continue
     const earlier = lost.get(locationId)
     const from = Math.min(firstStart, earlier?.from ?? firstStart)
-    lost.set(locationId, { accountId, liveMode, locationId, from, to: Math.max(lastEnd + restOfMonthMs, earlier?.to ?? 0) })
+    lost.set(locationId, {
+      accountId,
+      liveMode,
+      locationId,
+      from,
+      to: Math.max(lastEnd + restOfMonthMs, earlier?.to ?? 0),
+    })
   }
   return [...lost.values()]
 }
@@ -109,7 +115,9 @@ export const createEraser = ({ database, clickHouse, requestRecosts, onProgress 
     withoutErasedRows: objects => (erased.size === 0 ? objects : objects.filter(isActive)),
     withoutErasedRecords: records => {
       if (erased.size === 0) return records
-      const retained = [...records].map(([locationId, entries]) => [locationId, entries.filter(({ record }) => isActive(record))] as const)
+      const retained = [...records].map(
+        ([locationId, entries]) => [locationId, entries.filter(({ record }) => isActive(record))] as const,
+      )
       return new Map(retained.filter(([, entries]) => entries.length > 0))
     },
     erase: async requests => {

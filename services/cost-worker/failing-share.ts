@@ -19,15 +19,21 @@ export type FailureDecision =
 export type OutcomeWindow = readonly PartitionOutcome[]
 
 /** Move the window of a lane on by a step. */
-export const slideWindow = (window: OutcomeWindow, outcome: PartitionOutcome, { steps }: Pick<FailingLimits, 'steps'>): OutcomeWindow =>
-  [...window, outcome].slice(-steps)
+export const slideWindow = (
+  window: OutcomeWindow,
+  outcome: PartitionOutcome,
+  { steps }: Pick<FailingLimits, 'steps'>,
+): OutcomeWindow => [...window, outcome].slice(-steps)
 
 /**
  * Decide whether a lane goes on or its worker stops instead of putting everything aside. Each location counts once, by the last step in
  * which it was met: one that failed and is well again does not count as failing, nor does one of which some records are settled.
  * Costs a look at all locations of the window only where at least `least` fail.
  */
-export const decideOnFailures = (window: OutcomeWindow, { share, minLocations }: Omit<FailingLimits, 'steps'>): FailureDecision => {
+export const decideOnFailures = (
+  window: OutcomeWindow,
+  { share, minLocations }: Omit<FailingLimits, 'steps'>,
+): FailureDecision => {
   const suspects = new Set(window.flatMap(({ failing }) => [...failing]))
   if (suspects.size < Math.max(1, minLocations)) return { kind: 'go on' }
   const seen = new Set<string>()

@@ -10,7 +10,10 @@ import { startCostWorker } from './worker.ts'
 const topic = 'meter.records.v1'
 
 /** Start the cost worker; it drains with the stack. */
-export const openCostWorker = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<RoleModule> => {
+export const openCostWorker = async (
+  shared: SharedDependencies,
+  opening: AsyncDisposableStack,
+): Promise<RoleModule> => {
   const { config, database, log, codec, generation, metrics } = shared
   const appender = { log, codec, generation }
   const requestRecosts = async (lost: readonly LostEnergy[]): Promise<void> => {

@@ -48,7 +48,8 @@ const readLimits = { maxMessages: 64, maxBytes: 512 * 1024 }
 const sizeOf = (message: StoredMessage): number => message.value.length
 
 const isFull = ({ messages }: PartitionSource): boolean =>
-  messages.length >= readLimits.maxMessages || messages.reduce((bytes, message) => bytes + sizeOf(message), 0) >= readLimits.maxBytes
+  messages.length >= readLimits.maxMessages ||
+  messages.reduce((bytes, message) => bytes + sizeOf(message), 0) >= readLimits.maxBytes
 
 /** Take from the front of what was read of one lane. */
 const takeFrom = (source: PartitionSource, remainingBytes: number): readonly StoredMessage[] => {
@@ -74,7 +75,8 @@ export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: st
 
   /** Go on reading until the bounds are full, so that a step finds all that came while the one before it worked. */
   const readAhead = (source: PartitionSource): void => {
-    if (isFull(source) || source.reading !== null || source.readError !== undefined || source.assignment.lost.aborted) return
+    if (isFull(source) || source.reading !== null || source.readError !== undefined || source.assignment.lost.aborted)
+      return
     const stop = new AbortController()
     const done = source.assignment.read({ ...readLimits, signal: stop.signal }).then(
       messages => {
@@ -148,7 +150,8 @@ export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: st
     },
     hasLostPartition: () => hasLostPartition,
     assignmentCount: () => assignmentCount,
-    readyBytes: () => sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
+    readyBytes: () =>
+      sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
     commit: async (commitPoints, onCommitted) => {
       const commits = new Map(commitPoints.map(({ assignment, nextOffset }) => [assignment, nextOffset]))
       await Promise.all(

@@ -47,7 +47,13 @@ export type PendingSteps = {
   readonly clear: () => void
 }
 
-const emptySummary: StepSummary = { partitionCounts: new Map(), submissions: [], chunks: [], unreadableChunks: [], poison: [] }
+const emptySummary: StepSummary = {
+  partitionCounts: new Map(),
+  submissions: [],
+  chunks: [],
+  unreadableChunks: [],
+  poison: [],
+}
 
 /** Begin to account for a step that is not stored yet. */
 export const pendingStep = (summary: StepSummary, uncommitted: readonly CommitPoint[]): PendingStep => ({
@@ -128,7 +134,9 @@ export const pendingSteps = (): PendingSteps => {
     },
     markCommitted: (partition, nextOffset) => {
       for (const step of steps)
-        step.uncommitted = step.uncommitted.filter(point => point.assignment.partition !== partition || point.nextOffset > nextOffset)
+        step.uncommitted = step.uncommitted.filter(
+          point => point.assignment.partition !== partition || point.nextOffset > nextOffset,
+        )
       removeFinished()
     },
     clear: () => {

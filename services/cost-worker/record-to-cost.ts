@@ -22,7 +22,10 @@ export type RecordToCost = {
 }
 
 /** Where a message was read. */
-export type MessageOrigin = { readonly assignment: Pick<Assignment, 'topic' | 'partition'>; readonly message: StoredMessage }
+export type MessageOrigin = {
+  readonly assignment: Pick<Assignment, 'topic' | 'partition'>
+  readonly message: StoredMessage
+}
 
 const fullPriceConfidence = 1_000_000
 /** Confidences of prices are kept in 1e-6, the domain gives 1e-4. */
@@ -133,8 +136,12 @@ export function* costInSteps(
   const row = rowOf(entry, cost, cachedPricing)
   if (cost.status === 'UNPRICED') return { row, changes: cost.accumulatorChanges }
   packer?.add(pieces)
-  return { row: packer === null ? { ...row, pieces } : { ...row, packed: packer.packed() }, changes: cost.accumulatorChanges }
+  return {
+    row: packer === null ? { ...row, pieces } : { ...row, packed: packer.packed() },
+    changes: cost.accumulatorChanges,
+  }
 }
 
 /** Order records as accumulators count them: start, end, record id. */
-export const inCountingOrder = (a: RecordToCost, b: RecordToCost): number => compareSortKeys(a.record, b.record, Number.NEGATIVE_INFINITY)
+export const inCountingOrder = (a: RecordToCost, b: RecordToCost): number =>
+  compareSortKeys(a.record, b.record, Number.NEGATIVE_INFINITY)

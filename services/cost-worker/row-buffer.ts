@@ -23,7 +23,10 @@ export const maxBufferedPieces = 200_000
 const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? pieces.length
 
 /** Make an empty hold; `store` resolves once the rows are stored to last. */
-export const rowBuffer = (store: (rows: readonly MeterCostRow[]) => Promise<void>, maxPieces = maxBufferedPieces): RowBuffer => {
+export const rowBuffer = (
+  store: (rows: readonly MeterCostRow[]) => Promise<void>,
+  maxPieces = maxBufferedPieces,
+): RowBuffer => {
   let rows: MeterCostRow[] = []
   let [bufferedPieces, totalPieces, storedRows] = [0, 0, 0]
 
@@ -68,5 +71,11 @@ export const rowBuffer = (store: (rows: readonly MeterCostRow[]) => Promise<void
     }
   }
 
-  return { add, store: storeBuffered, addAll, rows: () => rows, totals: () => ({ rows: storedRows + rows.length, pieces: totalPieces }) }
+  return {
+    add,
+    store: storeBuffered,
+    addAll,
+    rows: () => rows,
+    totals: () => ({ rows: storedRows + rows.length, pieces: totalPieces }),
+  }
 }

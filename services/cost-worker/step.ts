@@ -40,7 +40,11 @@ export const summaryOf = ({ partitionCounts, submissions, chunks, unreadableChun
 export type StepCounts = { read: number; superseded: number; unreadable: number; erased: number }
 
 /** What a step read of a lane. Messages that were put back into it stand apart: what they hold was read before. */
-export type PartitionCounts = { readonly fresh: StepCounts; readonly replayed: StepCounts; readonly appendedAt: number[] }
+export type PartitionCounts = {
+  readonly fresh: StepCounts
+  readonly replayed: StepCounts
+  readonly appendedAt: number[]
+}
 
 const emptyCounts = (): StepCounts => ({ read: 0, superseded: 0, unreadable: 0, erased: 0 })
 
@@ -64,7 +68,11 @@ type StepDraft = {
 const maxScannedRecords = 8
 
 /** Find the place of a record in its location's list; -1 where it is new. */
-const findRecordIndex = (step: StepDraft, entries: readonly RecordToCost[], { locationId, recordId }: AcceptedRecord): number => {
+const findRecordIndex = (
+  step: StepDraft,
+  entries: readonly RecordToCost[],
+  { locationId, recordId }: AcceptedRecord,
+): number => {
   if (entries.length < maxScannedRecords) return entries.findIndex(({ record }) => record.recordId === recordId)
   let index = step.indexesByLocation.get(locationId)
   if (index === undefined) {
@@ -143,7 +151,8 @@ const addChunk = (step: StepDraft, chunk: RecordChunk, headers: ChunkHeaders, or
 const addReadings = (step: StepDraft, chunk: ReadingChunk, headers: ChunkHeaders, origin: MessageOrigin): void => {
   const replayLead = rowVersionOf(headers.generation, origin.message.offset, 0) - sourceVersionOf(headers, origin)
   const readings = readingsOfChunk(chunk, headers, origin)
-  for (const { row } of readings) step.readings.push({ row: { ...row, sourceVersion: row.version - replayLead }, origin })
+  for (const { row } of readings)
+    step.readings.push({ row: { ...row, sourceVersion: row.version - replayLead }, origin })
   countsOf(step.partitionCounts, origin).read += readings.length
 }
 

@@ -41,7 +41,10 @@ export type StepStore = {
 export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: StoreOptions): StepStore => {
   const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
     for (const letter of letters) {
-      logger.error({ code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset }, 'a record was put aside')
+      logger.error(
+        { code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset },
+        'a record was put aside',
+      )
       const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
       await log.append(deadLetterTopic, letter.partition % log.partitions(deadLetterTopic), message)
     }
@@ -50,8 +53,16 @@ export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: Store
   const appendDeferred = async (deferred: readonly ReceivedRequest[]): Promise<void> => {
     await Promise.all(
       deferred.map(({ request, version, origin: { assignment, message } }) => {
-        const headers = toHeaders({ generation: rowVersionParts(version).generation, chunkId: request.orderId, batches: [] })
-        return log.append(assignment.topic, assignment.partition, { key: message.key, value: codec.encodeMeterMessage(request), headers })
+        const headers = toHeaders({
+          generation: rowVersionParts(version).generation,
+          chunkId: request.orderId,
+          batches: [],
+        })
+        return log.append(assignment.topic, assignment.partition, {
+          key: message.key,
+          value: codec.encodeMeterMessage(request),
+          headers,
+        })
       }),
     )
   }

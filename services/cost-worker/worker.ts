@@ -7,7 +7,13 @@ import type { SlowBacklog } from '../platform/slow-backlog.ts'
 import { createCostStep, type StepResult } from './cost-step.ts'
 import { countOutcomes } from './count-outcomes.ts'
 import { createEraser, type EraserOptions, isEraseRequest } from './erase.ts'
-import { decideOnFailures, type FailingLimits, type OutcomeWindow, partitionOutcomes, slideWindow } from './failing-share.ts'
+import {
+  decideOnFailures,
+  type FailingLimits,
+  type OutcomeWindow,
+  partitionOutcomes,
+  slideWindow,
+} from './failing-share.ts'
 import { commitPointsOf, openPartitionBuffer } from './partition-buffer.ts'
 import { type PendingStep, pendingStep, pendingSteps } from './pending-steps.ts'
 import type { RowRangeLimits } from './recost/cost-ranges.ts'
@@ -74,7 +80,12 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
   const clickHouse = watchedClickHouse(options.clickHouse, { onProgress: progress, checkStore: buffer.check })
   const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
   const costStep = createCostStep(clickHouse, pricing, options.rowRanges, options.load)
-  const eraser = createEraser({ database: options.database, clickHouse, requestRecosts: options.requestRecosts, onProgress: progress })
+  const eraser = createEraser({
+    database: options.database,
+    clickHouse,
+    requestRecosts: options.requestRecosts,
+    onProgress: progress,
+  })
   let handledAssignments = Number.NaN
   await eraser.loadAll()
   const windows = new Map<number, OutcomeWindow>()
@@ -97,7 +108,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     await pace.wait(isLarge, stopping.signal)
   }
 
-  const finishStep = async (rowsStored: Promise<void>, { pending, requests, result }: StoringStep, startedAt: number): Promise<void> => {
+  const finishStep = async (
+    rowsStored: Promise<void>,
+    { pending, requests, result }: StoringStep,
+    startedAt: number,
+  ): Promise<void> => {
     await rowsStored
     pending.deadLetters.push(...(await storeRest(pending.summary, result)))
     // What is under way beside the steps may be of an erased object.
@@ -107,7 +122,11 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
     pending.isStored = true
   }
 
-  const startStoring = (pending: PendingStep, requests: readonly StoredRowRequest[], { rows, ...result }: StepResult): Promise<void> => {
+  const startStoring = (
+    pending: PendingStep,
+    requests: readonly StoredRowRequest[],
+    { rows, ...result }: StepResult,
+  ): Promise<void> => {
     const startedAt = performance.now()
     // Rows that were costed beside an erasure are of no object any more.
     const rowsStored = storeRows(eraser.withoutErasedRows(rows))
@@ -172,14 +191,26 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
       windows.set(partition, window)
       const decision = decideOnFailures(window, options.failing)
       if (decision.kind !== 'stop') continue
-      logger.fatal({ lane: partition, failing: decision.failing, seen: decision.seen }, `the worker stops: ${decision.reason}`)
+      logger.fatal(
+        { lane: partition, failing: decision.failing, seen: decision.seen },
+        `the worker stops: ${decision.reason}`,
+      )
       hasStopped = true
     }
     return hasStopped
   }
 
   const slowLoop = openSlowLoop({
-    ...{ costStep, pricing, eraser, storeRows, storeRest, at, canDefer: () => !isLogFullForSlowWork, bounds: options.slowWorkLimits },
+    ...{
+      costStep,
+      pricing,
+      eraser,
+      storeRows,
+      storeRest,
+      at,
+      canDefer: () => !isLogFullForSlowWork,
+      bounds: options.slowWorkLimits,
+    },
     mustStop: (records, result) => mustStop({ records, poison: [] }, result),
   })
 
@@ -277,16 +308,22 @@ export const startCostWorker = async (options: CostWorkerOptions): Promise<CostW
         handledAssignments = Number.NaN
       }
     }
-    await finish().catch(error => logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'))
+    await finish().catch(error =>
+      logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'),
+    )
   }
   const running = run()
   return {
-    isLive: () => !hasStopped && [busySince, slowLoop.busySince()].every(since => since === null || at() - since < stuckMs),
+    isLive: () =>
+      !hasStopped && [busySince, slowLoop.busySince()].every(since => since === null || at() - since < stuckMs),
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       // A step that waits for a store is done again by whoever has its lanes next.
       const hasEnded = await Promise.race([running.then(() => true), sleep(drainMs, false, { ref: false })])
-      if (!hasEnded) logger.warn(`the last step was not stored within ${drainMs} ms; it is begun again elsewhere, or at the next start`)
+      if (!hasEnded)
+        logger.warn(
+          `the last step was not stored within ${drainMs} ms; it is begun again elsewhere, or at the next start`,
+        )
       await buffer.close()
     },
   }

@@ -1,13 +1,24 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
-import { type BatchFailureRow, batchColumns, batchFailureColumns, batchPartColumns } from '../platform/clickhouse/readings/receipts.ts'
+import {
+  type BatchFailureRow,
+  batchColumns,
+  batchFailureColumns,
+  batchPartColumns,
+} from '../platform/clickhouse/readings/receipts.ts'
 import { runInTimeSlices } from '../platform/time-slices.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { StepSummary } from './step.ts'
 
 const refusedRows = ({ submissions }: StepSummary): readonly BatchFailureRow[] =>
   submissions.flatMap(({ refused, ...batch }) =>
-    refused.map(({ locationId = null, deviceId = null, ...record }) => ({ ...batch, ...record, locationId, deviceId, foundLater: false })),
+    refused.map(({ locationId = null, deviceId = null, ...record }) => ({
+      ...batch,
+      ...record,
+      locationId,
+      deviceId,
+      foundLater: false,
+    })),
   )
 
 /** A record that was put aside counts as handled and as failed. */
@@ -17,7 +28,19 @@ const failedRecordRows = (poison: readonly PoisonRecord[]): readonly BatchFailur
     const { accountId, liveMode, batchId } = part
     return batchId === null || recordNumber === undefined
       ? []
-      : [{ accountId, liveMode, batchId, recordNumber, recordReferenceId, locationId, deviceId, foundLater: true, error: reason }]
+      : [
+          {
+            accountId,
+            liveMode,
+            batchId,
+            recordNumber,
+            recordReferenceId,
+            locationId,
+            deviceId,
+            foundLater: true,
+            error: reason,
+          },
+        ]
   })
 
 /** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
@@ -42,7 +65,8 @@ const insertRows = async <Row>(
   columns: readonly BlockColumn<Row>[],
   rows: readonly Row[],
 ): Promise<void> => {
-  if (rows.length > 0) await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
+  if (rows.length > 0)
+    await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
 }
 
 /** Write records that failed; they never vanish from their receipts. */

@@ -27,7 +27,8 @@ export const civilDate = (day: number): CivilDate => {
   const cycle = Math.floor(shifted / 146_097)
   const dayOfCycle = shifted - cycle * 146_097
   const yearOfCycle = Math.floor(
-    (dayOfCycle - Math.floor(dayOfCycle / 1460) + Math.floor(dayOfCycle / 36_524) - Math.floor(dayOfCycle / 146_096)) / 365,
+    (dayOfCycle - Math.floor(dayOfCycle / 1460) + Math.floor(dayOfCycle / 36_524) - Math.floor(dayOfCycle / 146_096)) /
+      365,
   )
   const dayOfYear = dayOfCycle - (365 * yearOfCycle + Math.floor(yearOfCycle / 4) - Math.floor(yearOfCycle / 100))
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153)

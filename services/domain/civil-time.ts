@@ -5,7 +5,11 @@ import { type CivilDate, civilDate, dayMs, dayNumber, weekdayOf } from './civil-
  * `changes` are the instants (ms) at which the offset changes, ascending; `offsets[i]` (ms, local = instant + offset)
  * holds before `changes[i]`, and the last one from the last change on: `offsets.length === changes.length + 1`.
  */
-export type TimeZone = { readonly name: string; readonly changes: readonly number[]; readonly offsets: readonly number[] }
+export type TimeZone = {
+  readonly name: string
+  readonly changes: readonly number[]
+  readonly offsets: readonly number[]
+}
 
 /** What a wall clock and a calendar show: weekday 0 is Monday, `secondOfDay` 0 … 86399. */
 export type LocalFields = CivilDate & { readonly weekday: number; readonly secondOfDay: number }
@@ -14,7 +18,11 @@ export type LocalFields = CivilDate & { readonly weekday: number; readonly secon
 export type UtcOffsetPeriod = { readonly start: number; readonly end: number; readonly offset: number }
 
 /** A day of the local calendar as a half-open span of instants, with the spans of equal offset it is made of. */
-export type LocalDay = CivilDate & { readonly start: number; readonly end: number; readonly offsetPeriods: readonly UtcOffsetPeriod[] }
+export type LocalDay = CivilDate & {
+  readonly start: number
+  readonly end: number
+  readonly offsetPeriods: readonly UtcOffsetPeriod[]
+}
 
 export type CalendarUnit = 'HOUR' | 'DAY' | 'MONTH'
 
@@ -41,7 +49,11 @@ export const offsetAt = (zone: TimeZone, at: number): number => offsetOf(zone, o
 /** Return the span of equal offset around an instant; infinite before the first change and after the last. */
 export const utcOffsetPeriodAt = (zone: TimeZone, at: number): UtcOffsetPeriod => {
   const index = offsetIndex(zone, at)
-  return { start: zone.changes[index - 1] ?? Number.NEGATIVE_INFINITY, end: changeAfter(zone, index), offset: offsetOf(zone, index) }
+  return {
+    start: zone.changes[index - 1] ?? Number.NEGATIVE_INFINITY,
+    end: changeAfter(zone, index),
+    offset: offsetOf(zone, index),
+  }
 }
 
 /** Give what wall clock and calendar show at an instant. */
@@ -78,7 +90,11 @@ const firstInstantFrom = (zone: TimeZone, local: number): number => {
 export const instantsAt = (zone: TimeZone, local: number): readonly number[] => {
   const first = firstInstantFrom(zone, local)
   const found = [first]
-  for (let index = offsetIndex(zone, first) + 1; (zone.changes[index - 1] ?? Number.POSITIVE_INFINITY) < local + dayMs; index += 1) {
+  for (
+    let index = offsetIndex(zone, first) + 1;
+    (zone.changes[index - 1] ?? Number.POSITIVE_INFINITY) < local + dayMs;
+    index += 1
+  ) {
     const at = local - offsetOf(zone, index)
     if (at >= (zone.changes[index - 1] as number) && at < changeAfter(zone, index) && at !== first) found.push(at)
   }
@@ -125,7 +141,12 @@ export const localDays = (zone: TimeZone, from: number, to: number): LocalDay[] 
   let start = startOfLocalDay(zone, from)
   while (start < to) {
     const end = nextLocalMidnight(zone, start)
-    days.push({ ...civilDate(localDayNumber(zone, start)), start, end, offsetPeriods: utcOffsetPeriods(zone, start, end) })
+    days.push({
+      ...civilDate(localDayNumber(zone, start)),
+      start,
+      end,
+      offsetPeriods: utcOffsetPeriods(zone, start, end),
+    })
     start = end
   }
   return days

@@ -55,7 +55,11 @@ export const formatId = (kind: IdKind, bytes: Uint8Array): string => {
 }
 
 /** Write the identifier of a stored object: 6 bytes of time (ms), then 6 random bytes, so that ids ascend with time. */
-export const formatTimeOrderedId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, random: Uint8Array): string => {
+export const formatTimeOrderedId = (
+  kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>,
+  at: number,
+  random: Uint8Array,
+): string => {
   if (random.length < 6) throw new RangeError('a time-ordered id needs 6 random bytes')
   return idPrefixes[kind] + at.toString(16).padStart(12, '0').slice(-12) + toHex(random, 6)
 }
@@ -65,7 +69,11 @@ const lowerHex = /^[0-9a-f]+$/
 /** Tell whether a text has the shape of an identifier of a kind. */
 export const isId = (kind: IdKind, text: string): boolean => {
   const prefix = idPrefixes[kind]
-  return text.length === prefix.length + 2 * idByteCount(kind) && text.startsWith(prefix) && lowerHex.test(text.slice(prefix.length))
+  return (
+    text.length === prefix.length + 2 * idByteCount(kind) &&
+    text.startsWith(prefix) &&
+    lowerHex.test(text.slice(prefix.length))
+  )
 }
 
 /** Tell the kind of an identifier by its prefix and shape; `undefined` when it is none. */

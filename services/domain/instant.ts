@@ -28,14 +28,21 @@ const parseOffset = (text: string, index: number): number => {
 const parseWallClock = (text: string): number => {
   const separator = text.charCodeAt(10)
   if (separator !== 84 && separator !== 116) return Number.NaN
-  if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45 || text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58) return Number.NaN
+  if (
+    text.charCodeAt(4) !== 45 ||
+    text.charCodeAt(7) !== 45 ||
+    text.charCodeAt(13) !== 58 ||
+    text.charCodeAt(16) !== 58
+  )
+    return Number.NaN
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
   const month = twoDigits(text, 5)
   const date = twoDigits(text, 8)
   const hour = twoDigits(text, 11)
   const minute = twoDigits(text, 14)
   const second = twoDigits(text, 17)
-  if (!(year >= 0 && month >= 1 && month <= 12 && date >= 1 && hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN
+  if (!(year >= 0 && month >= 1 && month <= 12 && date >= 1 && hour <= 23 && minute <= 59 && second <= 59))
+    return Number.NaN
   if (date > 28 && date > daysInMonth(year, month)) return Number.NaN
   return dayNumber(year, month, date) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000
 }
@@ -77,7 +84,11 @@ const milliseconds = (text: string, end: number): number => {
 export const readInstant = (text: string, field: string): Result<OffsetInstant> => {
   const at = parseInstant(text)
   if (at === undefined) {
-    return refused('field_invalid', `${field} must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00`, field)
+    return refused(
+      'field_invalid',
+      `${field} must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00`,
+      field,
+    )
   }
   return accepted({ at, offsetMinutes: parseOffset(text, fractionEnd(text)) })
 }

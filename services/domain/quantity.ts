@@ -112,7 +112,8 @@ const parseDecimal = (text: string): Decimal | undefined => {
   const significantDigits = upToZeros.replace(/^0+/, '')
   if (significantDigits === '') return { mantissa: 0n, exponent: 0, digits: 0 }
   const exponent = Number(match[4] ?? '0') - fraction.length + (allDigits.length - upToZeros.length)
-  if (significantDigits.length > maxSignificantDigits) return { mantissa: 0n, exponent, digits: significantDigits.length }
+  if (significantDigits.length > maxSignificantDigits)
+    return { mantissa: 0n, exponent, digits: significantDigits.length }
   return { mantissa: BigInt(`${match[1]}${significantDigits}`), exponent, digits: significantDigits.length }
 }
 
@@ -129,7 +130,12 @@ const readMantissa = (text: string, field: string): Result<Decimal> => {
 }
 
 /** How to read a decimal: `scale` digits after the point, both limits inclusive at that scale. */
-export type DecimalRule = { readonly scale: number; readonly min: bigint; readonly max: bigint; readonly round?: boolean }
+export type DecimalRule = {
+  readonly scale: number
+  readonly min: bigint
+  readonly max: bigint
+  readonly round?: boolean
+}
 
 /**
  * Read the text of a JSON number as an integer at a scale, exactly.
@@ -157,7 +163,8 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
       field,
     )
   }
-  const value = shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
+  const value =
+    shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
   // What rounds to a limit must still lie within it: -1e-12 is below zero.
   const isBelowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n
   return value < rule.min || value > rule.max || isBelowZero ? outOfRange() : accepted(value)
@@ -175,7 +182,10 @@ export const formatDecimal = (value: bigint, scale: number): string => {
 }
 
 /** Numerator and denominator that take a value in its units, times elapsed ms for power, to 1e-6 Wh: 1 W × 1 ms = 5/18 × 1e-6 Wh. */
-const energyFactors: Record<EnergyUnits, { readonly multiplyBy: number; readonly divideBy: number; readonly isPower: boolean }> = {
+const energyFactors: Record<
+  EnergyUnits,
+  { readonly multiplyBy: number; readonly divideBy: number; readonly isPower: boolean }
+> = {
   WH: { multiplyBy: 1e6, divideBy: 1, isPower: false },
   KWH: { multiplyBy: 1e9, divideBy: 1, isPower: false },
   W: { multiplyBy: 5, divideBy: 18, isPower: true },
@@ -207,7 +217,8 @@ const plainEnergyFromText = (text: string, units: EnergyUnits, elapsedMs: number
   return mulDivSmall(scaled, isPower ? elapsedMs : multiplyBy, divideBy * divisor)
 }
 
-const energyOutOfRange = (field: string) => refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
+const energyOutOfRange = (field: string) =>
+  refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
 
 /**
  * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.

@@ -21,10 +21,11 @@ export type ReferenceResolver<T> = Generator<readonly OwnReference[] | undefined
 
 /** What stands before an own reference: any kind that the place allows, or one kind. */
 export const anyKindPrefix = 'reference:'
-export const kindPrefixes = { location: 'location:', device: 'device:', customer: 'customer:' } as const satisfies Record<
-  ReferenceKind,
-  string
->
+export const kindPrefixes = {
+  location: 'location:',
+  device: 'device:',
+  customer: 'customer:',
+} as const satisfies Record<ReferenceKind, string>
 
 /** Maximum length of an own reference, in characters. */
 const maxReferenceLength = 255

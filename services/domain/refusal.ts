@@ -114,7 +114,11 @@ export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok
 
 export const accepted = <T>(value: T): Result<T> => ({ ok: true, value })
 
-export const refused = (code: RefusalCode, message: string, field?: string): { readonly ok: false; readonly refusal: Refusal } => ({
+export const refused = (
+  code: RefusalCode,
+  message: string,
+  field?: string,
+): { readonly ok: false; readonly refusal: Refusal } => ({
   ok: false,
   refusal: field === undefined ? { code, message } : { code, message, field },
 })

@@ -22,7 +22,9 @@ export type ChunkWriter = {
    * all of it is durable. The records of a partition keep their order. Throws `gateway_full` (retriable) before anything is written where
    * too much waits already, here or in a lane, and the log's own failure where one chunk's fate is unknown; then nothing may be acknowledged.
    */
-  readonly write: (parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>) => Promise<ReadonlyMap<number, RecordPosition>>
+  readonly write: (
+    parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
+  ) => Promise<ReadonlyMap<number, RecordPosition>>
   /** Write what is told of a submission as a whole, in as many messages as its refused records need. */
   readonly writeHeader: (submission: Submission) => Promise<void>
 }
@@ -48,7 +50,12 @@ type WaitingSubmission = {
   firstPosition: RecordPosition | null
 }
 
-type PartitionQueue = { readonly index: number; readonly waiting: WaitingSubmission[]; readonly pace: ChunkPace; running: boolean }
+type PartitionQueue = {
+  readonly index: number
+  readonly waiting: WaitingSubmission[]
+  readonly pace: ChunkPace
+  running: boolean
+}
 
 type QueuedPart = { readonly submission: WaitingSubmission; readonly part: EncodedPart }
 
@@ -74,7 +81,11 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
     const parts = queuedParts.map(({ part }) => part)
     const currentGeneration = generation()
     const value = codec.encodeParts(parts)
-    const headers = toHeaders({ generation: currentGeneration, chunkId: nextChunkId(), batches: parts.flatMap(batchesOf) })
+    const headers = toHeaders({
+      generation: currentGeneration,
+      chunkId: nextChunkId(),
+      batches: parts.flatMap(batchesOf),
+    })
     const offset = await log.append(topic, partition.index, { key: keyOf(parts), value, headers })
     let position = 0
     for (const { submission, part } of queuedParts) {
@@ -127,7 +138,10 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
       waitingBytes += size
       try {
         const written = await awaitAll(
-          encoded.map(async ([index, ofPartition]) => [index, await enqueue(partitionAt(partitions, index), ofPartition)] as const),
+          encoded.map(
+            async ([index, ofPartition]) =>
+              [index, await enqueue(partitionAt(partitions, index), ofPartition)] as const,
+          ),
         )
         return new Map(written)
       } finally {
@@ -136,7 +150,8 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
     },
     writeHeader: async submission => {
       const partition = partitionOf(submission.batchId, partitions.length)
-      const headers = (): ReturnType<typeof toHeaders> => toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
+      const headers = (): ReturnType<typeof toHeaders> =>
+        toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
       const append = (refused: Submission['refused']) =>
         log.append(topic, partition, {
           key: submission.batchId,
@@ -180,7 +195,11 @@ const takeNextChunk = (waiting: WaitingSubmission[]): readonly QueuedPart[] => {
   let count = 0
   let bytes = 0
   for (let submission = waiting[0]; submission !== undefined; submission = waiting[0]) {
-    for (let part = submission.parts[submission.takenCount]; part !== undefined; part = submission.parts[submission.takenCount]) {
+    for (
+      let part = submission.parts[submission.takenCount];
+      part !== undefined;
+      part = submission.parts[submission.takenCount]
+    ) {
       count += part.recordNumbers.length
       bytes += part.bytes.length
       if (queuedParts.length > 0 && (count > maxPartRecords || bytes > maxPartBytes)) return queuedParts
@@ -192,15 +211,20 @@ const takeNextChunk = (waiting: WaitingSubmission[]): readonly QueuedPart[] => {
   return queuedParts
 }
 
-const recordCountOf = (parts: readonly EncodedPart[]): number => parts.reduce((sum, { recordNumbers }) => sum + recordNumbers.length, 0)
+const recordCountOf = (parts: readonly EncodedPart[]): number =>
+  parts.reduce((sum, { recordNumbers }) => sum + recordNumbers.length, 0)
 
 const waitingRecordCount = (waiting: readonly WaitingSubmission[]): number =>
-  waiting.reduce((sum, { parts, takenCount }) => sum + recordCountOf(takenCount === 0 ? parts : parts.slice(takenCount)), 0)
+  waiting.reduce(
+    (sum, { parts, takenCount }) => sum + recordCountOf(takenCount === 0 ? parts : parts.slice(takenCount)),
+    0,
+  )
 
 const batchesOf = ({ accountId, liveMode, batchId, recordNumbers }: EncodedPart): readonly ChunkBatch[] =>
   batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]
 
-const keyOf = (parts: readonly EncodedPart[]): string => partitionKey(parts[0]?.accountId ?? '', parts[0]?.locationId ?? '')
+const keyOf = (parts: readonly EncodedPart[]): string =>
+  partitionKey(parts[0]?.accountId ?? '', parts[0]?.locationId ?? '')
 
 /** Cut refused records into messages that fit; one at least, because the counts travel with it. */
 const splitRefused = (refused: Submission['refused']): Submission['refused'][] => {

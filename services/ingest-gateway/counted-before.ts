@@ -4,7 +4,12 @@ import { coverageLookup, isEstimate } from '../domain/cost/covered-intervals.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
 import type { Energy } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
-import { type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from '../domain/tariff/accumulator.ts'
+import {
+  type AccumulatorCounts,
+  accumulatorKey,
+  compareSortKeys,
+  type RecordSortKey,
+} from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals } from '../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
@@ -77,7 +82,10 @@ export const countedBefore = async (
   const coverage = coverageLookup(all.map(one => one.record))
   const covered = coverage(record)
   if (!isTiered) return { counted: new Map(), covered }
-  const counted = await runInTimeSlices(sumPriorEnergy(snapshot, all, { ...record, recordId }, coverage), tenant.accountId)
+  const counted = await runInTimeSlices(
+    sumPriorEnergy(snapshot, all, { ...record, recordId }, coverage),
+    tenant.accountId,
+  )
   return { counted, covered }
 }
 
@@ -94,7 +102,11 @@ function* sumPriorEnergy(
   const counted = new Map<number, Energy>()
   for (const [index, { record, recordId }] of records.entries()) {
     if (index % recordsPerPause === 0) yield null
-    for (const { type, direction, countingStart, before, after } of accumulatorChangesOf(snapshot, record, coverage(record))) {
+    for (const { type, direction, countingStart, before, after } of accumulatorChangesOf(
+      snapshot,
+      record,
+      coverage(record),
+    )) {
       if (compareSortKeys({ ...record, recordId }, ownSortKey, countingStart) >= 0) continue
       const key = accumulatorKey(type, direction, countingStart)
       counted.set(key, (counted.get(key) ?? 0n) + after - before)

@@ -1,5 +1,10 @@
 import type { ApiVersion } from '../contract/api-version.ts'
-import { type InstantCost, type instantCost, instantCostToWire, type PricedEnergy } from '../contract/costs/instant-cost.ts'
+import {
+  type InstantCost,
+  type instantCost,
+  instantCostToWire,
+  type PricedEnergy,
+} from '../contract/costs/instant-cost.ts'
 import { isJsonObject } from '../contract/json/json-path.ts'
 import { parseJson } from '../contract/json/strict-json.ts'
 import { readMeterRecord } from '../contract/metering/meter-record.ts'
@@ -89,14 +94,19 @@ export const calculateInstantCost =
     if (cachedPricing === undefined) return { ok: false, refusal: noLocation }
     const offsetOf = answerOffset(cachedPricing.snapshot.timeZone, requestedOffset(element.value))
     const unpriced = await refuseUnpriced(cachedPricing, record, apiVersion, offsetOf)
-    if (unpriced !== null) return { ok: false, refusal: await orPendingTariff(dependencies, unpriced, tenant, record, at) }
+    if (unpriced !== null)
+      return { ok: false, refusal: await orPendingTariff(dependencies, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const recordToPrice: RecordToPrice = { tenant, record, recordId, partition, cachedPricing, at, signal }
     const recordPrice = query.non_persistent
       ? await simulate(dependencies, recordToPrice)
       : await storeAndPrice(dependencies, recordToPrice)
     if (!query.non_persistent) dependencies.counts.bytes(body.bytes.length)
-    const choice = { nonPersistent: query.non_persistent, includeTariff: query.include_tariff, includeCarbon: query.include_carbon }
+    const choice = {
+      nonPersistent: query.non_persistent,
+      includeTariff: query.include_tariff,
+      includeCarbon: query.include_carbon,
+    }
     const { currencyCode } = cachedPricing.snapshot
     const answer: InstantCost = {
       ...tenant,
@@ -113,7 +123,11 @@ export const calculateInstantCost =
     return { ok: true, value: instantCostToWire(answer) }
   }
 
-const noLocation = refused('location_not_found', 'location_id must be the id of a location that exists', 'location_id').refusal
+const noLocation = refused(
+  'location_not_found',
+  'location_id must be the id of a location that exists',
+  'location_id',
+).refusal
 const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id').refusal
 
 const findPartition = async (
@@ -124,7 +138,11 @@ const findPartition = async (
 ): Promise<number | Refusal> => {
   const cached = known.partitionOf(tenant, locationId, at)
   if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return cached
-  const found = await known.resolve(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  const found = await known.resolve(
+    tenant,
+    { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) },
+    at,
+  )
   const partition = found.get(locationId)?.partition
   if (partition === undefined) return noLocation
   return deviceId === null || found.has(deviceId) ? partition : noDevice
@@ -141,7 +159,8 @@ const refuseUnpriced = async (
   const gap = await runInTimeSlices(firstUnpriced(snapshot, tariffDirection, start, end), accountId)
   if (gap === null) return null
   const at = writeInstant(gap.start, offsetOf(gap.start))
-  if (gap.missing === 'MARKET_PRICE') return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
+  if (gap.missing === 'MARKET_PRICE')
+    return refused('no_price_data', `There is no market price for ${tariffDirection} at ${at}`).refusal
   return refuseMissingTariff(snapshot, tariffDirection, gap.start, { path: tariffListUrl(apiVersion), offsetOf })
 }
 
@@ -154,7 +173,9 @@ const orPendingTariff = async (
   at: number,
 ): Promise<Refusal> => {
   const location = unpriced.code === 'no_tariff_connected' ? await locationOf(tenant, locationId) : null
-  return location !== null && isTariffPending(location, tariffDirection, at) ? refusePendingTariff(tariffDirection) : unpriced
+  return location !== null && isTariffPending(location, tariffDirection, at)
+    ? refusePendingTariff(tariffDirection)
+    : unpriced
 }
 
 const simulate = async (
@@ -179,7 +200,10 @@ const costWithOtherRecords = async (
   return runInTimeSlices(costByDay(cachedPricing.snapshot, record, counted, covered), tenant.accountId)
 }
 
-const storeAndPrice = async (dependencies: InstantCostDependencies, recordToPrice: RecordToPrice): Promise<PricedEnergy> => {
+const storeAndPrice = async (
+  dependencies: InstantCostDependencies,
+  recordToPrice: RecordToPrice,
+): Promise<PricedEnergy> => {
   const { tenant, record, recordId, partition, cachedPricing, at, signal } = recordToPrice
   const part = { ...tenant, batchId: null, receivedAt: at, records: [{ ...record, recordId, recordNumber: 1 }] }
   const position = (await dependencies.writer.write(new Map([[partition, part]]))).get(partition)
@@ -197,7 +221,9 @@ const storeAndPrice = async (dependencies: InstantCostDependencies, recordToPric
     signal,
   )
   if (row === null) throw workerBehind('the record is accepted, ask again')
-  return hasNewestPrices(row, cachedPricing) ? priceOf(row) : costWithOtherRecords(dependencies.clickHouse, recordToPrice)
+  return hasNewestPrices(row, cachedPricing)
+    ? priceOf(row)
+    : costWithOtherRecords(dependencies.clickHouse, recordToPrice)
 }
 
 /**

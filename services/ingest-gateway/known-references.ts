@@ -1,4 +1,10 @@
-import { type FindReferences, type OwnReference, type ReferenceIds, type ReferenceKind, referenceKinds } from '../domain/reference.ts'
+import {
+  type FindReferences,
+  type OwnReference,
+  type ReferenceIds,
+  type ReferenceKind,
+  referenceKinds,
+} from '../domain/reference.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { withTimeout } from '../platform/timeout.ts'
@@ -34,7 +40,10 @@ const retryDelayMs = 1_000
  */
 export const knownReferences = (
   find: FindReferences,
-  { maxReferences = 200_000, elapsed = () => performance.now() }: { readonly maxReferences?: number; readonly elapsed?: () => number } = {},
+  {
+    maxReferences = 200_000,
+    elapsed = () => performance.now(),
+  }: { readonly maxReferences?: number; readonly elapsed?: () => number } = {},
 ): KnownReferences => {
   const caches = new Map<string, ReferenceCache>()
   let count = 0
@@ -99,7 +108,12 @@ export const knownReferences = (
   }
 
   /** Take what is in memory of some references into `found`; gives those that were not found at `since` or later. */
-  const recall = (cache: ReferenceCache, wanted: readonly OwnReference[], since: number, found: ReferenceMaps): readonly OwnReference[] =>
+  const recall = (
+    cache: ReferenceCache,
+    wanted: readonly OwnReference[],
+    since: number,
+    found: ReferenceMaps,
+  ): readonly OwnReference[] =>
     wanted.filter(({ kinds, reference }) => {
       for (const kind of kinds) {
         const known = cache[kind].get(reference)

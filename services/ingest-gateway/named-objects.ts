@@ -1,6 +1,12 @@
 import { resolveReference, unknownReferenceMessage } from '../contract/reference.ts'
 import { isId } from '../domain/identifier.ts'
-import { type FindReferences, noReferenceIds, type OwnReference, type ReferenceIds, readReference } from '../domain/reference.ts'
+import {
+  type FindReferences,
+  noReferenceIds,
+  type OwnReference,
+  type ReferenceIds,
+  readReference,
+} from '../domain/reference.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import { referencePlaceholderId } from '../platform/reference-placeholder-id.ts'
@@ -65,7 +71,11 @@ export const namedObjects = (tenant: Tenant): NamedObjects => {
 }
 
 /** Put ids in place of the references of one record or register. Refuses a reference that no object has. Throws `Failure` if it cannot tell. */
-export const withObjectIds = async <T extends LocationAndDevice>(tenant: Tenant, objects: T, find: FindReferences): Promise<Result<T>> => {
+export const withObjectIds = async <T extends LocationAndDevice>(
+  tenant: Tenant,
+  objects: T,
+  find: FindReferences,
+): Promise<Result<T>> => {
   const named = namedObjects(tenant)
   named.note('location', objects.locationId)
   named.note('device', objects.deviceId)

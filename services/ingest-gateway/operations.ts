@@ -43,10 +43,12 @@ export type IngestGatewayDependencies = {
 
 /** Bind the operations that take records to the stores they write. */
 export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies): readonly Binding[] => {
-  const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } = dependencies
+  const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } =
+    dependencies
   const partitions = log.partitions('meter.records.v1')
   const known = knownObjects(
-    (tenant, ids) => withTenant(database, tenant, transaction => findActiveObjects(transaction, [...ids.locations], [...ids.devices])),
+    (tenant, ids) =>
+      withTenant(database, tenant, transaction => findActiveObjects(transaction, [...ids.locations], [...ids.devices])),
     (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
   const references = knownReferences(referenceFinder(database))
@@ -54,13 +56,24 @@ export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies)
   const writerOptions = { log, codec, generation, accepts, onAppended: counts.accepted }
   const writer = chunkWriter(writerOptions)
   const ids = batchIds(secret)
-  const locationOf = (tenant: Tenant, id: string) => withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
+  const locationOf = (tenant: Tenant, id: string) =>
+    withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
     bind(meterIntervalSubmit, submitInterval({ known, references, writer, batchIds: ids, counts })),
     bind(
       meterCumulativeSubmit,
-      submitCumulative({ known, references, readings: readingWriter(writerOptions), headers: writer, batchIds: ids, counts }),
+      submitCumulative({
+        known,
+        references,
+        readings: readingWriter(writerOptions),
+        headers: writer,
+        batchIds: ids,
+        counts,
+      }),
     ),
-    bind(instantCost, calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf })),
+    bind(
+      instantCost,
+      calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf }),
+    ),
   ]
 }

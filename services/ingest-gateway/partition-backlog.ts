@@ -10,7 +10,11 @@ export type PartitionBacklog = {
 }
 
 /** `endBefore`: where the lane ended at the look before the last one. */
-type PartitionState = { lag: Pick<Lag, 'end' | 'committed' | 'firstUnreadAgeMs' | 'fill'>; movedAt: number; previousEnd: number }
+type PartitionState = {
+  lag: Pick<Lag, 'end' | 'committed' | 'firstUnreadAgeMs' | 'fill'>
+  movedAt: number
+  previousEnd: number
+}
 
 const noBacklog: SlowBacklogSource = { isLogFull: () => false, readUpTo: () => null }
 
@@ -27,8 +31,15 @@ const maxFill = 0.5
  * An account of which much slow work waits is not taken; a lane that waits for slow work alone, and is read on, is not behind for others.
  * Source: docs/architecture.md #shedding.
  */
-export const partitionBacklog = (log: Pick<Log, 'lag' | 'partitions'>, backlog: SlowBacklogSource = noBacklog): PartitionBacklog => {
-  const initialState = (): PartitionState => ({ lag: { end: 0, committed: -1, firstUnreadAgeMs: 0, fill: 0 }, movedAt: 0, previousEnd: 0 })
+export const partitionBacklog = (
+  log: Pick<Log, 'lag' | 'partitions'>,
+  backlog: SlowBacklogSource = noBacklog,
+): PartitionBacklog => {
+  const initialState = (): PartitionState => ({
+    lag: { end: 0, committed: -1, firstUnreadAgeMs: 0, fill: 0 },
+    movedAt: 0,
+    previousEnd: 0,
+  })
   const partitions = Array.from({ length: log.partitions(topic) }, initialState)
   let refreshedAt = 0
   const refreshPartition = async (state: PartitionState, index: number): Promise<void> => {
@@ -38,7 +49,8 @@ export const partitionBacklog = (log: Pick<Log, 'lag' | 'partitions'>, backlog: 
     state.lag = lag
   }
   /** Tell whether all that stood in a lane at the look before the last one was read: what is not committed waits for slow work. */
-  const isBeingRead = (index: number, { previousEnd }: PartitionState): boolean => (backlog.readUpTo(index) ?? -1) >= previousEnd
+  const isBeingRead = (index: number, { previousEnd }: PartitionState): boolean =>
+    (backlog.readUpTo(index) ?? -1) >= previousEnd
   return {
     accepts: (index, liveMode, accountId) => {
       const state = partitions[index]

@@ -29,7 +29,8 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
   return {
     write: async (partition, part) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
-      if (!accepts(partition, part.liveMode, part.accountId)) throw gatewayFull('too many records of a lane wait for its worker')
+      if (!accepts(partition, part.liveMode, part.accountId))
+        throw gatewayFull('too many records of a lane wait for its worker')
       if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('too many readings wait for the log')
       waitingBytes += size
       try {
@@ -40,7 +41,11 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
           await log.append('meter.records.v1', partition, {
             key: partitionKey(accountId, locationId),
             value: codec.encodeMeterMessage({ kind: 'readings', parts: [{ ...part, readings }] }),
-            headers: toHeaders({ generation: generation(), chunkId: `${processId}${(chunkCount++).toString(36)}`, batches }),
+            headers: toHeaders({
+              generation: generation(),
+              chunkId: `${processId}${(chunkCount++).toString(36)}`,
+              batches,
+            }),
           })
           onAppended(partition, readings.length)
         }

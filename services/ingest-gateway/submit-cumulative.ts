@@ -48,7 +48,10 @@ export const submitCumulative =
     const { elements, units: _, ...register } = submission.value
     const partition = await findPartition(known, tenant, register, at)
     if (!partition.ok) return partition
-    const { readings, refused: failed } = await runInTimeSlices(validateReadings(submission.value, tenant, at), caller.accountId)
+    const { readings, refused: failed } = await runInTimeSlices(
+      validateReadings(submission.value, tenant, at),
+      caller.accountId,
+    )
     const batchId = batchIds.create(tenant, at)
     const { locationId, deviceId } = register
     const batch = { ...tenant, batchId, receivedAt: at }
@@ -66,7 +69,9 @@ export const submitCumulative =
     for (const one of written) if (one.status === 'rejected') throw one.reason
     counts.refused(failed.length)
     counts.bytes(body.bytes.length)
-    return accepted(meterBatchToWire({ ...tenant, id: batchId, ...recordCounts, recordsProcessed: 0, failed, createdAt: at }))
+    return accepted(
+      meterBatchToWire({ ...tenant, id: batchId, ...recordCounts, recordsProcessed: 0, failed, createdAt: at }),
+    )
   }
 
 const noLocation = refused('location_not_found', 'location_id must be the id of a location that exists', 'location_id')
@@ -85,7 +90,11 @@ const findPartition = async (
   if (deviceId !== null && !isId('device', deviceId)) return noDevice
   const cached = known.partitionOf(tenant, locationId, at)
   if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(cached)
-  const found = await known.resolve(tenant, { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }, at)
+  const found = await known.resolve(
+    tenant,
+    { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) },
+    at,
+  )
   const partition = found.get(locationId)?.partition
   if (partition === undefined) return noLocation
   return deviceId === null || found.has(deviceId) ? accepted(partition) : noDevice
@@ -110,12 +119,21 @@ function* validateReadings(
     const recordNumber = index + 1
     const read = readReading(element, units, at)
     const duplicateNumber = read.ok ? numbers.get(read.value.time) : undefined
-    if (!read.ok) failed.push({ recordNumber, recordReferenceId: recordReferenceOf(element), error: read.refusal.message })
+    if (!read.ok)
+      failed.push({ recordNumber, recordReferenceId: recordReferenceOf(element), error: read.refusal.message })
     else if (duplicateNumber !== undefined) {
-      failed.push({ recordNumber, recordReferenceId: read.value.recordReferenceId, error: `duplicate of record ${duplicateNumber}` })
+      failed.push({
+        recordNumber,
+        recordReferenceId: read.value.recordReferenceId,
+        error: `duplicate of record ${duplicateNumber}`,
+      })
     } else {
       numbers.set(read.value.time, recordNumber)
-      readings.push({ ...read.value, recordNumber, recordId: registerIdDigits({ ...tenant, ...register, openedAt: read.value.time }) })
+      readings.push({
+        ...read.value,
+        recordNumber,
+        recordId: registerIdDigits({ ...tenant, ...register, openedAt: read.value.time }),
+      })
     }
   }
   return { readings, refused: failed }

@@ -33,7 +33,10 @@ export type ValidationContext = {
  * Check the records of a submission one by one and number them from 1; asks once for own references, and once for objects, that are not
  * known. References are replaced by ids before a record gets its identity.
  */
-export const validateSubmission = async (submission: Submission, context: ValidationContext): Promise<ValidatedSubmission> => {
+export const validateSubmission = async (
+  submission: Submission,
+  context: ValidationContext,
+): Promise<ValidatedSubmission> => {
   const { part, apiVersion, at, references } = context
   const { elements, oversized } = submission
   const named = namedObjects(part)
@@ -47,7 +50,12 @@ export const validateSubmission = async (submission: Submission, context: Valida
     const readResult = oversized.has(recordNumber - 1) ? oversizedResult : readMeterRecord(element, apiVersion, at)
     if (!readResult.ok) {
       const objects = sentObjectsOf(element)
-      refused.push({ recordNumber, recordReferenceId: recordReferenceOf(element), error: readResult.refusal.message, ...objects })
+      refused.push({
+        recordNumber,
+        recordReferenceId: recordReferenceOf(element),
+        error: readResult.refusal.message,
+        ...objects,
+      })
       noteObjects(named, objects)
       continue
     }
@@ -56,13 +64,20 @@ export const validateSubmission = async (submission: Submission, context: Valida
   }
   await named.resolve(references.find)
   const failed: RefusedRecord[] = []
-  await forEachInSlices(refused, timeSlice, candidate => failed.push({ ...candidate, ...failureIdsOf(named, candidate) }))
-  if (named.hasReferences()) await forEachInSlices(candidates, timeSlice, candidate => replaceReferences(candidate, named))
+  await forEachInSlices(refused, timeSlice, candidate =>
+    failed.push({ ...candidate, ...failureIdsOf(named, candidate) }),
+  )
+  if (named.hasReferences())
+    await forEachInSlices(candidates, timeSlice, candidate => replaceReferences(candidate, named))
   await findObjects(candidates, context, timeSlice)
   return acceptRecords({ candidates, refused: failed, named }, part, timeSlice)
 }
 
-const forEachInSlices = async <T>(all: readonly T[], timeSlice: TimeSlices, work: (candidate: T) => void): Promise<void> => {
+const forEachInSlices = async <T>(
+  all: readonly T[],
+  timeSlice: TimeSlices,
+  work: (candidate: T) => void,
+): Promise<void> => {
   for (const [index, candidate] of all.entries()) {
     if (index % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
     work(candidate)
@@ -87,11 +102,16 @@ const replaceReferences = (candidate: CandidateRecord, named: NamedObjects): voi
   const { locationId, deviceId } = candidate.record
   const ids = named.idsOf({ locationId, deviceId })
   if (!ids.ok) candidate.fault = ids.refusal.message
-  else if (ids.value.locationId !== locationId || ids.value.deviceId !== deviceId) candidate.record = { ...candidate.record, ...ids.value }
+  else if (ids.value.locationId !== locationId || ids.value.deviceId !== deviceId)
+    candidate.record = { ...candidate.record, ...ids.value }
 }
 
 /** Find the lane and the device of each record; asks once for what is not known. */
-const findObjects = async (candidates: readonly CandidateRecord[], context: ValidationContext, timeSlice: TimeSlices): Promise<void> => {
+const findObjects = async (
+  candidates: readonly CandidateRecord[],
+  context: ValidationContext,
+  timeSlice: TimeSlices,
+): Promise<void> => {
   const locations = new Set<string>()
   const devices = new Set<string>()
   await forEachInSlices(candidates, timeSlice, candidate => {
@@ -134,7 +154,11 @@ const applyFound = (candidate: CandidateRecord, found: Found): void => {
   candidate.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
 }
 
-type Candidates = { readonly candidates: readonly CandidateRecord[]; readonly refused: RefusedRecord[]; readonly named: NamedObjects }
+type Candidates = {
+  readonly candidates: readonly CandidateRecord[]
+  readonly refused: RefusedRecord[]
+  readonly named: NamedObjects
+}
 
 /** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
 const acceptRecords = async (
@@ -154,7 +178,12 @@ const acceptRecords = async (
     const duplicateNumber = refusal === null ? numbers.get(recordId) : undefined
     if (partition === undefined || refusal !== null || duplicateNumber !== undefined) {
       const { recordReferenceId } = record
-      refused.push({ recordNumber, recordReferenceId, error: refusal ?? duplicateMessage(duplicateNumber), ...failureIdsOf(named, record) })
+      refused.push({
+        recordNumber,
+        recordReferenceId,
+        error: refusal ?? duplicateMessage(duplicateNumber),
+        ...failureIdsOf(named, record),
+      })
       continue
     }
     numbers.set(recordId, recordNumber)
@@ -165,7 +194,10 @@ const acceptRecords = async (
   }
   if (refused.length > refusedBefore && refusedBefore > 0) refused.sort((a, b) => a.recordNumber - b.recordNumber)
   const parts = new Map(
-    [...records].map(([partition, partitionRecords]) => [partition, encodeParts({ ...part, records: partitionRecords })]),
+    [...records].map(([partition, partitionRecords]) => [
+      partition,
+      encodeParts({ ...part, records: partitionRecords }),
+    ]),
   )
   return { parts, recordsSubmitted, recordsAccepted: numbers.size, refused }
 }

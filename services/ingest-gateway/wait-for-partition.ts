@@ -6,7 +6,11 @@ const group = 'cost-worker'
 const pollMs = 5
 
 /** Ask until there is an answer; null once `limitMs` have passed or the request is given up. */
-export const poll = async <T>(ask: () => Promise<T | null>, limitMs: number, signal: AbortSignal): Promise<T | null> => {
+export const poll = async <T>(
+  ask: () => Promise<T | null>,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<T | null> => {
   const deadline = performance.now() + limitMs
   while (!signal.aborted) {
     const answer = await ask()

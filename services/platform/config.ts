@@ -25,14 +25,22 @@ const list = z
   .default('')
   .transform(text => text.split(',').flatMap(part => (part.trim() === '' ? [] : [part.trim()])))
 
-const networks = list.refine(found => found.every(isNetwork), { message: 'must be networks such as 10.1.0.0/16,fd00::/8' })
+const networks = list.refine(found => found.every(isNetwork), {
+  message: 'must be networks such as 10.1.0.0/16,fd00::/8',
+})
 
-const formerSecrets = list.refine(found => found.every(({ length }) => length >= 32), { message: 'each must have 32 characters or more' })
+const formerSecrets = list.refine(found => found.every(({ length }) => length >= 32), {
+  message: 'each must have 32 characters or more',
+})
 
 const marketFeeds = z
   .string()
   .transform(parseFeeds)
-  .pipe(z.array(z.custom<FeedConfig['enabled'][number]>(), { error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL` }))
+  .pipe(
+    z.array(z.custom<FeedConfig['enabled'][number]>(), {
+      error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL`,
+    }),
+  )
 
 /** Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment. */
 export const environment = z.object({
@@ -67,7 +75,9 @@ export const environment = z.object({
     .string()
     .min(32)
     .optional()
-    .describe('Key that encrypts the credentials of providers, 32 characters or more; default: made once and kept in the data folder.'),
+    .describe(
+      'Key that encrypts the credentials of providers, 32 characters or more; default: made once and kept in the data folder.',
+    ),
   WATTLEDGER_FORMER_CREDENTIALS_KEYS: formerSecrets.describe(
     'Keys that WATTLEDGER_CREDENTIALS_KEY has been before, separated by commas: what was encrypted with one of them can still be read.',
   ),
@@ -87,8 +97,15 @@ export const environment = z.object({
     .default('')
     .describe('Text before the names of topics and groups at the brokers.'),
   WATTLEDGER_KAFKA_TLS: z.enum(['on', 'off']).default('off').describe('Whether the brokers are spoken to over TLS.'),
-  WATTLEDGER_KAFKA_CA_FILE: z.string().min(1).optional().describe('File of PEM certificates that the brokers are trusted by.'),
-  WATTLEDGER_KAFKA_SASL: z.enum(saslMechanisms).optional().describe('How the brokers let in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.'),
+  WATTLEDGER_KAFKA_CA_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File of PEM certificates that the brokers are trusted by.'),
+  WATTLEDGER_KAFKA_SASL: z
+    .enum(saslMechanisms)
+    .optional()
+    .describe('How the brokers let in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.'),
   WATTLEDGER_KAFKA_USER: z.string().min(1).optional().describe('User at the brokers.'),
   WATTLEDGER_KAFKA_PASSWORD: z.string().min(1).optional().describe('Password at the brokers.'),
   WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: wholeNumber
@@ -108,17 +125,33 @@ export const environment = z.object({
     .describe('A ClickHouse server to use instead of the embedded engine: https://host:8443'),
   WATTLEDGER_CLICKHOUSE_USER: z.string().min(1).default('default').describe('User at ClickHouse.'),
   WATTLEDGER_CLICKHOUSE_PASSWORD: z.string().default('').describe('Password at ClickHouse.'),
-  WATTLEDGER_CLICKHOUSE_DATABASE: z.string().min(1).default('default').describe('Database at ClickHouse; it must exist.'),
-  WATTLEDGER_CLICKHOUSE_CA_FILE: z.string().min(1).optional().describe('File of PEM certificates that ClickHouse is trusted by.'),
+  WATTLEDGER_CLICKHOUSE_DATABASE: z
+    .string()
+    .min(1)
+    .default('default')
+    .describe('Database at ClickHouse; it must exist.'),
+  WATTLEDGER_CLICKHOUSE_CA_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File of PEM certificates that ClickHouse is trusted by.'),
   WATTLEDGER_CLICKHOUSE_REPLICATED: z
     .enum(['on', 'off'])
     .default('off')
     .describe(
       'Whether tables are copied over a cluster. The address then leads to one server, where a worker reads what it wrote; its user may SYSTEM SYNC REPLICA.',
     ),
-  WATTLEDGER_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe log line that is written.'),
-  WATTLEDGER_LOG_PARTITIONS: wholeNumber.max(1024).default(8).describe('Lanes of the embedded log; fixed once the data folder is made.'),
-  WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber.default(168).describe('Hours that read messages of the embedded log are kept.'),
+  WATTLEDGER_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error'])
+    .default('info')
+    .describe('Least severe log line that is written.'),
+  WATTLEDGER_LOG_PARTITIONS: wholeNumber
+    .max(1024)
+    .default(8)
+    .describe('Lanes of the embedded log; fixed once the data folder is made.'),
+  WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber
+    .default(168)
+    .describe('Hours that read messages of the embedded log are kept.'),
   WATTLEDGER_LOG_MAX_GIB: wholeNumber.default(64).describe('Room of the embedded log in GiB; full means 503.'),
   WATTLEDGER_FAILING_PERCENT: z.coerce
     .number()
@@ -126,8 +159,12 @@ export const environment = z.object({
     .min(0)
     .max(100)
     .default(50)
-    .describe('Share of the locations of a lane, in percent, above which failing ones stop the worker; 100 never stops it.'),
-  WATTLEDGER_FAILING_LOCATIONS: wholeNumber.default(20).describe('Number of failing locations below which a lane never stops the worker.'),
+    .describe(
+      'Share of the locations of a lane, in percent, above which failing ones stop the worker; 100 never stops it.',
+    ),
+  WATTLEDGER_FAILING_LOCATIONS: wholeNumber
+    .default(20)
+    .describe('Number of failing locations below which a lane never stops the worker.'),
   WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: networks.describe(
     'Networks (CIDR, separated by commas) to which webhooks may go besides public addresses.',
   ),
@@ -158,7 +195,10 @@ export const environment = z.object({
     .regex(/^[A-Z0-9-]+$/, 'must be the code of a product')
     .default('AGILE-24-10-01')
     .describe('Product whose prices the feed octopus-agile fetches.'),
-  WATTLEDGER_OCTOPUS_VAT: z.enum(['included', 'excluded']).default('included').describe('Whether the prices of octopus-agile hold VAT.'),
+  WATTLEDGER_OCTOPUS_VAT: z
+    .enum(['included', 'excluded'])
+    .default('included')
+    .describe('Whether the prices of octopus-agile hold VAT.'),
   WATTLEDGER_OCTOPUS_REGION: z
     .enum([...'ABCDEFGHJKLMNP'])
     .optional()
@@ -204,13 +244,16 @@ export { ConfigError }
  * Throws `ConfigError` naming every unusable variable, and every unknown one that begins with `WATTLEDGER_`.
  */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
-  const named = Object.fromEntries(Object.entries(variables).filter(([name, value]) => name.startsWith('WATTLEDGER_') && value !== ''))
+  const named = Object.fromEntries(
+    Object.entries(variables).filter(([name, value]) => name.startsWith('WATTLEDGER_') && value !== ''),
+  )
   const read = z.strictObject(environment.shape).safeParse(named)
   if (!read.success) throw new ConfigError(read.error.issues.map(describeIssue).join('\n'))
   const value = read.data
   const distributed = distributedSettings(value)
   const postgresUrl = value.WATTLEDGER_POSTGRES_URL ?? null
-  const isMetricsPortFree = !('WATTLEDGER_METRICS_PORT' in named) && embeddedStores({ ...distributed, postgresUrl }).length > 0
+  const isMetricsPortFree =
+    !('WATTLEDGER_METRICS_PORT' in named) && embeddedStores({ ...distributed, postgresUrl }).length > 0
   return {
     host: value.WATTLEDGER_HOST,
     port: value.WATTLEDGER_PORT,
@@ -239,7 +282,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') return `${issue.keys.join(', ')}: no such setting; deploy/env.example lists all`
+  if (issue.code === 'unrecognized_keys')
+    return `${issue.keys.join(', ')}: no such setting; deploy/env.example lists all`
   const name = issue.path.join('.')
   const meaning = name in environment.shape ? environment.shape[name as keyof typeof environment.shape].description : ''
   return `${name}: ${issue.message}. ${meaning}`
@@ -248,7 +292,13 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 /** What several processes must have in common. */
 type SharedSettings = Pick<Config, 'kafka' | 'schemaRegistry' | 'clickHouse' | 'postgresUrl' | 'secret'>
 
-const noSharedSettings: SharedSettings = { kafka: null, schemaRegistry: null, clickHouse: null, postgresUrl: null, secret: null }
+const noSharedSettings: SharedSettings = {
+  kafka: null,
+  schemaRegistry: null,
+  clickHouse: null,
+  postgresUrl: null,
+  secret: null,
+}
 
 /**
  * Read the words of the command line: `--roles a,b`, `--help`.
@@ -265,7 +315,8 @@ export function readRoles(args: readonly string[], config: SharedSettings = noSh
   }
   const chosenRoles = list.split(',').map(argument => {
     const role = roles.find(known => known === argument.trim())
-    if (role === undefined) throw new ConfigError(`--roles: "${argument.trim()}" is no role; the roles are ${roles.join(', ')}`)
+    if (role === undefined)
+      throw new ConfigError(`--roles: "${argument.trim()}" is no role; the roles are ${roles.join(', ')}`)
     return role
   })
   if (new Set(chosenRoles).size === roles.length) return roles

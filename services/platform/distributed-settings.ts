@@ -85,7 +85,9 @@ const clickHouseSettings = (value: DistributedVariables): ClickHouseSettings | n
       }
 
 /** Name what keeps several processes from sharing the work: the parts that live in one process; empty where all are outside. */
-export const embeddedStores = (settings: DistributedSettings & { readonly postgresUrl: string | null }): readonly string[] => {
+export const embeddedStores = (
+  settings: DistributedSettings & { readonly postgresUrl: string | null },
+): readonly string[] => {
   const stores: readonly (readonly [string, unknown])[] = [
     ['WATTLEDGER_KAFKA_BROKERS', settings.kafka],
     ['WATTLEDGER_POSTGRES_URL', settings.postgresUrl],

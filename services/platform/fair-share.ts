@@ -27,7 +27,13 @@ type Waiter = { readonly start: () => void }
 type AcquiredSlot = { readonly since: number }
 
 /** What an account has under way and waiting; `usedMs`: the time for which it held places that it has left, as it counted at `usedAt`. */
-type Queue = { readonly running: Set<AcquiredSlot>; readonly waiting: Waiter[]; usedMs: number; usedAt: number; servedAt: number }
+type Queue = {
+  readonly running: Set<AcquiredSlot>
+  readonly waiting: Waiter[]
+  usedMs: number
+  usedAt: number
+  servedAt: number
+}
 
 /** Time in which the use of a place comes to count half. */
 const halfLifeMs = 500
@@ -78,7 +84,8 @@ export const fairShare = (limits: ShareLimits): FairShare => {
   }
 
   const isAtLimit = (account: string, queue: Queue, at: number): boolean =>
-    account !== unboundedAccount && queue.running.size >= (contentionMs === 0 ? maxConcurrentPerAccount : limitOf(queue, at))
+    account !== unboundedAccount &&
+    queue.running.size >= (contentionMs === 0 ? maxConcurrentPerAccount : limitOf(queue, at))
 
   const nextAccount = (at: number): string | null => {
     let [next, minUsedMs]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
@@ -140,7 +147,13 @@ export const fairShare = (limits: ShareLimits): FairShare => {
 
   const queueOf = (account: string): Queue => {
     const at = now()
-    const queue = queues.get(account) ?? { running: new Set<AcquiredSlot>(), waiting: [], usedMs: 0, usedAt: at, servedAt: at }
+    const queue = queues.get(account) ?? {
+      running: new Set<AcquiredSlot>(),
+      waiting: [],
+      usedMs: 0,
+      usedAt: at,
+      servedAt: at,
+    }
     queues.set(account, queue)
     return queue
   }

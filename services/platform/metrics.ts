@@ -18,7 +18,12 @@ export const createMetrics = () => {
   measureEventLoop(registry)
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers })
-  const histogram = <Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: readonly number[]) =>
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+    buckets: readonly number[],
+  ) =>
     new Histogram({ name: `wattledger_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers })
   const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
   return {
@@ -30,21 +35,37 @@ export const createMetrics = () => {
     refused: counter('records_refused_total', 'Records refused at submission', []),
     stored: counter('records_stored_total', 'Records written to the cost table', ['lane']),
     unpriced: counter('records_unpriced_total', 'Rows written without a price', []),
-    superseded: counter('records_superseded_total', 'Records replaced by a later one of the same identity in the same step', ['lane']),
+    superseded: counter(
+      'records_superseded_total',
+      'Records replaced by a later one of the same identity in the same step',
+      ['lane'],
+    ),
     deadLettered: counter('records_dead_lettered_total', 'Records put aside as poison', ['lane']),
     erased: counter('records_erased_total', 'Records that were not stored because their object is erased', ['lane']),
-    replayed: counter('records_replayed_total', 'Records read again from replayed dead letters: handled, dead_lettered', [
+    replayed: counter(
+      'records_replayed_total',
+      'Records read again from replayed dead letters: handled, dead_lettered',
+      ['lane', 'outcome'],
+    ),
+    messagesFailed: counter('messages_failed_total', 'Messages put aside as a whole: order, readings, unreadable', [
       'lane',
-      'outcome',
+      'kind',
     ]),
-    messagesFailed: counter('messages_failed_total', 'Messages put aside as a whole: order, readings, unreadable', ['lane', 'kind']),
     eventsPublished: counter('events_published_total', 'Events put into the topic of webhooks', []),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),
-    webhookLag: histogram('webhook_first_attempt_seconds', 'From an event to the end of its first attempt', [], seconds),
+    webhookLag: histogram(
+      'webhook_first_attempt_seconds',
+      'From an event to the end of its first attempt',
+      [],
+      seconds,
+    ),
     visibleLag: histogram('visible_lag_seconds', 'From accepted to stored', [], seconds),
     stepSeconds: histogram('worker_step_seconds', 'One step of the cost worker', ['phase'], seconds),
     stepRows: histogram('worker_step_rows', 'Rows of one step', [], [1, 10, 100, 500, 1000, 2500, 5000, 10_000]),
-    marketFetches: counter('market_fetches_total', 'Attempts to fetch market prices: prices, nothing, failed', ['feed', 'outcome']),
+    marketFetches: counter('market_fetches_total', 'Attempts to fetch market prices: prices, nothing, failed', [
+      'feed',
+      'outcome',
+    ]),
     marketLastSuccess: new Gauge({
       name: 'wattledger_market_last_success_timestamp_seconds',
       help: 'When a market source last had all prices that were due; 0: never',
@@ -72,7 +93,11 @@ const measureEventLoop = (registry: Registry): void => {
 }
 
 /** Ask how many messages of each lane are not yet committed whenever the metrics are read; without an answer there is no value. */
-export const measureUnread = ({ registry }: Metrics, partitions: number, unreadOf: (partition: number) => Promise<number>): void => {
+export const measureUnread = (
+  { registry }: Metrics,
+  partitions: number,
+  unreadOf: (partition: number) => Promise<number>,
+): void => {
   const unread = new Gauge({
     name: 'wattledger_lane_unread_messages',
     help: 'Messages not yet committed',
@@ -80,7 +105,9 @@ export const measureUnread = ({ registry }: Metrics, partitions: number, unreadO
     registers: [registry],
     collect: async () => {
       unread.reset()
-      const results = await Promise.allSettled(Array.from({ length: partitions }, (_, partition) => unreadOf(partition)))
+      const results = await Promise.allSettled(
+        Array.from({ length: partitions }, (_, partition) => unreadOf(partition)),
+      )
       for (const [partition, answer] of results.entries())
         if (answer.status === 'fulfilled') unread.set({ lane: String(partition) }, answer.value)
     },
@@ -98,7 +125,10 @@ export const serveMetrics = async (
       return
     }
     registry.metrics().then(
-      text => response.writeHead(200, { 'Content-Type': registry.contentType, 'X-Content-Type-Options': 'nosniff' }).end(text),
+      text =>
+        response
+          .writeHead(200, { 'Content-Type': registry.contentType, 'X-Content-Type-Options': 'nosniff' })
+          .end(text),
       () => response.writeHead(500).end(),
     )
   })

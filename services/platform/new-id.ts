@@ -42,8 +42,11 @@ export const newId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, a
  * Give the id of a thing that may be written again, the same each time: `at` (ms), then 48 bits of a hash over what names it.
  * Good for some thousand things of one `at`.
  */
-export const deterministicId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number, name: readonly string[]): string =>
-  formatTimeOrderedId(kind, at, createHash('sha256').update(JSON.stringify(name)).digest())
+export const deterministicId = (
+  kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>,
+  at: number,
+  name: readonly string[],
+): string => formatTimeOrderedId(kind, at, createHash('sha256').update(JSON.stringify(name)).digest())
 
 /** Mint a Connect token: 128 random bits, none of them time, because whoever holds it may act on the session. */
 export const newConnectToken = (): string => formatId('connectSession', randomBytes(16))

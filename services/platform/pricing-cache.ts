@@ -70,12 +70,17 @@ const seriesOf = ({ sourceId, published, forecast }: SourcePrices): Promise<Mark
 
 /** The sources that a location's market tariffs use. */
 const usedSources = ({ tariffs, importSource, exportSource }: LocationPricing) => {
-  const uses = (direction: 'IMPORT' | 'EXPORT') => tariffs.some(tariff => tariff.marketRates && tariff.direction === direction)
+  const uses = (direction: 'IMPORT' | 'EXPORT') =>
+    tariffs.some(tariff => tariff.marketRates && tariff.direction === direction)
   return { importSource: uses('IMPORT') ? importSource : null, exportSource: uses('EXPORT') ? exportSource : null }
 }
 
 /** Make an empty book; above `most` locations the ones gathered longest ago are dropped. */
-export const pricingCache = (database: Database, timeZone: (name: string) => TimeZone | null, maxLocations = 200_000): PricingCache => {
+export const pricingCache = (
+  database: Database,
+  timeZone: (name: string) => TimeZone | null,
+  maxLocations = 200_000,
+): PricingCache => {
   const pool = createPricingPool()
   const entries = new Map<string, CacheEntry>()
   const series = new Map<string, CachedSeries>()
@@ -90,7 +95,10 @@ export const pricingCache = (database: Database, timeZone: (name: string) => Tim
   }
 
   /** The sources whose prices are not held as new, or from as early, as these locations need; with the earliest instant of each. */
-  const missingSources = (locations: readonly LocationPricing[], fromOf: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  const missingSources = (
+    locations: readonly LocationPricing[],
+    fromOf: ReadonlyMap<string, number>,
+  ): ReadonlyMap<string, number> => {
     const missing = new Map<string, number>()
     for (const location of locations) {
       const from = fromOf.get(location.locationId) ?? endOfTime
@@ -116,7 +124,8 @@ export const pricingCache = (database: Database, timeZone: (name: string) => Tim
 
   const compile = (location: LocationPricing): CacheEntry => {
     const zone = timeZone(location.timezone)
-    if (zone === null) throw new RangeError(`location ${location.locationId} lies in the unknown zone ${location.timezone}`)
+    if (zone === null)
+      throw new RangeError(`location ${location.locationId} lies in the unknown zone ${location.timezone}`)
     const used = usedSources(location)
     const cachedSeries = (source: SourceRevision | null): CachedSeries | null => {
       if (source === null) return null
@@ -168,7 +177,10 @@ export const pricingCache = (database: Database, timeZone: (name: string) => Tim
    * Make all series be held that some locations need. What others drop or replace while one is read is read again, so that nothing is
    * missing when this returns.
    */
-  const ensureSeries = async (locations: readonly LocationPricing[], requests: readonly PricingRequest[]): Promise<void> => {
+  const ensureSeries = async (
+    locations: readonly LocationPricing[],
+    requests: readonly PricingRequest[],
+  ): Promise<void> => {
     const fromOf = new Map(requests.map(({ locationId, from }) => [locationId, from]))
     for (let round = 0; round < maxRounds; round += 1) {
       const missing = missingSources(locations, fromOf)
@@ -232,7 +244,8 @@ export const pricingCache = (database: Database, timeZone: (name: string) => Tim
       const revisions = await withTimeout(revisionTimeoutMs, () => readPricingRevisions(database.operator, requests))
       for (const { locationId, revision, importSource, exportSource } of revisions) {
         invalidateLocation(locationId, revision)
-        for (const source of [importSource, exportSource]) if (source !== null) invalidateSource(source.sourceId, source.revision)
+        for (const source of [importSource, exportSource])
+          if (source !== null) invalidateSource(source.sourceId, source.revision)
       }
       return gather(requests)
     },

@@ -71,7 +71,10 @@ function findChanges(offsetAt: (at: number) => number): Offsets {
     to = Math.min(from + (from >= yearlyRulesFrom && isYearly ? wideMs : fineMs), horizon)
     const after = offsetAt(to)
     if (after === before) continue
-    const expected = yearAfter(changes.at(-2), at => at > from && at <= to && offsetAt(at - minuteMs) === before && offsetAt(at) === after)
+    const expected = yearAfter(
+      changes.at(-2),
+      at => at > from && at <= to && offsetAt(at - minuteMs) === before && offsetAt(at) === after,
+    )
     if (expected === undefined && from >= yearlyRulesObservedFrom) isYearly = false
     changes.push(expected ?? changeBetween(from, to, at => offsetAt(at) === before))
     offsets.push(after)
@@ -97,7 +100,13 @@ function changeBetween(from: number, to: number, isBefore: (at: number) => boole
 
 /** Reads whole minutes: since 1999 no zone has had a finer offset. */
 function offsetReader(name: string): (at: number) => number {
-  const clock = new Intl.DateTimeFormat('en-US', { timeZone: name, day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const clock = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
   return at => {
     const text = clock.format(at)
     const utc = new Date(at)
@@ -114,7 +123,9 @@ const digits = (text: string, at: number): number => text.charCodeAt(at) * 10 + 
 let spellings: ReadonlyMap<string, string> | undefined
 
 function spellingByName(): ReadonlyMap<string, string> {
-  spellings ??= new Map([...Intl.supportedValuesOf('timeZone'), ...additionalNames].map(name => [name.toLowerCase(), name]))
+  spellings ??= new Map(
+    [...Intl.supportedValuesOf('timeZone'), ...additionalNames].map(name => [name.toLowerCase(), name]),
+  )
   return spellings
 }
 

@@ -10,7 +10,8 @@ const valuesPerStep = 256
 /** The engine's own raw JSON values are single values. */
 const { isRawJSON } = JSON as JSON & { isRawJSON(value: unknown): boolean }
 
-const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null && !isRawJSON(value)
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !isRawJSON(value)
 
 const countMember = (member: unknown, maxCount: number): number =>
   typeof member === 'object' && member !== null ? countValues(member, maxCount) : 1
@@ -20,7 +21,8 @@ const countValues = (value: object, maxCount: number): number => {
   let count = 1
   if (Array.isArray(value)) {
     if (value.length >= maxCount) return maxCount
-    for (let index = 0; index < value.length && count < maxCount; index += 1) count += countMember(value[index], maxCount - count)
+    for (let index = 0; index < value.length && count < maxCount; index += 1)
+      count += countMember(value[index], maxCount - count)
     return count
   }
   for (const name in value) {

@@ -55,7 +55,8 @@ export const change = async <T>(
     return (await saveAnswer(dependencies, operation, request, transaction, result.value)) ? result : takenOver
   })
   if (outcome.ok) {
-    if (outcome.value.events.some(({ type }) => changesReference.test(type))) dependencies.onReferencesChanged(tenantOf(request))
+    if (outcome.value.events.some(({ type }) => changesReference.test(type)))
+      dependencies.onReferencesChanged(tenantOf(request))
     await publishRecosts(dependencies, outcome.value)
     return accepted(outcome.value.value)
   }
@@ -68,10 +69,14 @@ export const writeAudit = async (
   request: Pick<RequestOf<Operation>, 'caller' | 'at'>,
   { audit = [] }: Pick<Change<unknown>, 'audit'>,
 ): Promise<void> => {
-  for (const note of audit) await appendAudit(query, tenantOf(request), { ...note, actor: request.caller.keyId, at: request.at })
+  for (const note of audit)
+    await appendAudit(query, tenantOf(request), { ...note, actor: request.caller.keyId, at: request.at })
 }
 
-const takenOver = refused('idempotency_in_progress', 'A request with this Idempotency-Key is under way; send it again in a moment')
+const takenOver = refused(
+  'idempotency_in_progress',
+  'A request with this Idempotency-Key is under way; send it again in a moment',
+)
 
 /** Keep the answer of a request that has an Idempotency-Key with its change; false where the request is another process's by now. */
 const saveAnswer = async (
@@ -83,7 +88,8 @@ const saveAnswer = async (
 ): Promise<boolean> => {
   if (claim === null) return true
   const body =
-    bytes?.toString() ?? (await runInTimeSlices(writeJson(answerInApiVersion(operation, value, apiVersion)), transaction.accountId))
+    bytes?.toString() ??
+    (await runInTimeSlices(writeJson(answerInApiVersion(operation, value, apiVersion)), transaction.accountId))
   return idempotency.finishWithin(transaction, claim, { status: operation.status, apiVersion, body })
 }
 

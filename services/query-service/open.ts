@@ -47,7 +47,10 @@ const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryS
 })
 
 /** Open the query service. Its work thread runs until the stack is disposed of. */
-export const openQueryService = async (shared: QueryServiceOptions, opening: AsyncDisposableStack): Promise<QueryService> => {
+export const openQueryService = async (
+  shared: QueryServiceOptions,
+  opening: AsyncDisposableStack,
+): Promise<QueryService> => {
   const { config, database, clickHouse, log, codec, generation, logger, secrets, credentialsKey } = shared
   const thread = opening.use(openWorkThread(workThreadOptions))
   const dependencies = dependenciesOf(shared, thread)

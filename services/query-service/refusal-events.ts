@@ -23,7 +23,10 @@ const referenceIn = (body: unknown): string | null => {
 }
 
 /** The object that a refused change named: by its id, or by an own reference that no object has. */
-const objectOf = (id: string, referenceId: string | null): { readonly id: string | null; readonly referenceId: string | null } => {
+const objectOf = (
+  id: string,
+  referenceId: string | null,
+): { readonly id: string | null; readonly referenceId: string | null } => {
   const reference = readReference(id, referenceKinds)
   if (reference === null) return { id: id === '' ? null : id, referenceId }
   return { id: null, referenceId: referenceId ?? reference.reference }
@@ -33,7 +36,9 @@ const objectOf = (id: string, referenceId: string | null): { readonly id: string
 const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): ((keyId: string) => boolean) => {
   let counts = new Map<string, number>()
   const endMinute = (): void => {
-    const leftOut = new Map([...counts].flatMap(([keyId, count]) => (count > maxRefusalEvents ? [[keyId, count - maxRefusalEvents]] : [])))
+    const leftOut = new Map(
+      [...counts].flatMap(([keyId, count]) => (count > maxRefusalEvents ? [[keyId, count - maxRefusalEvents]] : [])),
+    )
     counts = new Map()
     if (leftOut.size > 0) report(leftOut)
   }
@@ -51,17 +56,27 @@ const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): (
  * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
-export const refusalEvents = (database: Database, logger: Pick<Logger, 'warn'>): ((refusedRequest: RefusedRequest) => Promise<void>) => {
+export const refusalEvents = (
+  database: Database,
+  logger: Pick<Logger, 'warn'>,
+): ((refusedRequest: RefusedRequest) => Promise<void>) => {
   const isWithinLimit = refusalCount(leftOut => {
     const total = [...leftOut.values()].reduce((sum, count) => sum + count, 0)
-    logger.warn({ left_out: total, key_ids: [...leftOut.keys()].slice(0, maxLoggedKeys) }, 'events of refused changes were left out')
+    logger.warn(
+      { left_out: total, key_ids: [...leftOut.keys()].slice(0, maxLoggedKeys) },
+      'events of refused changes were left out',
+    )
   })
   return async refusedRequest => {
     const { operation, refusal, caller, body, requestId, at } = refusedRequest
     const [, kind, verb] = failingChange.exec(operation.id) ?? []
     if (kind === undefined || refusal.code === 'idempotency_in_progress' || !isWithinLimit(caller.keyId)) return
     const namedObject = objectOf(refusedRequest.id, referenceIn(body))
-    const event = { type: `${kind}.${verb}.failed`, objectId: namedObject.id, data: failedEventData(namedObject, refusal, requestId) }
+    const event = {
+      type: `${kind}.${verb}.failed`,
+      objectId: namedObject.id,
+      data: failedEventData(namedObject, refusal, requestId),
+    }
     await withTenant(database, tenantOf({ caller }), transaction => writeEvents(transaction, [event], at))
   }
 }

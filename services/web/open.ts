@@ -14,7 +14,8 @@ export const openWeb = ({ config, database, secrets: { secret }, logger }: Share
     ...emptyRoleModule,
     staticRoutes: connectPathsOf(config.connectPath).flatMap(path => connectPages(path, readLogoUrls)),
     mount: app => {
-      const fetchFromApp = (request: Request, environment: unknown) => app.fetch(request, environment as object | undefined)
+      const fetchFromApp = (request: Request, environment: unknown) =>
+        app.fetch(request, environment as object | undefined)
       const answer = createConsole({ ...dependencies, bearerTokens: bearerTokens(secret), logger, fetch: fetchFromApp })
       for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => answer(req.raw, env))
     },

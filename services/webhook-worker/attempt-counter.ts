@@ -12,6 +12,7 @@ export const attemptCounter = ({ webhookAttempts, webhookLag }: Pick<Metrics, 'w
   return ({ claim, outcome, decision }: Attempt): void => {
     counters[decision].inc()
     const isFirst = claim.attempts === 0 && claim.round === 1
-    if (isFirst && claim.eventCreatedAt !== null) webhookLag.observe(Math.max(0, outcome.at - claim.eventCreatedAt) / 1000)
+    if (isFirst && claim.eventCreatedAt !== null)
+      webhookLag.observe(Math.max(0, outcome.at - claim.eventCreatedAt) / 1000)
   }
 }

@@ -39,7 +39,8 @@ const charactersAtOnce = 2 ** 18
  * text that it is stored as: to parse and write 20 MB takes 400 ms.
  */
 export function* eventBody(claim: DeliveryClaim, data: string, createdAt: number): Generator<void, Buffer> {
-  if (data.length <= maxInlineDataLength || claim.apiVersion !== 'current') return yield* writtenEvent(claim, data, createdAt)
+  if (data.length <= maxInlineDataLength || claim.apiVersion !== 'current')
+    return yield* writtenEvent(claim, data, createdAt)
   const empty = (yield* writtenEvent(claim, '{}', createdAt)).toString()
   const index = empty.indexOf(emptyData)
   const parts = [Buffer.from(`${empty.slice(0, index)}"data":`)]
@@ -59,7 +60,10 @@ const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc
 
 function* writtenEvent(claim: DeliveryClaim, data: string, createdAt: number): Generator<void, Buffer> {
   const { eventId, accountId, liveMode, eventType, apiVersion } = claim
-  const event = yield* eventToWireInSteps({ id: eventId, accountId, liveMode, type: eventType, data, createdAt }, apiVersion)
+  const event = yield* eventToWireInSteps(
+    { id: eventId, accountId, liveMode, type: eventType, data, createdAt },
+    apiVersion,
+  )
   const parts: Buffer[] = []
   for (const piece of jsonPieces(answerInApiVersion(eventRetrieve, event, apiVersion))) {
     if (piece !== '') parts.push(Buffer.from(piece))
@@ -69,7 +73,12 @@ function* writtenEvent(claim: DeliveryClaim, data: string, createdAt: number): G
 }
 
 /** Lay out and sign the POST of a delivery at `at` (ms), in steps. */
-export function* signedPost(claim: DeliveryClaim, body: Buffer, { seal }: Pick<AttemptOptions, 'seal'>, at: number): Generator<void, Post> {
+export function* signedPost(
+  claim: DeliveryClaim,
+  body: Buffer,
+  { seal }: Pick<AttemptOptions, 'seal'>,
+  at: number,
+): Generator<void, Post> {
   const timestamp = Math.floor(at / 1000)
   const secrets = signingSecrets(claim.secrets, at).map(({ secret }) => seal.open(secret, claim.endpointId))
   return {
@@ -88,26 +97,44 @@ export function* signedPost(claim: DeliveryClaim, body: Buffer, { seal }: Pick<A
 }
 
 /** Events may be of megabytes: they are written and signed in slices of their account's turn. */
-const postOf = async (claim: DeliveryClaim, data: string, createdAt: number, options: AttemptOptions): Promise<Post> => {
+const postOf = async (
+  claim: DeliveryClaim,
+  data: string,
+  createdAt: number,
+  options: AttemptOptions,
+): Promise<Post> => {
   const body = await runInTimeSlices(eventBody(claim, data, createdAt), claim.accountId)
   return runInTimeSlices(signedPost(claim, body, options, options.at()), claim.accountId)
 }
 
-const expiredOutcome: PostOutcome = { status: null, error: 'event_expired', retryAfter: null, body: '', isCut: false, durationMs: 0 }
+const expiredOutcome: PostOutcome = {
+  status: null,
+  error: 'event_expired',
+  retryAfter: null,
+  body: '',
+  isCut: false,
+  durationMs: 0,
+}
 
-const statusOf = { DELIVERED: 'DELIVERED', RETRY: 'PENDING', EXHAUSTED: 'FAILED', GONE: 'FAILED' } as const satisfies Record<
-  AttemptDecision['kind'],
-  DeliveryStatus
->
+const statusOf = {
+  DELIVERED: 'DELIVERED',
+  RETRY: 'PENDING',
+  EXHAUSTED: 'FAILED',
+  GONE: 'FAILED',
+} as const satisfies Record<AttemptDecision['kind'], DeliveryStatus>
 
 /** Make one attempt of a delivery. Never rejects for what the subscriber does; throws for a secret that cannot be opened. */
 export const attempt = async (claim: DeliveryClaim, options: AttemptOptions): Promise<Attempt> => {
   const { data, eventCreatedAt } = claim
   const hasEvent = data !== null && eventCreatedAt !== null
-  const response = hasEvent ? await options.webhookClient.post(await postOf(claim, data, eventCreatedAt, options)) : expiredOutcome
+  const response = hasEvent
+    ? await options.webhookClient.post(await postOf(claim, data, eventCreatedAt, options))
+    : expiredOutcome
   const at = options.at()
   const attempts = claim.attempts + 1
-  const decision: AttemptDecision = hasEvent ? decideAttempt(response, attempts, at, options.random()) : { kind: 'EXHAUSTED' }
+  const decision: AttemptDecision = hasEvent
+    ? decideAttempt(response, attempts, at, options.random())
+    : { kind: 'EXHAUSTED' }
   const outcome: AttemptOutcome = {
     accountId: claim.accountId,
     liveMode: claim.liveMode,

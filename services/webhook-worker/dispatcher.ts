@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../platform/postgres/database.ts'
-import { claimDeliveries, closeDeliveries, type DeliveryClaim, readDueEndpoints } from '../platform/postgres/webhooks/webhook-queue.ts'
+import {
+  claimDeliveries,
+  closeDeliveries,
+  type DeliveryClaim,
+  readDueEndpoints,
+} from '../platform/postgres/webhooks/webhook-queue.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import { type Attempt, type AttemptOptions, attempt } from './attempt.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'

@@ -63,7 +63,9 @@ export const deliveriesOf = (
 const deliveryWriter = ({ database, at, onQueued }: FanOutOptions) =>
   groupCommit<readonly EventEnvelope[], null>(async batches => {
     const events = batches.flat()
-    const tenants = new Map(events.map(({ accountId, liveMode }) => [tenantKey({ accountId, liveMode }), { accountId, liveMode }]))
+    const tenants = new Map(
+      events.map(({ accountId, liveMode }) => [tenantKey({ accountId, liveMode }), { accountId, liveMode }]),
+    )
     const drafts = deliveriesOf(events, await readSubscriptions(database.operator, [...tenants.values()]))
     await insertDeliveries(database.operator, drafts, at())
     onQueued([...new Set(drafts.map(({ endpointId }) => endpointId))])
@@ -80,7 +82,10 @@ export const startFanOut = async (options: FanOutOptions): Promise<AsyncDisposab
   const running = new Set<Promise<void>>()
   const batches = deliveryWriter(options)
 
-  const decode = async ({ value, offset }: StoredMessage, { partition }: Assignment): Promise<readonly EventEnvelope[]> => {
+  const decode = async (
+    { value, offset }: StoredMessage,
+    { partition }: Assignment,
+  ): Promise<readonly EventEnvelope[]> => {
     try {
       return [await codec.decodeEvent(value)]
     } catch (error) {
@@ -108,8 +113,13 @@ export const startFanOut = async (options: FanOutOptions): Promise<AsyncDisposab
       } catch (error) {
         if (stopping.signal.aborted || assignment.lost.aborted) return
         backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
-        logger.error({ err: error, partition: assignment.partition, again_in_ms: backoffMs }, 'events wait to become deliveries')
-        await sleep(backoffMs, undefined, { signal: AbortSignal.any([stopping.signal, assignment.lost]) }).catch(() => undefined)
+        logger.error(
+          { err: error, partition: assignment.partition, again_in_ms: backoffMs },
+          'events wait to become deliveries',
+        )
+        await sleep(backoffMs, undefined, { signal: AbortSignal.any([stopping.signal, assignment.lost]) }).catch(
+          () => undefined,
+        )
         await assignment.rewind().catch(cause => logger.error({ err: cause }, 'a lane cannot be read again'))
       }
     }

@@ -4,7 +4,10 @@ import { attemptCounter } from './attempt-counter.ts'
 import { startWebhookWorker } from './worker.ts'
 
 /** Start the webhook worker; it drains with the stack. */
-export const openWebhookWorker = async (shared: SharedDependencies, opening: AsyncDisposableStack): Promise<RoleModule> => {
+export const openWebhookWorker = async (
+  shared: SharedDependencies,
+  opening: AsyncDisposableStack,
+): Promise<RoleModule> => {
   const attempted = attemptCounter(shared.metrics)
   await shared.webhookClient.prepare()
   const worker = opening.use(

@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDisableDue } from '../domain/webhook/retry-delay.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import { disableEndpoint, type EndpointHealth, recordHealth, recordOutcomes } from '../platform/postgres/webhooks/webhook-outcomes.ts'
+import {
+  disableEndpoint,
+  type EndpointHealth,
+  recordHealth,
+  recordOutcomes,
+} from '../platform/postgres/webhooks/webhook-outcomes.ts'
 import type { Logger } from '../platform/telemetry.ts'
 import type { Attempt } from './attempt.ts'
 
@@ -58,13 +63,17 @@ const attemptsThatDisable = (attempts: readonly Attempt[]): readonly Attempt[] =
 }
 
 /** Attempts are kept last: what comes before changes nothing when it is done again. */
-const writeOutcomes = async ({ database, logger }: OutcomeWriterOptions, attempts: readonly Attempt[]): Promise<void> => {
+const writeOutcomes = async (
+  { database, logger }: OutcomeWriterOptions,
+  attempts: readonly Attempt[],
+): Promise<void> => {
   await recordHealth(database.operator, healthOf(attempts))
   for (const { claim, decision: judgement, outcome } of attemptsThatDisable(attempts)) {
     const reason = judgement === 'GONE' ? 'GONE' : 'FAILING'
     const why = { reason, failingSince: claim.failingSince } as const
     const isNew = await withOperator(database, transaction => disableEndpoint(transaction, claim, why, outcome.at))
-    if (isNew) logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'a webhook endpoint was disabled')
+    if (isNew)
+      logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'a webhook endpoint was disabled')
   }
   await recordOutcomes(
     database.operator,

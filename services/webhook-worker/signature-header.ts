@@ -21,7 +21,12 @@ const bytesAtOnce = 2 ** 20
  * Write the signature header of a message, in steps: one `v1` signature for each secret, with blanks between them. `timestamp` in whole
  * seconds. Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
  */
-export function* signatureHeader(secrets: readonly string[], id: string, timestamp: number, body: Uint8Array): Generator<void, string> {
+export function* signatureHeader(
+  secrets: readonly string[],
+  id: string,
+  timestamp: number,
+  body: Uint8Array,
+): Generator<void, string> {
   const signatures: string[] = []
   for (const secret of secrets) {
     const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`)

@@ -38,7 +38,12 @@ const maxSweptRows = 5_000
 const random32Bits = (): number => randomInt(2 ** 32) / 2 ** 32
 
 /** Do a thing again and again until the signal aborts: at once while it says that more waits, else after a rest. Failures are logged. */
-const repeat = async (turn: () => Promise<boolean>, restMs: number, signal: AbortSignal, logger: Pick<Logger, 'error'>): Promise<void> => {
+const repeat = async (
+  turn: () => Promise<boolean>,
+  restMs: number,
+  signal: AbortSignal,
+  logger: Pick<Logger, 'error'>,
+): Promise<void> => {
   while (!signal.aborted) {
     const hasMore = await turn().catch(error => {
       logger.error({ err: error }, 'a part of the webhook worker waits for its next turn')
@@ -56,7 +61,16 @@ export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise
   const { database, logger, at, log, codec, webhookClient, onAttempt, random = random32Bits } = options
   const stopping = new AbortController()
   const writer = outcomeWriter({ database, logger, onWritten: () => dispatcher.wake() })
-  const dispatcher = startDispatcher({ database, logger, writer, webhookClient, at, random, onAttempt, seal: webhookSeal(options.secret) })
+  const dispatcher = startDispatcher({
+    database,
+    logger,
+    writer,
+    webhookClient,
+    at,
+    random,
+    onAttempt,
+    seal: webhookSeal(options.secret),
+  })
   const fanOut = await startFanOut({ log, codec, database, logger, at, onQueued: dispatcher.note })
   const backgroundTasks = Promise.all([
     repeat(

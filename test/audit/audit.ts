@@ -12,7 +12,9 @@ const begin = (options: AuditOptions): void => {
   const missing = isDistributed ? missingTool() : null
   if (missing !== null) throw new OptionError(`--distributed needs a broker: ${missing}`)
   const left = without.size === 0 ? '' : `, without ${[...without].join(', ')}`
-  print(`\n  Ledger check of ${whole(records)} records, ${profile}, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`)
+  print(
+    `\n  Ledger check of ${whole(records)} records, ${profile}, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`,
+  )
 }
 
 /** Close an audit where its run is interrupted. */

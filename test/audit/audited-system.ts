@@ -25,7 +25,10 @@ export type AuditedSystem = AsyncDisposable & {
 export type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string }
 
 /** List what was put aside, newest first, up to a hundred. */
-export const listDeadLetters = async ({ base_url: baseUrl, operator_key: key }: Sandbox): Promise<readonly DeadLetter[]> => {
+export const listDeadLetters = async ({
+  base_url: baseUrl,
+  operator_key: key,
+}: Sandbox): Promise<readonly DeadLetter[]> => {
   const answer = await fetch(`${baseUrl}/operator/dead-letters?limit=100`, { headers: { 'X-Operator-Key': key } })
   if (!answer.ok) throw new Error(`the dead letters were not listed: ${answer.status} ${await answer.text()}`)
   return ((await answer.json()) as { data: readonly DeadLetter[] }).data

@@ -81,7 +81,12 @@ const parseArguments = (args: readonly string[]) => {
   }
 }
 
-const parseNumber = (name: string, given: string | undefined, defaultValue: number, [min, max]: readonly [number, number]): number => {
+const parseNumber = (
+  name: string,
+  given: string | undefined,
+  defaultValue: number,
+  [min, max]: readonly [number, number],
+): number => {
   if (given === undefined) return defaultValue
   const value = Number(given)
   if (/^\d+$/.test(given) && value >= min && value <= max) return value
@@ -99,7 +104,8 @@ const parseKinds = (given: string): ReadonlySet<Kind> => {
 export const parseOptions = (args: readonly string[]): AuditOptions | null => {
   const given = parseArguments(args)
   if (given.help) return null
-  if (given.bulk && (given.alter || given.without !== undefined)) throw new OptionError('--bulk has neither --alter nor --without')
+  if (given.bulk && (given.alter || given.without !== undefined))
+    throw new OptionError('--bulk has neither --alter nor --without')
   const preset = given.bulk ? usualBulk : given.distributed ? usualDistributed : usual
   return {
     isDistributed: given.distributed || given.bulk,

@@ -13,7 +13,8 @@ const titles = {
 
 /** Show each phase as it gets on, and the kills of it. */
 export const observer = (faults: () => readonly string[]): Observer => {
-  let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null = null
+  let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null =
+    null
   let reportedAt = 0
   return (phase, done, total) => {
     const [title, unit] = titles[phase]
@@ -45,7 +46,10 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
 const maxShown = 5
 
 /** Print the table of an audit, and of each kind of difference the first ones. */
-export const reportVerdict = (verdict: Awaited<ReturnType<Audit['verify']>>, { faults, changes, leftOut }: Audit['progress']): void => {
+export const reportVerdict = (
+  verdict: Awaited<ReturnType<Audit['verify']>>,
+  { faults, changes, leftOut }: Audit['progress'],
+): void => {
   const { operations, attempts } = verdict.summaries.recordSummary
   report({
     differences: verdict.differences,
@@ -70,7 +74,10 @@ export const reportVerdict = (verdict: Awaited<ReturnType<Audit['verify']>>, { f
 }
 
 /** Print the table of an audit in bulk. */
-export const reportBulk = ({ differences, ...verdict }: BulkVerdict, { faults, workerChanges: visits, ...sent }: BulkCounts): void =>
+export const reportBulk = (
+  { differences, ...verdict }: BulkVerdict,
+  { faults, workerChanges: visits, ...sent }: BulkCounts,
+): void =>
   report({
     differences,
     faults,
@@ -101,9 +108,17 @@ type Report = {
 /** Print a report, of each kind of difference the first ones. */
 const report = ({ faults, rows, differences }: Report): void => {
   const by = Map.groupBy(differences, ({ kind }) => kind)
-  const count = (kind: Difference['kind']): readonly [string, string] => [kindNames[kind], whole(by.get(kind)?.length ?? 0)]
-  heading('Audit', differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ')
-  const kills = [...Map.groupBy(faults, fault => fault)].sort().map(([fault, all]) => [`  ${fault}`, whole(all.length)] as const)
+  const count = (kind: Difference['kind']): readonly [string, string] => [
+    kindNames[kind],
+    whole(by.get(kind)?.length ?? 0),
+  ]
+  heading(
+    'Audit',
+    differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ',
+  )
+  const kills = [...Map.groupBy(faults, fault => fault)]
+    .sort()
+    .map(([fault, all]) => [`  ${fault}`, whole(all.length)] as const)
   printTable(['', 'count'], [['kills', whole(faults.length)], ...kills, ...rows, null, ...differenceKinds.map(count)])
   for (const [kind, differences] of by) {
     heading(kindNames[kind], `the first ${Math.min(maxShown, differences.length)} of ${whole(differences.length)}`)

@@ -47,7 +47,14 @@ type FaultInjection = {
 }
 
 /** Harm the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
-export const injectFaultsWhileSending = async ({ system, random, progress, kills, total, signal }: FaultInjection): Promise<void> => {
+export const injectFaultsWhileSending = async ({
+  system,
+  random,
+  progress,
+  kills,
+  total,
+  signal,
+}: FaultInjection): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
     const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
     const delayMs = random.whole(300)
@@ -59,7 +66,9 @@ export const injectFaultsWhileSending = async ({ system, random, progress, kills
 }
 
 const alterRow = (folder: string): string => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), folder], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), folder], {
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(`the row was not altered:\n${stderr}`)
   return stdout.trim()
 }
@@ -90,7 +99,12 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
 
   const load = async (): Promise<void> => {
     await using journal = await openJournal<AuditEntry>(journalFile)
-    const steps = planSteps(random, fixture, { records, hasRepricing, hasEstimates: has('estimates'), hasRegisters: has('registers') })
+    const steps = planSteps(random, fixture, {
+      records,
+      hasRepricing,
+      hasEstimates: has('estimates'),
+      hasRegisters: has('registers'),
+    })
     const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
     const sent = new AbortController()
     const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
@@ -98,9 +112,12 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
       sent.abort(error)
       throw error
     }
-    const killing = injectFaultsWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(failed)
+    const killing = injectFaultsWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(
+      failed,
+    )
     const wholeMs = isDistributed ? kills * minMsPerFault : 0
-    const isAhead = (): boolean => isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
+    const isAhead = (): boolean =>
+      isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
     const turn = async (size: number): Promise<void> => {
       await sleep((connections * wholeMs * size) / total)
       while (isAhead() && !sent.signal.aborted) await sleep(20)

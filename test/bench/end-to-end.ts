@@ -77,12 +77,23 @@ const untilStored = async (system: BenchSystem, records: number): Promise<void> 
 /** What the worker's steps took, for whoever looks for the time. */
 const stepLines = (samples: Samples): string =>
   [...samples]
-    .filter(([name]) => /worker_step\w+_(sum|count)|visible_lag_seconds_(sum|count)|cpu_(user|system)_seconds_total/.test(name))
+    .filter(([name]) =>
+      /worker_step\w+_(sum|count)|visible_lag_seconds_(sum|count)|cpu_(user|system)_seconds_total/.test(name),
+    )
     .map(([name, value]) => `${name} ${value}\n`)
     .join('')
 
-const perRecord = (before: Readonly<Record<string, number>>, after: Readonly<Record<string, number>>, records: number) =>
-  Object.fromEntries(Object.entries(after).map(([name, seconds]) => [name, ((seconds - (before[name] ?? 0)) * 1e6) / Math.max(1, records)]))
+const perRecord = (
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+  records: number,
+) =>
+  Object.fromEntries(
+    Object.entries(after).map(([name, seconds]) => [
+      name,
+      ((seconds - (before[name] ?? 0)) * 1e6) / Math.max(1, records),
+    ]),
+  )
 
 /** Measure records a second that are accepted, priced and stored, with the load beside on the same machine. Promise P1. */
 export const endToEnd = async (open: OpenBench, load: FleetLoad): Promise<EndToEnd> => {

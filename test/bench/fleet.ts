@@ -7,7 +7,10 @@ export type Fleet = { readonly locations: readonly string[]; readonly devices: r
 export type Pricing = 'time of use' | 'tiers' | { readonly market: string }
 
 const allDay = (rate: readonly object[]) => [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+  },
 ]
 
 const dayAndNight = (offset: number) => [
@@ -21,13 +24,20 @@ const dayAndNight = (offset: number) => [
           { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: (210 + offset) / 1000 }] },
         ],
       },
-      { days: ['Weekend'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: (190 + offset) / 1000 }] }] },
+      {
+        days: ['Weekend'],
+        hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: (190 + offset) / 1000 }] }],
+      },
     ],
   },
 ]
 
 /** Do some work for each of many, a few at a time. */
-export const each = async <T>(items: readonly T[], width: number, work: (item: T, index: number) => Promise<void>): Promise<void> => {
+export const each = async <T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> => {
   let next = 0
   await Promise.all(
     Array.from({ length: width }, async () => {
@@ -41,7 +51,12 @@ const tariffOf = (pricing: Pricing, index: number): object => {
   if (pricing !== 'tiers') return { market_rates: true, schedule: allDay([{ surcharge_fixed: 0.1 }]) }
   const price = (thousandths: number): number => (thousandths + (index % 16)) / 1000
   const bounds = [100, 250, 500]
-  return { schedule: allDay([...bounds.map((to_kwh, tier) => ({ fixed: price(200 + tier * 50), to_kwh })), { fixed: price(400) }]) }
+  return {
+    schedule: allDay([
+      ...bounds.map((to_kwh, tier) => ({ fixed: price(200 + tier * 50), to_kwh })),
+      { fixed: price(400) },
+    ]),
+  }
 }
 
 /** Make locations with a tariff each, and devices. */
@@ -55,11 +70,20 @@ export const createFleet = async (
   const locations: string[] = new Array(locationCount).fill('')
   const devices: string[] = new Array(deviceCount).fill('')
   await each(locations, 16, async (_, index) => {
-    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...sources })) as {
+    const { id } = (await client.ask('POST', '/locations', {
+      timezone: 'Europe/Berlin',
+      currency_code: 'EUR',
+      ...sources,
+    })) as {
       id: string
     }
     locations[index] = id
-    await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', ...tariffOf(pricing, index) })
+    await client.ask('POST', '/tariffs', {
+      location_id: id,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      ...tariffOf(pricing, index),
+    })
   })
   await each(devices, 16, async (_, index) => {
     const { id } = (await client.ask('POST', '/devices', { reference_id: `device-${index}` })) as { id: string }

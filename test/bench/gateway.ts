@@ -50,7 +50,8 @@ const gateway = async () => {
   return async (bytes: Uint8Array): Promise<void> => {
     const request = { caller, at, apiVersion: 'current', body: { bytes, mediaType: 'application/json' } }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
-    if (!outcome.ok || outcome.value?.records_accepted !== records) throw new Error('the benchmark expects every record to be accepted')
+    if (!outcome.ok || outcome.value?.records_accepted !== records)
+      throw new Error('the benchmark expects every record to be accepted')
   }
 }
 

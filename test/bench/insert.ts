@@ -72,7 +72,11 @@ export const insertRates = async (steps = 40): Promise<InsertFigures> => {
       "SELECT sum(bytes_on_disk) / sum(rows) FROM system.parts WHERE active AND table = 'meter_cost' AND database = currentDatabase()",
     )
     const rows = steps * rowsPerStep
-    return { engine: (rows * 1000) / engineMs, withEncoding: (rows * 1000) / wholeMs, bytesPerRow: Number(answer?.[0] ?? 0) }
+    return {
+      engine: (rows * 1000) / engineMs,
+      withEncoding: (rows * 1000) / wholeMs,
+      bytesPerRow: Number(answer?.[0] ?? 0),
+    }
   } finally {
     await db.close()
     removeAfterRun(folder)

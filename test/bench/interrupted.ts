@@ -12,7 +12,9 @@ export const closeOnSignals = (): void => {
     // What measures is cut off by what is closed here; that is no news.
     process.on('uncaughtException', () => process.stderr.write('interrupted\n'))
     for (const one of [...open].reverse()) {
-      await Promise.resolve(one[Symbol.asyncDispose]()).catch((error: unknown) => process.stderr.write(`${String(error)}\n`))
+      await Promise.resolve(one[Symbol.asyncDispose]()).catch((error: unknown) =>
+        process.stderr.write(`${String(error)}\n`),
+      )
     }
     process.exit(1)
   }

@@ -20,7 +20,14 @@ export const lineOf = (promise: string, figure: string, value: number, unit: str
 })
 
 /** A figure beside what it is compared with: its share of a limit, or how much more it is than something smaller. */
-export const lineBeside = (promise: string, figure: string, value: number, limit: number, unit: string, goal: string): Line => ({
+export const lineBeside = (
+  promise: string,
+  figure: string,
+  value: number,
+  limit: number,
+  unit: string,
+  goal: string,
+): Line => ({
   ...{ promise, figure, value, unit, goal, limit },
   ratio: value / limit,
 })
@@ -35,6 +42,12 @@ export const tableHead = `${'what'.padEnd(40)} ${'value'.padStart(12)} ${'unit'.
 
 /** A figure as a line of the table. */
 export const tableLine = ({ promise, figure, value, unit, limit, ratio, goal }: Line): string => {
-  const cells = [promise.padEnd(5), figure.padEnd(34), shown(value).padStart(12), unit.padEnd(11), shown(limit).padStart(12)]
+  const cells = [
+    promise.padEnd(5),
+    figure.padEnd(34),
+    shown(value).padStart(12),
+    unit.padEnd(11),
+    shown(limit).padStart(12),
+  ]
   return `${cells.join(' ')} ${ratio === null ? '      ' : `${ratio.toFixed(2)} ×`}  ${goal}\n`
 }

@@ -82,7 +82,8 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
       socket.off('close', fail)
       work()
     }
-    const fail = (error?: unknown): void => finish(() => reject(error instanceof Error ? error : new Error('the connection was closed')))
+    const fail = (error?: unknown): void =>
+      finish(() => reject(error instanceof Error ? error : new Error('the connection was closed')))
     const read = (chunk: Buffer): void => {
       received += chunk.toString('latin1')
       const head = received.indexOf('\r\n\r\n')
@@ -136,7 +137,11 @@ const send = async (sending: LoadState, socket: Socket, bytes: Buffer): Promise<
 }
 
 /** Wait until a turn is due and lay it out; the next one of the same body overwrites the bytes. */
-const prepared = async ({ plan }: LoadState, templates: readonly Template[], { body, slot, due }: Turn): Promise<Buffer> => {
+const prepared = async (
+  { plan }: LoadState,
+  templates: readonly Template[],
+  { body, slot, due }: Turn,
+): Promise<Buffer> => {
   const wait = due - performance.now()
   if (wait > 1) await pause(wait)
   const template = templates[body] as Template
@@ -200,12 +205,24 @@ const sendWhenDue = async (sending: LoadState): Promise<void> => {
 const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
   const sending: LoadState = {
-    ...{ plan, until: startedAt + plan.seconds * 1000, latencies: [], acceptedAt: [], sent: 0, failed: 0, unanswered: 0 },
+    ...{
+      plan,
+      until: startedAt + plan.seconds * 1000,
+      latencies: [],
+      acceptedAt: [],
+      sent: 0,
+      failed: 0,
+      unanswered: 0,
+    },
     isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.maxAhead ?? Number.POSITIVE_INFINITY),
     nextTurn: () => {
       const turn = sending.sent++
       const due = plan.rate === null ? 0 : startedAt + (turn * plan.recordsPerBody * 1000) / plan.rate
-      return { body: turn % plan.bodies.length, slot: plan.firstSlot + Math.floor(turn / plan.bodies.length) * plan.slotMs, due }
+      return {
+        body: turn % plan.bodies.length,
+        slot: plan.firstSlot + Math.floor(turn / plan.bodies.length) * plan.slotMs,
+        due,
+      }
     },
   }
   if (plan.isOpenLoop) await sendWhenDue(sending)

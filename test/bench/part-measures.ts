@@ -43,9 +43,12 @@ export const partMeasures: Measures = {
       lineOf('P4', `pricing, ${name}`, recordsPerSecond, 'records/s', '1 M / 300 k / 700 k'),
     ),
   P5: insertLines,
-  P8: async () => priceFigures().map(({ name, ms }) => lineOf('P8', name, ms, 'ms CPU', name.startsWith('audit') ? '≤ 25' : '≤ 15')),
+  P8: async () =>
+    priceFigures().map(({ name, ms }) => lineOf('P8', name, ms, 'ms CPU', name.startsWith('audit') ? '≤ 25' : '≤ 15')),
   D5: recostLines,
   P9: async () =>
-    planFigures().map(({ name, ms }) => lineOf('P9', `plan, ${name}`, ms, 'ms', name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50')),
+    planFigures().map(({ name, ms }) =>
+      lineOf('P9', `plan, ${name}`, ms, 'ms', name.startsWith('1000 ') ? '≤ 1,000' : '≤ 50'),
+    ),
   P10: startLines,
 }

@@ -38,7 +38,15 @@ const allDay = (rate: Rate) => [
 ]
 
 const tariff = (type: TariffType, marketRates: boolean, rate: Rate): Tariff => ({
-  ...{ id: `trf_${type}`, direction: 'IMPORT', type, marketRates, contractStart: null, contractEnd: null, closedAt: null },
+  ...{
+    id: `trf_${type}`,
+    direction: 'IMPORT',
+    type,
+    marketRates,
+    contractStart: null,
+    contractEnd: null,
+    closedAt: null,
+  },
   schedule: allDay(rate),
 })
 
@@ -55,7 +63,12 @@ const input: PricingInput = {
 const request = { direction: 'IMPORT', start, end } as const
 
 const head = {
-  ...{ id: 'prs_0198c0ffee00112233445566', accountId: 'acc_0198c0ffee00112233445566', liveMode: true, timezone: 'Europe/Berlin' },
+  ...{
+    id: 'prs_0198c0ffee00112233445566',
+    accountId: 'acc_0198c0ffee00112233445566',
+    liveMode: true,
+    timezone: 'Europe/Berlin',
+  },
   ...{ locationId: input.locationId, currencyCode: 'EUR', lastUpdated: start, createdAt: start },
   interval: { ...request, startOffset: 0, endOffset: 120 },
   offsetOf: answerOffset(input.timeZone, 120),
@@ -66,7 +79,11 @@ const earlierPrice = { includeTariff: true, includeCarbon: false, nextUpdate: en
 const answers = (apiVersion: ApiVersion) => ({
   prices: (snapshot: ReturnType<typeof compileSnapshot>): [Operation, unknown, number] => {
     const { elements } = priceSeries(snapshot, request)
-    return [priceRetrieve, priceToWire({ ...head, elements, earlier: apiVersion === 'current' ? null : earlierPrice }), elements.length]
+    return [
+      priceRetrieve,
+      priceToWire({ ...head, elements, earlier: apiVersion === 'current' ? null : earlierPrice }),
+      elements.length,
+    ]
   },
   audits: (snapshot: ReturnType<typeof compileSnapshot>): [Operation, unknown, number] => {
     const { elements, marketSourceIds } = priceAudit(snapshot, request)

@@ -7,7 +7,11 @@ import { zoneOf } from '../support/oracle/zone.ts'
 import { countChanges } from '../support/tariffs/count-changes.ts'
 
 /** Records per second on one core, and how many bytes a location's snapshot takes. */
-export type PricingFigure = { readonly name: string; readonly recordsPerSecond: number; readonly bytesPerLocation: number }
+export type PricingFigure = {
+  readonly name: string
+  readonly recordsPerSecond: number
+  readonly bytesPerLocation: number
+}
 
 const quarterMs = 900_000
 const firstStart = Date.UTC(2026, 2, 10)
@@ -94,7 +98,11 @@ const recordsOf = (count: number, locations: number): MeterRecord[] =>
   })
 
 /** Cost the records and give the best rate of three rounds, by processor time, collector included: other work does not count. */
-const recordsPerSecond = (snapshots: ReadonlyMap<string, PricingSnapshot>, records: readonly MeterRecord[], tiered: boolean): number => {
+const recordsPerSecond = (
+  snapshots: ReadonlyMap<string, PricingSnapshot>,
+  records: readonly MeterRecord[],
+  tiered: boolean,
+): number => {
   let best = 0
   for (let round = 0; round < 3; round += 1) {
     const counts = new Map<string, Map<number, bigint>>()
@@ -130,7 +138,11 @@ const measure = (kind: Kind, variants: number, locations: number, count: number)
   globalThis.gc?.()
   const bytes = (process.memoryUsage().heapUsed - before) / locations
   const rateOf = recordsPerSecond(snapshots, records, kind === 'tiered')
-  return { name: `${kind}, ${variants} different tariffs`, recordsPerSecond: Math.round(rateOf), bytesPerLocation: Math.round(bytes) }
+  return {
+    name: `${kind}, ${variants} different tariffs`,
+    recordsPerSecond: Math.round(rateOf),
+    bytesPerLocation: Math.round(bytes),
+  }
 }
 
 /**

@@ -32,4 +32,5 @@ export const medianOf = (values: readonly number[]): number => {
 }
 
 /** Return how far the values lie apart, in percent of their median. */
-export const swingOf = (values: readonly number[]): number => ((Math.max(...values) - Math.min(...values)) / medianOf(values)) * 100
+export const swingOf = (values: readonly number[]): number =>
+  ((Math.max(...values) - Math.min(...values)) / medianOf(values)) * 100

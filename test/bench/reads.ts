@@ -40,7 +40,15 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     recordConfidence: 1_000_000,
     confidence: 1_000_000,
     pieces: [{ start, energy, price: 321_000_000n, tier: 0n, cost, confidence: 1_000_000 }],
-    ...{ tariffIds: [], marketSourceIds: [], pricingRevision: 1, priceRevision: 0n, batchId: null, receivedAt: start, isDeleted: false },
+    ...{
+      tariffIds: [],
+      marketSourceIds: [],
+      pricingRevision: 1,
+      priceRevision: 0n,
+      batchId: null,
+      receivedAt: start,
+      isDeleted: false,
+    },
     version: BigInt(slot * devices + device),
     sourceVersion: BigInt(slot * devices + device),
   }
@@ -76,7 +84,13 @@ const p99 = async (times: number, maxMs: number, ask: (turn: number) => Promise<
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const measure = async (client: Client, account: string, fleet: Fleet, months: number, maxMs: number): Promise<ReadFigures> => {
+const measure = async (
+  client: Client,
+  account: string,
+  fleet: Fleet,
+  months: number,
+  maxMs: number,
+): Promise<ReadFigures> => {
   const monthAt = (turn: number): number => firstMonth + ((turn + months) % months) * slotsPerMonth * slotMs
   const device = (turn: number): string => fleet.devices[(turn + 17) % devices] ?? ''
   const cost = (object: string, start: number, ms: number, query = '') =>

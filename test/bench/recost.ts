@@ -6,14 +6,21 @@ import { bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
 import { endMark, startMark } from './load.ts'
 
 /** `oneLocation`: seconds until 10,000 stored records of a location follow a new tariff (promise D5); `market`: rows a second that follow a price. */
-export type RecostFigures = { readonly oneLocationSeconds: number; readonly marketRowsPerSecond: number; readonly marketRows: number }
+export type RecostFigures = {
+  readonly oneLocationSeconds: number
+  readonly marketRowsPerSecond: number
+  readonly marketRows: number
+}
 
 const from = Date.parse('2025-03-01T00:00:00Z')
 const slotMs = 900_000
 const time = (slot: number): string => new Date(from + slot * slotMs).toISOString()
 
 type Cost = {
-  readonly data: readonly { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }[]
+  readonly data: readonly {
+    readonly energy: { readonly value: number }
+    readonly tariff: { readonly cost: { readonly value: number } }
+  }[]
 }
 
 /** Wait until what an object costs is its energy at a price (per kWh). */
@@ -22,7 +29,12 @@ const untilPriced = async (client: Client, object: string, to: number, price: nu
   for (;;) {
     const { data } = (await client.ask('POST', `/costs/interval/${object}${query}`, body)) as Cost
     const [sum] = data
-    if (sum !== undefined && sum.energy.value > 0 && Math.abs((sum.energy.value / 1000) * price - sum.tariff.cost.value) < 1e-6) return
+    if (
+      sum !== undefined &&
+      sum.energy.value > 0 &&
+      Math.abs((sum.energy.value / 1000) * price - sum.tariff.cost.value) < 1e-6
+    )
+      return
     await sleep(20)
   }
 }
@@ -34,18 +46,28 @@ const seconds = async (work: () => Promise<void>): Promise<number> => {
 }
 
 const schedule = (fixed: number) => [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed }] }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed }] }] }],
+  },
 ]
 
 const recostLocation = async (client: Client): Promise<number> => {
-  const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as { id: string }
+  const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as {
+    id: string
+  }
   const records = Array.from({ length: 10_000 }, (_, slot) => ({
     ...{ location_id: id, units: 'WH', value: 1000 },
     ...{ start_time: time(slot), end_time: time(slot + 1) },
   }))
   await client.submit(records)
   return seconds(async () => {
-    await client.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: schedule(0.5) })
+    await client.ask('POST', '/tariffs', {
+      location_id: id,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: schedule(0.5),
+    })
     await untilPriced(client, id, 10_000, 0.5)
   })
 }
@@ -55,14 +77,21 @@ const slots = 50
 const fill = async (client: Client, fleet: Fleet): Promise<number> => {
   const bodies = bodiesOf(fleet, 500)
   await each(Array.from({ length: slots }), 2, async (_, slot) => {
-    for (const body of bodies) await client.submit(body.replaceAll(startMark, time(slot)).replaceAll(endMark, time(slot + 1)))
+    for (const body of bodies)
+      await client.submit(body.replaceAll(startMark, time(slot)).replaceAll(endMark, time(slot + 1)))
   })
   return slots * bodies.length * 500
 }
 
-const recostMarketSource = async (client: Client, account: string): Promise<{ readonly rows: number; readonly took: number }> => {
-  const { id } = (await client.ask('POST', '/markets', { display_name: 'Exchange', currency_code: 'EUR' })) as { id: string }
-  const put = (value: number) => client.ask('PUT', `/markets/${id}/prices`, [{ start_time: time(0), end_time: time(slots), value }])
+const recostMarketSource = async (
+  client: Client,
+  account: string,
+): Promise<{ readonly rows: number; readonly took: number }> => {
+  const { id } = (await client.ask('POST', '/markets', { display_name: 'Exchange', currency_code: 'EUR' })) as {
+    id: string
+  }
+  const put = (value: number) =>
+    client.ask('PUT', `/markets/${id}/prices`, [{ start_time: time(0), end_time: time(slots), value }])
   await put(0.2)
   const rows = await fill(client, await createFleet(client, 1_000, 2_000, { market: id }))
   const query = '?currency_code=EUR'

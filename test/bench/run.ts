@@ -72,7 +72,12 @@ else if (process.argv.includes('--clients')) {
   needBroker()
   await using shared = await openSharedStores()
   process.stdout.write(
-    await shapesTable(shared, { seconds, kills, locations: Number(argument('--locations') ?? 1_000), only: argument('--only') ?? '' }),
+    await shapesTable(shared, {
+      seconds,
+      kills,
+      locations: Number(argument('--locations') ?? 1_000),
+      only: argument('--only') ?? '',
+    }),
   )
 } else if (isDistributed) {
   needBroker()
@@ -80,6 +85,12 @@ else if (process.argv.includes('--clients')) {
   const parts = { open: distributedOn(shared), openLimit: distributedLimitOn(shared) }
   await run(wholeMeasures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
 } else {
-  const whole = wholeMeasures({ name: 'embedded', open: openEmbedded, openLimit: openEmbeddedLimit, seconds, locations })
+  const whole = wholeMeasures({
+    name: 'embedded',
+    open: openEmbedded,
+    openLimit: openEmbeddedLimit,
+    seconds,
+    locations,
+  })
   await run({ ...partMeasures, ...whole }, 'embedded')
 }

@@ -33,7 +33,8 @@ export const quantileOf = (samples: Samples, name: string, share: number): numbe
   const wanted = (buckets.at(-1)?.[1] ?? 0) * share
   let [below, counted] = [0, 0]
   for (const [le, count] of buckets) {
-    if (count >= wanted) return Number.isFinite(le) ? below + ((le - below) * (wanted - counted)) / Math.max(1, count - counted) : below
+    if (count >= wanted)
+      return Number.isFinite(le) ? below + ((le - below) * (wanted - counted)) / Math.max(1, count - counted) : below
     ;[below, counted] = [le, count]
   }
   return below

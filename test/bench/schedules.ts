@@ -6,7 +6,12 @@ import type { Rate } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
 /** How long a plan took on one core, and the longest stretch of it without a pause. */
-export type PlanFigure = { readonly name: string; readonly ms: number; readonly longestMs: number; readonly energyKwh: number }
+export type PlanFigure = {
+  readonly name: string
+  readonly ms: number
+  readonly longestMs: number
+  readonly energyKwh: number
+}
 
 const quarterMs = 900_000
 const start = Date.UTC(2026, 2, 10)
@@ -85,7 +90,9 @@ const capOf = (devices: readonly PlannedDevice[], share: number): bigint => {
   return BigInt(Math.ceil((wattHours / (slots / 4)) * (1 + share))) * 1_000_000n
 }
 
-const planOnce = (request: AmountRequest): { readonly plan: AmountPlan; readonly ms: number; readonly longestMs: number } => {
+const planOnce = (
+  request: AmountRequest,
+): { readonly plan: AmountPlan; readonly ms: number; readonly longestMs: number } => {
   const market = quarterPrices()
   const began = process.cpuUsage()
   const planning = planAmount(request, market, 0)

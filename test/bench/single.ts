@@ -5,13 +5,23 @@ import { removeAfterRun } from './data-folders.ts'
 import { planOf } from './end-to-end.ts'
 import { forkLoad } from './fork-load.ts'
 
-export type SingleFigures = { readonly requestsPerSecond: number; readonly p50Ms: number; readonly p99Ms: number; readonly failed: number }
+export type SingleFigures = {
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly failed: number
+}
 
 /** Measure single-record submissions, each acknowledged once it is durable. Promise P6. */
 export const singleRecords = async (open: OpenBench, seconds: number, connections = 64): Promise<SingleFigures> => {
   await using system = await open()
   const load = await forkLoad(await planOf(system, { seconds, rate: null, locations: 200, connections }, 1))
-  return { requestsPerSecond: load.requests / load.seconds, p50Ms: load.latencyMs.p50, p99Ms: load.latencyMs.p99, failed: load.failed }
+  return {
+    requestsPerSecond: load.requests / load.seconds,
+    p50Ms: load.latencyMs.p50,
+    p99Ms: load.latencyMs.p99,
+    failed: load.failed,
+  }
 }
 
 export type StartFigures = { readonly firstSeconds: number; readonly laterSeconds: number; readonly rssMb: number }
@@ -33,7 +43,11 @@ export const startTimes = async (): Promise<StartFigures> => {
   try {
     const first = await startOnce(folder)
     const later = [await startOnce(folder), await startOnce(folder), await startOnce(folder)]
-    return { firstSeconds: first.seconds, laterSeconds: Math.min(...later.map(({ seconds }) => seconds)), rssMb: first.rssMb }
+    return {
+      firstSeconds: first.seconds,
+      laterSeconds: Math.min(...later.map(({ seconds }) => seconds)),
+      rssMb: first.rssMb,
+    }
   } finally {
     removeAfterRun(folder)
   }

@@ -17,11 +17,17 @@ describe('the judges of the benches', () => {
   it('find what a log lost, repeated and put out of order', async () => {
     const log = await openLmdbLog({ folder, now: () => 0 })
     const report = { acknowledged: [[0, 0, 4]] as const, rejected: 0, longestPauseMs: 0, stuck: 0 }
-    const write = (text: string) => log.append('meter.records.v1', 1, { key: '', value: Buffer.from(`${text}   `), headers: {} })
+    const write = (text: string) =>
+      log.append('meter.records.v1', 1, { key: '', value: Buffer.from(`${text}   `), headers: {} })
     for (const number of [0, 1, 2, 3]) await write(`0 ${number}`)
     expect(await verifyLog(log, report)).toEqual({ acknowledged: 4, lost: 0, repeated: 0, disordered: 0 })
     await write('0 1')
-    expect(await verifyLog(log, { ...report, acknowledged: [[0, 0, 6]] })).toEqual({ acknowledged: 6, lost: 2, repeated: 1, disordered: 1 })
+    expect(await verifyLog(log, { ...report, acknowledged: [[0, 0, 6]] })).toEqual({
+      acknowledged: 6,
+      lost: 2,
+      repeated: 1,
+      disordered: 1,
+    })
     await log.close()
   })
 
@@ -64,12 +70,15 @@ describe('the judges of the benches', () => {
 
 describe('the limit of P1', () => {
   it('stores every record of a load', { timeout: 60_000 }, async () => {
-    expect(await limitRate(openEmbeddedLimit, { seconds: 1, rate: null, locations: 250, connections: 2 })).toBeGreaterThan(0)
+    expect(
+      await limitRate(openEmbeddedLimit, { seconds: 1, rate: null, locations: 250, connections: 2 }),
+    ).toBeGreaterThan(0)
   })
 
   it('shares no line with the product', () => {
     const limit = join(import.meta.dirname, 'limit')
-    for (const file of readdirSync(limit)) expect(readFileSync(join(limit, file), 'utf8'), file).not.toContain('/services/')
+    for (const file of readdirSync(limit))
+      expect(readFileSync(join(limit, file), 'utf8'), file).not.toContain('/services/')
   })
 
   it('is compared by medians, beside how far the rounds lie apart', () => {

@@ -41,11 +41,16 @@ const waitsAt = (arrivals: readonly { readonly waitedMs: number }[]): ((share: n
  * Measure webhooks of a whole system at a steady rate of deliveries: every event goes to ten endpoints of one sink, for some seconds while the
  * processes are new and then for `seconds`. Load and sink run in this process. Promise P11.
  */
-export const webhookFigures = async (open: OpenBench, seconds: number, deliveriesPerSecond = 1_200): Promise<WebhookFigures> => {
+export const webhookFigures = async (
+  open: OpenBench,
+  seconds: number,
+  deliveriesPerSecond = 1_200,
+): Promise<WebhookFigures> => {
   await using system = await open({ WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   await using receiver = await openReceiver()
   const client = await login(system.sandbox())
-  for (let index = 0; index < endpoints; index += 1) await client.ask('POST', '/webhooks', { url: `${receiver.url}/${index}` })
+  for (let index = 0; index < endpoints; index += 1)
+    await client.ask('POST', '/webhooks', { url: `${receiver.url}/${index}` })
   const measuredFrom = currentInstant() + newSeconds * 1_000
   const startedAt = performance.now()
   const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, newSeconds + seconds))

@@ -38,7 +38,8 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
   const rates = runs.map(({ recordsPerSecond }) => recordsPerSecond)
   const rate = medianOf(rates)
   const tiered = name === 'embedded' ? await endToEnd(open, { ...load, pricing: 'tiers' }) : null
-  const tieredLine = (value: number): Line => lineBeside('P1', 'first pricing with tiers', value, rate, 'records/s', '≥ 0.5 × without')
+  const tieredLine = (value: number): Line =>
+    lineBeside('P1', 'first pricing with tiers', value, rate, 'records/s', '≥ 0.5 × without')
   const behind = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
     (at(run.backlog) ?? 0) / run.recordsPerSecond
   const cpuNames = Object.keys(runs[0]?.cpuMicroseconds ?? {})
@@ -107,10 +108,22 @@ const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
   const { name, open } = profile
   const load = { ...loadOf(profile), seconds: Math.min(profile.seconds, 20) }
   const peak = await endToEnd(open, load)
-  const over = await endToEnd(open, { ...load, rate: peak.recordsPerSecond * 3, connections: overloadConnections[name], isOpenLoop: true })
+  const over = await endToEnd(open, {
+    ...load,
+    rate: peak.recordsPerSecond * 3,
+    connections: overloadConnections[name],
+    isOpenLoop: true,
+  })
   const offered = (over.load.requests * 500) / load.seconds
   return [
-    lineBeside('I7', 'stored under three times the load', over.recordsPerSecond, peak.recordsPerSecond, 'records/s', '≥ 0.8 × of peak'),
+    lineBeside(
+      'I7',
+      'stored under three times the load',
+      over.recordsPerSecond,
+      peak.recordsPerSecond,
+      'records/s',
+      '≥ 0.8 × of peak',
+    ),
     lineBeside('I7', 'offered', offered, peak.recordsPerSecond, 'records/s', '3 × of peak'),
     lineOf('I7', 'refused', over.load.failed - over.load.unanswered, 'requests', ''),
     lineOf('I7', 'without an answer', over.load.unanswered, 'requests', '0'),
@@ -127,7 +140,8 @@ const readLines = async ({ open }: Profile): Promise<readonly Line[]> => {
   ])
 }
 
-const cpuOf = ({ cpuMicroseconds }: EndToEnd): number => Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
+const cpuOf = ({ cpuMicroseconds }: EndToEnd): number =>
+  Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
 
 /** Ten times the locations for the records, ten times the rows for the reads. */
 const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
@@ -143,7 +157,9 @@ const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
   if (name === 'distributed') return lines
   const few = await readFigures(open, 1, null)
   const many = await readFigures(open, 10, null)
-  const reads = kinds.map(kind => lineBeside('P12', `costs of a ${kind}, 10 × the rows`, many.alone[kind], few.alone[kind], 'ms', '≤ 2 ×'))
+  const reads = kinds.map(kind =>
+    lineBeside('P12', `costs of a ${kind}, 10 × the rows`, many.alone[kind], few.alone[kind], 'ms', '≤ 2 ×'),
+  )
   return [...lines, ...reads]
 }
 

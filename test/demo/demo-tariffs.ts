@@ -2,7 +2,12 @@ import type { SiteKind } from './fleet.ts'
 import { seededRandom } from './random.ts'
 import { bell, hourMs, type Period } from './reading.ts'
 
-type Rate = { readonly fixed?: number; readonly to_kwh?: number; readonly surcharge_fixed?: number; readonly surcharge_percentage?: number }
+type Rate = {
+  readonly fixed?: number
+  readonly to_kwh?: number
+  readonly surcharge_fixed?: number
+  readonly surcharge_percentage?: number
+}
 type Hours = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Rate[] }
 
 /** A tariff as it is sent, without its location. */
@@ -22,7 +27,11 @@ const band = (from: number, to: number, fixed: number): Hours => {
 }
 
 /** The factory's price falls with what it has used since the contract began in this month. */
-export const factoryTiers: readonly Rate[] = [{ fixed: 0.238, to_kwh: 2_500 }, { fixed: 0.204, to_kwh: 5_500 }, { fixed: 0.179 }]
+export const factoryTiers: readonly Rate[] = [
+  { fixed: 0.238, to_kwh: 2_500 },
+  { fixed: 0.204, to_kwh: 5_500 },
+  { fixed: 0.179 },
+]
 
 const dayAndNight: DemoTariff = {
   direction: 'IMPORT',
@@ -46,7 +55,10 @@ export const tariffsOf: Readonly<Record<SiteKind, readonly DemoTariff[]>> = {
     },
     { direction: 'IMPORT', type: 'NON_COMMODITY', display_name: 'Grid fees', schedule: allDay({ fixed: 0.114 }) },
   ],
-  solar: [dayAndNight, { direction: 'EXPORT', type: 'COMMODITY', display_name: 'Feed-in', schedule: allDay({ fixed: 0.0794 }) }],
+  solar: [
+    dayAndNight,
+    { direction: 'EXPORT', type: 'COMMODITY', display_name: 'Feed-in', schedule: allDay({ fixed: 0.0794 }) },
+  ],
   charging: [
     {
       direction: 'IMPORT',
@@ -56,7 +68,9 @@ export const tariffsOf: Readonly<Record<SiteKind, readonly DemoTariff[]>> = {
     },
     { direction: 'IMPORT', type: 'NON_COMMODITY', display_name: 'Grid fees', schedule: allDay({ fixed: 0.068 }) },
   ],
-  factory: [{ direction: 'IMPORT', type: 'COMMODITY', display_name: 'Volume tiers', schedule: allDay(...factoryTiers) }],
+  factory: [
+    { direction: 'IMPORT', type: 'COMMODITY', display_name: 'Volume tiers', schedule: allDay(...factoryTiers) },
+  ],
 }
 
 /** Price per kWh on the market for an hour (ms), in steps of 1e-5. */
@@ -68,7 +82,11 @@ export const marketPrices = (period: Period, seed: number): readonly MarketPrice
   return Array.from({ length: period.days * 24 }, (_, index) => {
     const hour = index % 24
     const value =
-      0.082 + 0.035 * bell(hour, 8, 1.6) + 0.078 * bell(hour, 20, 2.1) - 0.094 * bell(hour, 13.5, 3) + random.between(-0.006, 0.006)
+      0.082 +
+      0.035 * bell(hour, 8, 1.6) +
+      0.078 * bell(hour, 20, 2.1) -
+      0.094 * bell(hour, 13.5, 3) +
+      random.between(-0.006, 0.006)
     const start = period.start + index * hourMs
     return { start, end: start + hourMs, value: Math.round(value * 1e5) / 1e5 }
   })

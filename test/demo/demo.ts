@@ -62,9 +62,12 @@ const connect = async (baseUrl: string, account: string, key: string): Promise<S
     return await logIn(baseUrl, account, key)
   } catch (error) {
     if (!(error instanceof CallError) || error.status !== null) throw error
-    throw new CommandError(`no system answers at ${baseUrl}: start one with "npm start" in another terminal, or name one with --base-url`, {
-      cause: error,
-    })
+    throw new CommandError(
+      `no system answers at ${baseUrl}: start one with "npm start" in another terminal, or name one with --base-url`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -75,7 +78,9 @@ const deliver = async (client: ServiceClient, fleet: CreatedFleet, period: Perio
   const delivery = await sendAll(client, plan, {
     sent: sending.update,
     allSent: ms => {
-      sending.end(`${whole(plan.records)} records in ${plan.submissions.length} submissions, durable after ${(ms / 1_000).toFixed(2)} s`)
+      sending.end(
+        `${whole(plan.records)} records in ${plan.submissions.length} submissions, durable after ${(ms / 1_000).toFixed(2)} s`,
+      )
       storing = showProgress('Pricing', plan.records, 'records')
     },
     stored: records => storing.update(records),
@@ -118,7 +123,10 @@ const run = async (): Promise<void> => {
     days: parseNumber('days', given.days ?? '1', 1, 31),
     seed: parseNumber('seed', given.seed ?? '1', 0, 2 ** 31),
   }
-  const target = readTarget({ options: { 'base-url': given['base-url'], account: given.account, key: given.key }, variables: process.env })
+  const target = readTarget({
+    options: { 'base-url': given['base-url'], account: given.account, key: given.key },
+    variables: process.env,
+  })
   await simulate(await connect(target.baseUrl, target.account, target.key), options)
 }
 
@@ -127,7 +135,8 @@ try {
 } catch (error) {
   const isUsage = error instanceof UsageError || error instanceof ConfigError
   const isExpectedError = isUsage || error instanceof CommandError || error instanceof CallError
-  const reason = error instanceof Error ? (isExpectedError ? error.message : (error.stack ?? error.message)) : String(error)
+  const reason =
+    error instanceof Error ? (isExpectedError ? error.message : (error.stack ?? error.message)) : String(error)
   process.stderr.write(`\ndemo: ${reason}\n`)
   process.exitCode = isUsage ? 2 : 1
 }

@@ -8,7 +8,8 @@ export function* factoryReadings(site: Site, period: Period, seed: number): Iter
   for (const { at, hour } of quarters(period)) {
     const isShift = hour >= 6 && hour < 22
     const isBreak = [9.5, 14, 18].includes(hour)
-    const powerKw = 85 + (isShift ? 310 : 0) * (isBreak ? 0.45 : 1) + 70 * bell(hour, 15, 2.5) + 60 * bell(hour, 6.5, 0.6)
+    const powerKw =
+      85 + (isShift ? 310 : 0) * (isBreak ? 0.45 : 1) + 70 * bell(hour, 15, 2.5) + 60 * bell(hour, 6.5, 0.6)
     yield purchase(Math.round((powerKw * 1_000 * random.between(0.95, 1.05)) / 4), at)
   }
 }

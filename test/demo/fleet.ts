@@ -5,14 +5,29 @@ export const siteKinds = ['household', 'market', 'solar', 'charging', 'factory']
 export type SiteKind = (typeof siteKinds)[number]
 
 /** A site of the fleet; `name` is unique in the fleet and stays the same for the same number. */
-export type Site = { readonly kind: SiteKind; readonly name: string; readonly address: DemoAddress; readonly chargers: number }
+export type Site = {
+  readonly kind: SiteKind
+  readonly name: string
+  readonly address: DemoAddress
+  readonly chargers: number
+}
 
 /** Shares of a fleet in sites of a hundred; homes on day and night tariffs make up the rest. */
-const shares: Readonly<Record<Exclude<SiteKind, 'household'>, number>> = { factory: 1, charging: 15, solar: 25, market: 20 }
+const shares: Readonly<Record<Exclude<SiteKind, 'household'>, number>> = {
+  factory: 1,
+  charging: 15,
+  solar: 25,
+  market: 20,
+}
 
 const countsOf = (locations: number): Readonly<Record<SiteKind, number>> => {
   const share = (kind: keyof typeof shares): number => Math.max(1, Math.floor((locations * shares[kind]) / 100))
-  const rest = { market: share('market'), solar: share('solar'), charging: share('charging'), factory: share('factory') }
+  const rest = {
+    market: share('market'),
+    solar: share('solar'),
+    charging: share('charging'),
+    factory: share('factory'),
+  }
   return { household: locations - rest.market - rest.solar - rest.charging - rest.factory, ...rest }
 }
 

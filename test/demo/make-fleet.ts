@@ -11,9 +11,17 @@ type CreatedObject = { readonly id: string }
 export type CreatedSite = Site & { readonly locationId: string; readonly deviceIds: ReadonlyMap<string, string> }
 
 /** A fleet in the service: one customer for each kind of site. */
-export type CreatedFleet = { readonly customers: Readonly<Record<SiteKind, string>>; readonly sites: readonly CreatedSite[] }
+export type CreatedFleet = {
+  readonly customers: Readonly<Record<SiteKind, string>>
+  readonly sites: readonly CreatedSite[]
+}
 
-type FleetInput = { readonly client: ServiceClient; readonly run: string; readonly period: Period; readonly seed: number }
+type FleetInput = {
+  readonly client: ServiceClient
+  readonly run: string
+  readonly period: Period
+  readonly seed: number
+}
 
 const width = 12
 const maxPrices = 10_000
@@ -39,7 +47,12 @@ const devicesOf = ({ kind, chargers }: Site): readonly string[] => [
   ...Array.from({ length: chargers }, (_, place) => `charger-${place + 1}`),
 ]
 
-const makeSite = async ({ client, run, period }: FleetInput, site: Site, customerId: string, marketId: string): Promise<CreatedSite> => {
+const makeSite = async (
+  { client, run, period }: FleetInput,
+  site: Site,
+  customerId: string,
+  marketId: string,
+): Promise<CreatedSite> => {
   const location = await requestWithRetries<CreatedObject>(client, 'POST', '/locations', {
     reference_id: `${run}-${site.name}`,
     customer_id: customerId,
@@ -52,20 +65,29 @@ const makeSite = async ({ client, run, period }: FleetInput, site: Site, custome
   }
   const deviceIds = new Map<string, string>()
   for (const name of devicesOf(site)) {
-    const device = await requestWithRetries<CreatedObject>(client, 'POST', '/devices', { reference_id: `${run}-${site.name}-${name}` })
+    const device = await requestWithRetries<CreatedObject>(client, 'POST', '/devices', {
+      reference_id: `${run}-${site.name}-${name}`,
+    })
     deviceIds.set(name, device.id)
   }
   return { ...site, locationId: location.id, deviceIds }
 }
 
 /** Make a planned fleet in the service: a market with prices, customers, locations at their addresses, tariffs, devices. */
-export const makeFleet = async (input: FleetInput, sites: readonly Site[], onCreated: (count: number) => void): Promise<CreatedFleet> => {
+export const makeFleet = async (
+  input: FleetInput,
+  sites: readonly Site[],
+  onCreated: (count: number) => void,
+): Promise<CreatedFleet> => {
   const { client, run } = input
   const marketId = await makeMarket(input)
   const ids = await inParallel(siteKinds, width, kind =>
     requestWithRetries<CreatedObject>(client, 'POST', '/customers', { reference_id: `${run}-${kind}` }),
   )
-  const customers = Object.fromEntries(siteKinds.map((kind, place) => [kind, ids[place]?.id ?? ''])) as Record<SiteKind, string>
+  const customers = Object.fromEntries(siteKinds.map((kind, place) => [kind, ids[place]?.id ?? ''])) as Record<
+    SiteKind,
+    string
+  >
   let count = 0
   const create = await inParallel(sites, width, async site => {
     const one = await makeSite(input, site, customers[site.kind], marketId)

@@ -14,7 +14,13 @@ type Element = {
   readonly unpriced_records?: number
 }
 type EnergyCost = { readonly data: readonly Element[] }
-type Piece = { readonly start_time: string; readonly energy: number; readonly price: number; readonly tier: number; readonly cost: number }
+type Piece = {
+  readonly start_time: string
+  readonly energy: number
+  readonly price: number
+  readonly tier: number
+  readonly cost: number
+}
 type RecordList = { readonly data: readonly { readonly pieces: readonly Piece[] }[] }
 
 /** Energy in Wh and what it cost or earned, as the service adds it up. */
@@ -27,11 +33,24 @@ export const flows = {
   fromBattery: 'tariff_direction=IMPORT&energy_flow_direction=OUTBOUND',
 } as const
 
-const spanOf = ({ start, days }: Period) => ({ start_time: writeInstant(start), end_time: writeInstant(start + days * dayMs) })
+const spanOf = ({ start, days }: Period) => ({
+  start_time: writeInstant(start),
+  end_time: writeInstant(start + days * dayMs),
+})
 
 /** Read what an object's energy of one kind cost in the period. */
-export const readCost = async (client: ServiceClient, objectId: string, flow: keyof typeof flows, period: Period): Promise<Cost> => {
-  const { data } = await requestWithRetries<EnergyCost>(client, 'POST', `/costs/interval/${objectId}?${flows[flow]}`, spanOf(period))
+export const readCost = async (
+  client: ServiceClient,
+  objectId: string,
+  flow: keyof typeof flows,
+  period: Period,
+): Promise<Cost> => {
+  const { data } = await requestWithRetries<EnergyCost>(
+    client,
+    'POST',
+    `/costs/interval/${objectId}?${flows[flow]}`,
+    spanOf(period),
+  )
   const [element] = data
   return {
     energyWh: element?.energy.value ?? 0,
@@ -62,7 +81,10 @@ const sessionsAtOnce = 8
  * Find the session that cost the most. They are read from the greatest energy down, until even the dearest price could not lift
  * the next one above the best.
  */
-export const dearestSession = async (client: ServiceClient, sessions: readonly SentSession[]): Promise<CostedSession | null> => {
+export const dearestSession = async (
+  client: ServiceClient,
+  sessions: readonly SentSession[],
+): Promise<CostedSession | null> => {
   const order = sessions.toSorted((a, b) => b.energyWh - a.energyWh)
   let best: CostedSession | null = null
   for (let from = 0; from < order.length; from += sessionsAtOnce) {
@@ -76,10 +98,19 @@ export const dearestSession = async (client: ServiceClient, sessions: readonly S
 }
 
 /** What an hour's energy was priced at in one tier. */
-export type TierPart = { readonly hour: number; readonly price: number; readonly energyWh: number; readonly cost: number }
+export type TierPart = {
+  readonly hour: number
+  readonly price: number
+  readonly energyWh: number
+  readonly cost: number
+}
 
 /** Read why the first day of a site cost what it cost: one part for each hour and tier, in the order of time. */
-export const readTiers = async (client: ServiceClient, { locationId }: CreatedSite, { start }: Period): Promise<readonly TierPart[]> => {
+export const readTiers = async (
+  client: ServiceClient,
+  { locationId }: CreatedSite,
+  { start }: Period,
+): Promise<readonly TierPart[]> => {
   const { start_time: from, end_time: to } = spanOf({ start, days: 1 })
   const path = `/meters/records?location_id=${locationId}&start_time=${from}&end_time=${to}&limit=100`
   const { data } = await requestWithRetries<RecordList>(client, 'GET', path)

@@ -20,7 +20,10 @@ export const quarterMs = 15 * minuteMs
 export const quartersPerDay = 96
 
 /** Walk the quarter hours of a period; `hour` is the local time of day in hours, 0 to 23.75. */
-export function* quarters({ start, days }: Period): Iterable<{ readonly at: number; readonly hour: number; readonly day: number }> {
+export function* quarters({
+  start,
+  days,
+}: Period): Iterable<{ readonly at: number; readonly hour: number; readonly day: number }> {
   for (let index = 0; index < days * quartersPerDay; index += 1) {
     yield { at: start + index * quarterMs, hour: (index % quartersPerDay) / 4, day: Math.floor(index / quartersPerDay) }
   }

@@ -31,14 +31,22 @@ export const reportBought = async (client: ServiceClient, fleet: CreatedFleet, p
   heading('Bought from the grid', 'each line one call: POST /costs/interval/{customer}')
   printTable(
     ['', 'sites', 'energy', 'cost', 'per kWh'],
-    [...rows, null, ['Together', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)]],
+    [
+      ...rows,
+      null,
+      ['Together', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)],
+    ],
   )
   const unpriced = all.reduce((sum, one) => sum + one.unpricedRecords, 0)
   if (unpriced > 0) print(`\n  ${paint('yellow', `${whole(unpriced)} records have no price and are not counted`)}`)
 }
 
 /** What the roofs were worth: used at home, sold, and kept in batteries for the evening. */
-export const reportSolar = async (client: ServiceClient, { customers }: CreatedFleet, period: Period): Promise<void> => {
+export const reportSolar = async (
+  client: ServiceClient,
+  { customers }: CreatedFleet,
+  period: Period,
+): Promise<void> => {
   const [sold, ownRoof, fromBattery, bought] = await Promise.all([
     readCost(client, customers.solar, 'sold', period),
     readCost(client, customers.solar, 'ownRoof', period),
@@ -63,7 +71,9 @@ export const reportMarket = (period: Period, seed: number): void => {
   const prices = marketPrices({ ...period, days: 1 }, seed).map(({ value }) => value)
   const cents = (value: number): string => `${(value * 100).toFixed(1)} ct`
   heading('Market', 'price of each hour of the first day')
-  print(`  0 h ${paint('cyan', sparkline(prices))} 24 h   from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`)
+  print(
+    `  0 h ${paint('cyan', sparkline(prices))} 24 h   from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`,
+  )
 }
 
 /** The charging session that cost the most. */
@@ -111,7 +121,12 @@ export const reportFactory = async (client: ServiceClient, { sites }: CreatedFle
       const ofTier = parts.filter(({ price }) => price === fixed)
       const cost = ofTier.reduce((sum, part) => sum + part.cost, 0)
       const bound = to === undefined ? 'above' : `up to ${whole(to)} kWh`
-      return [`${tierStyles[place]?.full ?? ''} ${bound}`, `${(fixed * 100).toFixed(1)} ct`, energyText(energyOf(ofTier)), money(cost)]
+      return [
+        `${tierStyles[place]?.full ?? ''} ${bound}`,
+        `${(fixed * 100).toFixed(1)} ct`,
+        energyText(energyOf(ofTier)),
+        money(cost),
+      ]
     }),
   )
 }

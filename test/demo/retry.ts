@@ -4,7 +4,12 @@ import { refusalOf, type ServiceClient } from '../../services/command-line/servi
 const timeoutMs = 60_000
 
 /** Call for a success, and call again for up to a minute while the service asks for patience (429, 503). Throws `CallError`. */
-export const requestWithRetries = async <T>(client: ServiceClient, method: string, path: string, body?: unknown): Promise<T> => {
+export const requestWithRetries = async <T>(
+  client: ServiceClient,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> => {
   for (const deadline = performance.now() + timeoutMs; ; ) {
     const answer = await client.call<T>(method, path, body)
     if (answer.status >= 200 && answer.status < 300 && answer.body !== null) return answer.body

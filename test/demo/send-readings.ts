@@ -16,9 +16,18 @@ const storeTimeoutMs = 120_000
 export type Delivery = { readonly records: number; readonly acceptedMs: number; readonly storedMs: number }
 
 /** A session as it was sent. */
-export type SentSession = { readonly reference: string; readonly site: CreatedSite; readonly device: string; readonly energyWh: number }
+export type SentSession = {
+  readonly reference: string
+  readonly site: CreatedSite
+  readonly device: string
+  readonly energyWh: number
+}
 
-export type Plan = { readonly submissions: readonly string[]; readonly records: number; readonly sessions: readonly SentSession[] }
+export type Plan = {
+  readonly submissions: readonly string[]
+  readonly records: number
+  readonly sessions: readonly SentSession[]
+}
 
 /** Write a reading as the record that is sent. */
 export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' | 'deviceIds'>, run: string) => ({
@@ -73,7 +82,8 @@ const awaitStored = async (client: ServiceClient, batch: MeterBatchWire): Promis
       `/meters/batch?batch_id=${batch.id}`,
     )
     if (stored + failed.length >= batch.records_accepted) return
-    if (performance.now() > deadline) throw new Error(`${batch.id} shows ${stored} of ${batch.records_accepted} records after two minutes`)
+    if (performance.now() > deadline)
+      throw new Error(`${batch.id} shows ${stored} of ${batch.records_accepted} records after two minutes`)
   }
 }
 

@@ -41,7 +41,10 @@ describe('the simulated fleet', () => {
     for (const [index, list] of readings.entries()) {
       const hex = (kind: string, number: number) => `${kind}_${String(index * 10 + number).padStart(24, '0')}`
       const deviceIds = new Map(
-        ['battery', 'charger-1', 'charger-2', 'charger-3', 'charger-4'].map((name, number) => [name, hex('dev', number)]),
+        ['battery', 'charger-1', 'charger-2', 'charger-3', 'charger-4'].map((name, number) => [
+          name,
+          hex('dev', number),
+        ]),
       )
       const site = { locationId: hex('loc', 0), deviceIds }
       for (const reading of list) {
@@ -63,7 +66,8 @@ describe('the simulated fleet', () => {
         ({ device }) => device,
       )) {
         for (const [index, reading] of ofCharger.entries()) {
-          if (reading.end <= reading.start || reading.start < (ofCharger[index - 1]?.end ?? period.start)) overlaps.push(reading)
+          if (reading.end <= reading.start || reading.start < (ofCharger[index - 1]?.end ?? period.start))
+            overlaps.push(reading)
         }
       }
     }
@@ -78,7 +82,8 @@ describe('the simulated fleet', () => {
       for (const ofQuarter of groupedBy(list, ({ start }) => start)) {
         const bought = ofQuarter.some(({ tariff, device }) => tariff === 'IMPORT' && device === null)
         const sold = ofQuarter.some(({ tariff }) => tariff === 'EXPORT')
-        for (const { device, flow, energyWh } of ofQuarter) if (device === 'battery') chargeWh += flow === 'INBOUND' ? energyWh : -energyWh
+        for (const { device, flow, energyWh } of ofQuarter)
+          if (device === 'battery') chargeWh += flow === 'INBOUND' ? energyWh : -energyWh
         if ((bought && sold) || chargeWh < 0 || chargeWh > 13_000) wrong.push({ bought, sold, chargeWh })
       }
     }

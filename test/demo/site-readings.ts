@@ -13,4 +13,5 @@ const readingsOf: Readonly<Record<SiteKind, (site: Site, period: Period, seed: n
 }
 
 /** Simulate all that is metered at a site; the same site, period and seed give the same readings. */
-export const siteReadings = (site: Site, period: Period, seed: number): Iterable<Reading> => readingsOf[site.kind](site, period, seed)
+export const siteReadings = (site: Site, period: Period, seed: number): Iterable<Reading> =>
+  readingsOf[site.kind](site, period, seed)

@@ -21,9 +21,12 @@ export const whole = (value: number): string => Math.round(value).toLocaleString
 
 /** Energy in Wh as kWh, or MWh where that is easier to read. */
 export const energyText = (energyWh: number): string =>
-  energyWh >= 1e7 ? `${(energyWh / 1e6).toFixed(2)} MWh` : `${(energyWh / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kWh`
+  energyWh >= 1e7
+    ? `${(energyWh / 1e6).toFixed(2)} MWh`
+    : `${(energyWh / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kWh`
 
-export const money = (value: number): string => `${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} €`
+export const money = (value: number): string =>
+  `${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} €`
 
 /** What a kWh cost on average, in cents. */
 export const centsPerKwh = (cost: number, energyWh: number): string =>
@@ -41,7 +44,8 @@ export const printTable = (head: readonly string[], rows: readonly (readonly str
       })
       .join('   ')
   print(`  ${paint('dim', laidOut(head))}`)
-  for (const row of rows) print(row === null ? `  ${paint('dim', '─'.repeat(laidOut(head).length))}` : `  ${laidOut(row)}`)
+  for (const row of rows)
+    print(row === null ? `  ${paint('dim', '─'.repeat(laidOut(head).length))}` : `  ${laidOut(row)}`)
 }
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
@@ -71,12 +75,15 @@ export const showProgress = (title: string, total: number, unit: string): Progre
   const startedAt = performance.now()
   let drawnAt = 0
   let quarter = 0
-  const rate = (done: number): string => `${whole((done / Math.max(1, performance.now() - startedAt)) * 1_000)} ${unit}/s`
+  const rate = (done: number): string =>
+    `${whole((done / Math.max(1, performance.now() - startedAt)) * 1_000)} ${unit}/s`
   const name = title.padEnd(12)
   const draw = (done: number): void => {
     const share = total === 0 ? 1 : done / total
     const gauge = paint('cyan', bar(share, barWidth).padEnd(barWidth))
-    process.stdout.write(`\r\x1b[2K  ${name} ${gauge} ${`${Math.floor(share * 100)} %`.padStart(5)}  ${paint('dim', rate(done))}`)
+    process.stdout.write(
+      `\r\x1b[2K  ${name} ${gauge} ${`${Math.floor(share * 100)} %`.padStart(5)}  ${paint('dim', rate(done))}`,
+    )
   }
   return {
     update: done => {

@@ -28,7 +28,10 @@ describe('the compose file', () => {
   })
 
   it('names images by exact versions', () => {
-    const images = [...all.map(([, { image }]) => image), ...[...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image)]
+    const images = [
+      ...all.map(([, { image }]) => image),
+      ...[...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image),
+    ]
     const exact = /^[^:@\s]+:v?\d+\.\d+([.-][A-Za-z0-9]+)*$/
     expect(images.filter(image => !exact.test(image))).toEqual([])
     for (const loose of ['a', 'a:latest', 'a:24', 'a:v3', 'a/b:18-alpine']) expect(exact.test(loose), loose).toBe(false)
@@ -80,14 +83,18 @@ describe('the compose file', () => {
     const ports = all.flatMap(([, { ports: list = [] }]) => list)
     expect(ports.filter(port => !port.startsWith('127.0.0.1:'))).toEqual([])
     const sources = all.flatMap(([, { volumes: list = [] }]) => list.map(mount => mount.split(':')[0] ?? ''))
-    const missing = sources.filter(source => (source.startsWith('./') ? !existsSync(`deploy/${source}`) : !(source in volumes)))
+    const missing = sources.filter(source =>
+      source.startsWith('./') ? !existsSync(`deploy/${source}`) : !(source in volumes),
+    )
     expect(missing).toEqual([])
   })
 })
 
 describe('the door', () => {
   const map = /map \$uri \$role \{([^}]*)\}/.exec(read('deploy/nginx/nginx.conf'))?.[1] ?? ''
-  const entries = new Map([...map.matchAll(/(?<!\S)([^\s;]+)\s+([^\s;]+);/g)].map(([, path = '', role = '']) => [path, role]))
+  const entries = new Map(
+    [...map.matchAll(/(?<!\S)([^\s;]+)\s+([^\s;]+);/g)].map(([, path = '', role = '']) => [path, role]),
+  )
 
   it('sends what takes records to the gateways, all else to the query services', () => {
     const role = (path: string): string | undefined => entries.get(path) ?? entries.get('default')
@@ -95,7 +102,8 @@ describe('the door', () => {
     expect(own.length).toBeGreaterThan(2)
     expect([...entries.keys()].sort()).toEqual([...pathsOf(own), 'default'].sort())
     for (const path of pathsOf(own)) expect(role(path), path).toBe('ingest-gateway')
-    for (const path of pathsOf(operations.filter(one => !own.includes(one)))) expect(role(path), path).toBe('query-service')
+    for (const path of pathsOf(operations.filter(one => !own.includes(one))))
+      expect(role(path), path).toBe('query-service')
   })
 })
 
@@ -117,7 +125,9 @@ describe('the image', () => {
 
   it('is made of files that the builder is given', () => {
     const ignored = read('.dockerignore').split('\n')
-    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) => sources.split(' '))
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) =>
+      sources.split(' '),
+    )
     expect(copied).toEqual(expect.arrayContaining(['services', 'schemas', 'package-lock.json']))
     expect(ignored).toContain('*')
     expect(copied.filter(path => !existsSync(path) || !ignored.includes(`!${path}`))).toEqual([])

@@ -43,91 +43,105 @@ const until = async <T>(read: () => Promise<T>, holds: (value: T) => boolean, li
   }
 }
 
-describe.skipIf(skippedWithoutDocker('engine') !== null)('the layout in containers', { timeout: takeOverMs + 60_000 }, () => {
-  let project: Project
-  let sandbox: Sandbox
-  let headers: Readonly<Record<string, string>>
+describe.skipIf(skippedWithoutDocker('engine') !== null)(
+  'the layout in containers',
+  { timeout: takeOverMs + 60_000 },
+  () => {
+    let project: Project
+    let sandbox: Sandbox
+    let headers: Readonly<Record<string, string>>
 
-  beforeAll(async () => {
-    project = await openProject()
-    await project.compose('up', '-d', '--build', '--wait', '--wait-timeout', '600')
-    sandbox = JSON.parse(await project.compose('exec', '-T', 'query-service', 'cat', '/data/sandbox.json'))
-    const basic = Buffer.from(`${sandbox.account_id}:${sandbox.test_key}`).toString('base64')
-    const login = await fetch(`${project.url}/login`, { headers: { Authorization: `Basic ${basic}` } })
-    const { bearer_token: token } = (await login.json()) as { bearer_token: string }
-    headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
-  }, buildMs)
-  afterAll(() => project?.[Symbol.asyncDispose](), 120_000)
+    beforeAll(async () => {
+      project = await openProject()
+      await project.compose('up', '-d', '--build', '--wait', '--wait-timeout', '600')
+      sandbox = JSON.parse(await project.compose('exec', '-T', 'query-service', 'cat', '/data/sandbox.json'))
+      const basic = Buffer.from(`${sandbox.account_id}:${sandbox.test_key}`).toString('base64')
+      const login = await fetch(`${project.url}/login`, { headers: { Authorization: `Basic ${basic}` } })
+      const { bearer_token: token } = (await login.json()) as { bearer_token: string }
+      headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+    }, buildMs)
+    afterAll(() => project?.[Symbol.asyncDispose](), 120_000)
 
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await fetch(project.url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-    return (await answer.json()) as Readonly<Record<string, unknown>>
-  }
-
-  const stored = async (batch: unknown, limitMs: number): Promise<unknown> => {
-    const read = () => ask('GET', `/meters/batch?batch_id=${batch}`)
-    return (await until(read, receipt => receipt['records_processed'] === 1, limitMs))['records_processed']
-  }
-
-  it('answers the pasted requests with the cost of the day', async () => {
-    const { stdout } = await run('bash', ['-c', pasted(project.url, sandbox)])
-    expect(stdout).toContain('"records_accepted":1')
-    // The record: 3.7 × 0.32 + 3.7 × 0.21 = 1.961. The one costed at once: 5.5 × 0.21 + 5.5 × 0.32 = 2.915.
-    expect(stdout).toContain('"cost":{"value":2.915,')
-    const [, location] = /^(loc_\w+)$/m.exec(stdout) ?? []
-    const span = { start_time: '2026-01-15T00:00:00+01:00', end_time: '2026-01-16T00:00:00+01:00' }
-    const day = await until(
-      async () => JSON.stringify(await ask('POST', `/costs/interval/${location}`, span)),
-      text => text.includes('"value":4.876'),
-      30_000,
-    )
-    expect(day).toContain('"cost":{"value":4.876,')
-  })
-
-  it('is walked through by the doctor, from within', async () => {
-    const target = ['--base-url', 'http://front:8080', '--account', sandbox.account_id, '--key', sandbox.test_key]
-    expect(await project.compose('exec', '-T', 'query-service', 'wattledger', 'doctor', ...target)).toContain('All is well')
-  })
-
-  it('is watched by Prometheus, every process of every role', async () => {
-    const up = async (): Promise<readonly string[]> => {
-      const answer = await (await fetch(`${project.prometheusUrl}/api/v1/targets?state=active`)).json()
-      const { data } = answer as { data: { activeTargets: { health: string; labels: { job: string } }[] } }
-      return data.activeTargets.filter(({ health }) => health === 'up').map(({ labels }) => labels.job)
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const answer = await fetch(project.url + path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return (await answer.json()) as Readonly<Record<string, unknown>>
     }
-    const expected = [...roles, 'cost-worker'].sort()
-    expect([...(await until(up, list => list.length >= expected.length, 60_000))].sort()).toEqual(expected)
-  })
 
-  it('stores what it takes after a worker is killed, and is whole once it is brought up again', async () => {
-    const [id = ''] = (await project.compose('ps', '-q', 'cost-worker')).trim().split('\n')
-    await run('docker', ['kill', '--signal', 'KILL', id])
-    const location = await ask('POST', '/locations', { postal_address: { city: 'Berlin', country_code: 'DE' } })
-    const record = {
-      location_id: location['id'],
-      units: 'KWH',
-      value: 1,
-      start_time: '2026-01-15T10:00:00Z',
-      end_time: '2026-01-15T11:00:00Z',
+    const stored = async (batch: unknown, limitMs: number): Promise<unknown> => {
+      const read = () => ask('GET', `/meters/batch?batch_id=${batch}`)
+      return (await until(read, receipt => receipt['records_processed'] === 1, limitMs))['records_processed']
     }
-    const batch = await ask('PUT', '/meters/interval', [record])
-    expect(await stored(batch['id'], takeOverMs)).toBe(1)
-    expect((await fetch(`${project.url}/health/live`)).status).toBe(200)
-    expect((await fetch(`${project.url}/health/ready`)).status).toBe(200)
-    await project.compose('up', '-d', '--wait')
-    const states = (await project.compose('ps', '--format', '{{.Name}} {{.Health}}', 'cost-worker')).trim().split('\n')
-    expect(states.map(line => line.split(' ')[1])).toEqual(['healthy', 'healthy'])
-  })
 
-  it('has its jobs do nothing the second time', async () => {
-    expect(await project.compose('run', '--rm', '-T', 'migrate')).toContain('The schema is up to date.')
-    expect(await project.compose('run', '--rm', '-T', 'topics')).toContain('The topics are as planned.')
-  })
+    it('answers the pasted requests with the cost of the day', async () => {
+      const { stdout } = await run('bash', ['-c', pasted(project.url, sandbox)])
+      expect(stdout).toContain('"records_accepted":1')
+      // The record: 3.7 × 0.32 + 3.7 × 0.21 = 1.961. The one costed at once: 5.5 × 0.21 + 5.5 × 0.32 = 2.915.
+      expect(stdout).toContain('"cost":{"value":2.915,')
+      const [, location] = /^(loc_\w+)$/m.exec(stdout) ?? []
+      const span = { start_time: '2026-01-15T00:00:00+01:00', end_time: '2026-01-16T00:00:00+01:00' }
+      const day = await until(
+        async () => JSON.stringify(await ask('POST', `/costs/interval/${location}`, span)),
+        text => text.includes('"value":4.876'),
+        30_000,
+      )
+      expect(day).toContain('"cost":{"value":4.876,')
+    })
 
-  it('ends within the grace of a stop, with code 0', async () => {
-    await project.compose('stop', 'ingest-gateway', 'query-service', 'webhook-worker')
-    const ids = (await project.compose('ps', '-aq', 'ingest-gateway', 'query-service', 'webhook-worker')).trim().split('\n')
-    const { stdout } = await run('docker', ['inspect', '--format', '{{.State.ExitCode}}', ...ids])
-    expect(stdout.trim().split('\n')).toEqual(['0', '0', '0'])
-  })
-})
+    it('is walked through by the doctor, from within', async () => {
+      const target = ['--base-url', 'http://front:8080', '--account', sandbox.account_id, '--key', sandbox.test_key]
+      expect(await project.compose('exec', '-T', 'query-service', 'wattledger', 'doctor', ...target)).toContain(
+        'All is well',
+      )
+    })
+
+    it('is watched by Prometheus, every process of every role', async () => {
+      const up = async (): Promise<readonly string[]> => {
+        const answer = await (await fetch(`${project.prometheusUrl}/api/v1/targets?state=active`)).json()
+        const { data } = answer as { data: { activeTargets: { health: string; labels: { job: string } }[] } }
+        return data.activeTargets.filter(({ health }) => health === 'up').map(({ labels }) => labels.job)
+      }
+      const expected = [...roles, 'cost-worker'].sort()
+      expect([...(await until(up, list => list.length >= expected.length, 60_000))].sort()).toEqual(expected)
+    })
+
+    it('stores what it takes after a worker is killed, and is whole once it is brought up again', async () => {
+      const [id = ''] = (await project.compose('ps', '-q', 'cost-worker')).trim().split('\n')
+      await run('docker', ['kill', '--signal', 'KILL', id])
+      const location = await ask('POST', '/locations', { postal_address: { city: 'Berlin', country_code: 'DE' } })
+      const record = {
+        location_id: location['id'],
+        units: 'KWH',
+        value: 1,
+        start_time: '2026-01-15T10:00:00Z',
+        end_time: '2026-01-15T11:00:00Z',
+      }
+      const batch = await ask('PUT', '/meters/interval', [record])
+      expect(await stored(batch['id'], takeOverMs)).toBe(1)
+      expect((await fetch(`${project.url}/health/live`)).status).toBe(200)
+      expect((await fetch(`${project.url}/health/ready`)).status).toBe(200)
+      await project.compose('up', '-d', '--wait')
+      const states = (await project.compose('ps', '--format', '{{.Name}} {{.Health}}', 'cost-worker'))
+        .trim()
+        .split('\n')
+      expect(states.map(line => line.split(' ')[1])).toEqual(['healthy', 'healthy'])
+    })
+
+    it('has its jobs do nothing the second time', async () => {
+      expect(await project.compose('run', '--rm', '-T', 'migrate')).toContain('The schema is up to date.')
+      expect(await project.compose('run', '--rm', '-T', 'topics')).toContain('The topics are as planned.')
+    })
+
+    it('ends within the grace of a stop, with code 0', async () => {
+      await project.compose('stop', 'ingest-gateway', 'query-service', 'webhook-worker')
+      const ids = (await project.compose('ps', '-aq', 'ingest-gateway', 'query-service', 'webhook-worker'))
+        .trim()
+        .split('\n')
+      const { stdout } = await run('docker', ['inspect', '--format', '{{.State.ExitCode}}', ...ids])
+      expect(stdout.trim().split('\n')).toEqual(['0', '0', '0'])
+    })
+  },
+)

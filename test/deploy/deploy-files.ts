@@ -20,18 +20,24 @@ export type Service = {
   readonly read_only?: boolean
 }
 
-export type Compose = { readonly services: Readonly<Record<string, Service>>; readonly volumes: Readonly<Record<string, unknown>> }
+export type Compose = {
+  readonly services: Readonly<Record<string, Service>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
 
 export const read = (path: string): string => readFileSync(path, 'utf8')
 
 /** The text of the compose file with its variables filled in, as Docker does it. Throws for a required one that is missing. */
 export const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\$\{(\w+)(?::([?-])([^}]*))?\}/g, (_, name: string, kind: string | undefined, rest: string | undefined) => {
-    const value = variables[name] ?? ''
-    if (value !== '') return value
-    if (kind === '-') return rest ?? ''
-    throw new Error(`${name} is not set: ${rest ?? ''}`)
-  })
+  text.replaceAll(
+    /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
+    (_, name: string, kind: string | undefined, rest: string | undefined) => {
+      const value = variables[name] ?? ''
+      if (value !== '') return value
+      if (kind === '-') return rest ?? ''
+      throw new Error(`${name} is not set: ${rest ?? ''}`)
+    },
+  )
 
 export const composeText = read('deploy/compose.yaml')
 
@@ -92,7 +98,10 @@ export type Spec = {
   readonly ports?: readonly { readonly port: number; readonly targetPort: string }[]
   readonly triggers?: readonly { readonly metadata: Labels }[]
   readonly rules?: readonly { readonly http: { readonly paths: readonly IngressPath[] } }[]
-  readonly template: { readonly metadata: { readonly labels: Labels; readonly annotations?: Labels }; readonly spec: PodSpec }
+  readonly template: {
+    readonly metadata: { readonly labels: Labels; readonly annotations?: Labels }
+    readonly spec: PodSpec
+  }
 }
 
 export type IngressPath = { readonly path: string; readonly backend: { readonly service: { readonly name: string } } }

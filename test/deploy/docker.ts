@@ -34,7 +34,13 @@ export const openProject = async () => {
   const file = join(folder, 'env')
   const name = `wattledger-test-${randomBytes(4).toString('hex')}`
   const ports = await freePorts(3)
-  const secrets = ['WATTLEDGER_SECRET', 'WATTLEDGER_OPERATOR_KEY', 'WATTLEDGER_CREDENTIALS_KEY', 'POSTGRES_PASSWORD', 'CLICKHOUSE_PASSWORD']
+  const secrets = [
+    'WATTLEDGER_SECRET',
+    'WATTLEDGER_OPERATOR_KEY',
+    'WATTLEDGER_CREDENTIALS_KEY',
+    'POSTGRES_PASSWORD',
+    'CLICKHOUSE_PASSWORD',
+  ]
   const lines = [
     ...[...secrets, 'GRAFANA_PASSWORD'].map(secret => `${secret}=${randomBytes(32).toString('hex')}`),
     ...['FRONT_PORT', 'PROMETHEUS_PORT', 'GRAFANA_PORT'].map((port, index) => `${port}=${ports[index]}`),

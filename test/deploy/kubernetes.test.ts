@@ -17,10 +17,14 @@ const jobs = ofKind('Job')
 const probes: readonly ProbeName[] = ['startupProbe', 'readinessProbe', 'livenessProbe']
 
 const selects = (selector: Labels | undefined, labels: Labels): boolean =>
-  selector !== undefined && Object.keys(selector).length > 0 && Object.entries(selector).every(([name, value]) => labels[name] === value)
+  selector !== undefined &&
+  Object.keys(selector).length > 0 &&
+  Object.entries(selector).every(([name, value]) => labels[name] === value)
 
 const selectedBy = (selector: Labels | undefined): readonly string[] =>
-  [...deployments, ...jobs].filter(({ spec }) => selects(selector, spec.template.metadata.labels)).map(({ metadata }) => metadata.name)
+  [...deployments, ...jobs]
+    .filter(({ spec }) => selects(selector, spec.template.metadata.labels))
+    .map(({ metadata }) => metadata.name)
 
 const containerOf = ({ spec }: Manifest) => {
   const [container] = spec.template.spec.containers
@@ -30,24 +34,31 @@ const containerOf = ({ spec }: Manifest) => {
 
 describe('the manifests', () => {
   it('run each role of the program, under its name', () => {
-    expect(deployments.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers.map(({ args }) => args)]).sort()).toEqual(
-      [...roles].sort().map(role => [role, [['--roles', role]]]),
-    )
+    expect(
+      deployments
+        .map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers.map(({ args }) => args)])
+        .sort(),
+    ).toEqual([...roles].sort().map(role => [role, [['--roles', role]]]))
   })
 
-  it.each(deployments.map(one => [one.metadata.name, one] as const))('%s: is probed and scraped where it answers', (_, one) => {
-    const container = containerOf(one)
-    const paths = healthRoutes([], []).map(({ path }) => path)
-    const requests = probes.map(name => container[name]?.httpGet)
-    expect(requests.filter(probe => probe === undefined || !paths.includes(probe.path) || probe.port !== 'http')).toEqual([])
-    expect(container.livenessProbe?.httpGet.path).toBe('/health/live')
-    const { WATTLEDGER_PORT: port, WATTLEDGER_METRICS_PORT: metricsPort } = environment.parse({})
-    expect(container.ports).toEqual([
-      { name: 'http', containerPort: port },
-      { name: 'metrics', containerPort: metricsPort },
-    ])
-    expect(one.spec.template.metadata.annotations?.['prometheus.io/port']).toBe(String(metricsPort))
-  })
+  it.each(deployments.map(one => [one.metadata.name, one] as const))(
+    '%s: is probed and scraped where it answers',
+    (_, one) => {
+      const container = containerOf(one)
+      const paths = healthRoutes([], []).map(({ path }) => path)
+      const requests = probes.map(name => container[name]?.httpGet)
+      expect(
+        requests.filter(probe => probe === undefined || !paths.includes(probe.path) || probe.port !== 'http'),
+      ).toEqual([])
+      expect(container.livenessProbe?.httpGet.path).toBe('/health/live')
+      const { WATTLEDGER_PORT: port, WATTLEDGER_METRICS_PORT: metricsPort } = environment.parse({})
+      expect(container.ports).toEqual([
+        { name: 'http', containerPort: port },
+        { name: 'metrics', containerPort: metricsPort },
+      ])
+      expect(one.spec.template.metadata.annotations?.['prometheus.io/port']).toBe(String(metricsPort))
+    },
+  )
 
   it.each(deployments.map(one => [one.metadata.name, one] as const))('%s: has time to drain', (_, one) => {
     const [, pause] = containerOf(one).lifecycle?.preStop.exec.command ?? []
@@ -97,10 +108,14 @@ describe('the manifests', () => {
   it('scale what is there', () => {
     const names = deployments.map(({ metadata }) => metadata.name)
     const scalers = [...ofKind('HorizontalPodAutoscaler'), ...ofKind('ScaledObject')]
-    expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(expect.arrayContaining(['ingest-gateway', 'cost-worker']))
+    expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(
+      expect.arrayContaining(['ingest-gateway', 'cost-worker']),
+    )
     expect(scalers.filter(({ spec }) => !names.includes(spec.scaleTargetRef.name))).toEqual([])
     const scaled = ofKind('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name)
-    expect(deployments.filter(({ metadata, spec }) => scaled.includes(metadata.name) === (spec.replicas !== undefined))).toEqual([])
+    expect(
+      deployments.filter(({ metadata, spec }) => scaled.includes(metadata.name) === (spec.replicas !== undefined)),
+    ).toEqual([])
   })
 
   it('scale workers by the lag of their own group, up to the partitions of the job', () => {
@@ -131,13 +146,16 @@ describe('the manifests', () => {
     const own = gatewayOperations()
     expect(paths.map(({ path }) => path).sort()).toEqual([...pathsOf(own), '/'].sort())
     for (const path of pathsOf(own)) expect(role(path), path).toBe('ingest-gateway')
-    for (const path of pathsOf(operations.filter(one => !own.includes(one)))) expect(role(path), path).toBe('query-service')
+    for (const path of pathsOf(operations.filter(one => !own.includes(one))))
+      expect(role(path), path).toBe('query-service')
   })
 
   it('run the image of this version, named in one place for each folder', () => {
     const images = [...deployments, ...jobs].map(one => containerOf(one).image)
     expect(new Set(images)).toEqual(new Set(['wattledger']))
-    const named = ofKind('Kustomization').flatMap(({ file, images: list = [] }) => list.map(({ newTag }) => [dirname(file), newTag]))
+    const named = ofKind('Kustomization').flatMap(({ file, images: list = [] }) =>
+      list.map(({ newTag }) => [dirname(file), newTag]),
+    )
     expect(named).toEqual(['jobs', 'roles'].map(folder => [`deploy/kubernetes/${folder}`, packageFile.version]))
   })
 })
@@ -155,7 +173,9 @@ const withoutKubectl = (): string | null => {
 
 describe.skipIf(withoutKubectl() !== null)('kustomize', () => {
   const built = (folder: string): readonly Manifest[] =>
-    parseAllDocuments(execFileSync('kubectl', ['kustomize', `deploy/kubernetes/${folder}`], { encoding: 'utf8' })).map(one => one.toJS())
+    parseAllDocuments(execFileSync('kubectl', ['kustomize', `deploy/kubernetes/${folder}`], { encoding: 'utf8' })).map(
+      one => one.toJS(),
+    )
 
   it.each([
     ['settings', 0],
@@ -164,8 +184,12 @@ describe.skipIf(withoutKubectl() !== null)('kustomize', () => {
     ['keda', 4],
   ])('puts %s together', (folder, programs) => {
     const objects = built(folder)
-    const images = objects.flatMap(({ kind, spec }) => (kind === 'Deployment' || kind === 'Job' ? spec.template.spec.containers : []))
-    expect(images.map(({ image }) => image)).toEqual(Array.from({ length: programs }, () => `wattledger:${packageFile.version}`))
+    const images = objects.flatMap(({ kind, spec }) =>
+      kind === 'Deployment' || kind === 'Job' ? spec.template.spec.containers : [],
+    )
+    expect(images.map(({ image }) => image)).toEqual(
+      Array.from({ length: programs }, () => `wattledger:${packageFile.version}`),
+    )
     expect(objects.some(({ kind }) => kind === 'Secret')).toBe(false)
   })
 

@@ -7,14 +7,22 @@ import { createMetrics, type Metrics, serveMetrics } from '../../services/platfo
 import { read } from './deploy-files.ts'
 import { type Matcher, matchersOf, metricsOf, unbalanced } from './prom-ql.ts'
 
-type Rule = { readonly alert: string; readonly expr: string; readonly for?: string; readonly labels: Readonly<Record<string, string>> }
+type Rule = {
+  readonly alert: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: Readonly<Record<string, string>>
+}
 type RuleFile = { readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[] }
 type Panel = {
   readonly title: string
   readonly targets?: readonly { readonly expr: string }[]
   readonly datasource?: { readonly uid: string }
 }
-type Job = { readonly job_name: string; readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[] }
+type Job = {
+  readonly job_name: string
+  readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[]
+}
 
 const ruleFile: RuleFile = parse(read('deploy/prometheus/alerts.yaml'))
 const rules = ruleFile.groups.flatMap(group => group.rules)
@@ -23,7 +31,9 @@ const prometheus: { readonly rule_files: readonly string[]; readonly scrape_conf
   read('deploy/prometheus/prometheus.yaml'),
 )
 const fromRules = rules.map(({ alert, expr }) => [alert, expr] as const)
-const fromPanels = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const))
+const fromPanels = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => [title, expr] as const),
+)
 const expressions = [...fromRules, ...fromPanels]
 
 /** What Prometheus makes by itself. */
@@ -40,13 +50,17 @@ beforeAll(async () => {
   const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text()
   const types = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type] as const)
   exported = new Set(
-    types.flatMap(([name, type]) => (type === 'histogram' ? ['_bucket', '_sum', '_count'].map(end => name + end) : [name])),
+    types.flatMap(([name, type]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map(end => name + end) : [name],
+    ),
   )
 })
 afterAll(() => metrics.registry.clear())
 
 const metricOf = (series: string): object => {
-  const name = [series, series.replace(/_(bucket|sum|count)$/, '')].find(one => metrics.registry.getSingleMetric(one) !== undefined)
+  const name = [series, series.replace(/_(bucket|sum|count)$/, '')].find(
+    one => metrics.registry.getSingleMetric(one) !== undefined,
+  )
   return metrics.registry.getSingleMetric(name ?? series) ?? {}
 }
 
@@ -66,9 +80,12 @@ const mistakeOf = ({ metric, label, value }: Matcher): string | null => {
   if (!ofPrometheus.includes(metric) && ![...listOf(metric, 'labelNames'), ...labelsOfPrometheus].includes(label)) {
     return `${metric} has no label ${label}`
   }
-  if (label === 'le' && !listOf(metric, 'upperBounds').includes(Number(value))) return `${metric} has no bucket ${value}`
+  if (label === 'le' && !listOf(metric, 'upperBounds').includes(Number(value)))
+    return `${metric} has no bucket ${value}`
   const known = label === 'operation' ? ['none', ...operations.map(({ id }) => id)] : label === 'job' ? roles : null
-  return known === null || value.split('|').every(one => (known as readonly string[]).includes(one)) ? null : `${label} is never ${value}`
+  return known === null || value.split('|').every(one => (known as readonly string[]).includes(one))
+    ? null
+    : `${label} is never ${value}`
 }
 
 describe('alerts and the dashboard', () => {
@@ -82,7 +99,9 @@ describe('alerts and the dashboard', () => {
 
   it('show only what some part of the program sets', () => {
     const sources = globSync('services/**/*.ts').filter(path => path !== 'services/platform/metrics.ts')
-    const used = new Set(expressions.flatMap(([, expr]) => metricsOf(expr)).map(name => name.replace(/_(bucket|sum|count)$/, '')))
+    const used = new Set(
+      expressions.flatMap(([, expr]) => metricsOf(expr)).map(name => name.replace(/_(bucket|sum|count)$/, '')),
+    )
     expect(unsetIn(sources.map(read).join('\n')).filter(name => used.has(name))).toEqual([])
     expect(unsetIn('').filter(name => used.has(name)).length).toBeGreaterThan(10)
   })
@@ -120,7 +139,11 @@ describe('alerts and the dashboard', () => {
 describe('Prometheus', () => {
   it('asks every role on the port that the program takes by itself', () => {
     const port = environment.parse({}).WATTLEDGER_METRICS_PORT
-    const jobs = prometheus.scrape_configs.map(({ job_name: name, dns_sd_configs: [found] }) => [name, found?.names, found?.port])
+    const jobs = prometheus.scrape_configs.map(({ job_name: name, dns_sd_configs: [found] }) => [
+      name,
+      found?.names,
+      found?.port,
+    ])
     expect(jobs).toEqual(roles.map(role => [role, [role], port]))
     expect(prometheus.rule_files).toEqual(['alerts.yaml'])
   })

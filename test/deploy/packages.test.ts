@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { nameOf, registryEntries, unverifiedOn, withoutHash } from '../../deploy/lock-entries.mjs'
 
-type Entry = { version: string; integrity?: string; resolved?: string; optional?: boolean; os?: string[]; cpu?: string[]; libc?: string[] }
+type Entry = {
+  version: string
+  integrity?: string
+  resolved?: string
+  optional?: boolean
+  os?: string[]
+  cpu?: string[]
+  libc?: string[]
+}
 type Lock = { readonly packages: Record<string, Entry> }
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
@@ -47,7 +55,9 @@ describe('the lock', () => {
 
 describe('NOTICE', () => {
   const notice = readFileSync('NOTICE', 'utf8')
-  const named = [...notice.matchAll(/^ {2}Package: (\S+) (\S+) /gm)].map(([, name = '', version]) => [name, version] as const)
+  const named = [...notice.matchAll(/^ {2}Package: (\S+) (\S+) /gm)].map(
+    ([, name = '', version]) => [name, version] as const,
+  )
 
   it('names packages of package.json in their versions', () => {
     const all = { ...dependencies, ...optionalDependencies }

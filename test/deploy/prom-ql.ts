@@ -26,7 +26,8 @@ export const unbalanced = (expr: string): string | null => {
   for (const [index, character] of [...withoutText(expr)].entries()) {
     const end = closing[character]
     if (end !== undefined) open.push(end)
-    else if (Object.values(closing).includes(character) && open.pop() !== character) return `${character} at ${index} closes nothing`
+    else if (Object.values(closing).includes(character) && open.pop() !== character)
+      return `${character} at ${index} closes nothing`
   }
   return open.length === 0 ? null : `${open.at(-1)} is missing`
 }
@@ -45,5 +46,9 @@ export const metricsOf = (expr: string): readonly string[] => {
 /** List the matchers of an expression in its order. Patterns are taken as alternatives of plain texts. */
 export const matchersOf = (expr: string): readonly Matcher[] =>
   [...expr.matchAll(/(?<![\w:])([a-zA-Z_:][\w:]*)\{((?:[^"{}]|"[^"]*")*)\}/g)].flatMap(([, metric = '', inside = '']) =>
-    [...inside.matchAll(/(?<!\w)(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(([, label = '', value = '']) => ({ metric, label, value })),
+    [...inside.matchAll(/(?<!\w)(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(([, label = '', value = '']) => ({
+      metric,
+      label,
+      value,
+    })),
   )

@@ -1,19 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import { environment, readConfig, readRoles } from '../../services/platform/config.ts'
-import { composeText, givenSecrets, interpolate, type Labels, read, readCompose, readManifests } from './deploy-files.ts'
+import {
+  composeText,
+  givenSecrets,
+  interpolate,
+  type Labels,
+  read,
+  readCompose,
+  readManifests,
+} from './deploy-files.ts'
 
 const settings = Object.keys(environment.shape)
 const isSetting = (name: string): boolean => name.startsWith('WATTLEDGER_')
 
 const dockerfile = read('deploy/Dockerfile')
 const readme = read('deploy/README.md')
-const inImage = Object.fromEntries([...dockerfile.matchAll(/(WATTLEDGER_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]))
-const own = (values: Labels = {}): Labels => Object.fromEntries(Object.entries(values).filter(([name]) => isSetting(name)))
+const inImage = Object.fromEntries(
+  [...dockerfile.matchAll(/(WATTLEDGER_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+)
+const own = (values: Labels = {}): Labels =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => isSetting(name)))
 
 const objectOf = (kind: string) => readManifests().find(one => one.kind === kind && one.metadata.name === 'wattledger')
 
 /** What a pod is given: the config map, and the secret with its template's empty values filled in. */
-const inCluster = (filled: Labels): Labels => ({ ...inImage, ...objectOf('ConfigMap')?.data, ...objectOf('Secret')?.stringData, ...filled })
+const inCluster = (filled: Labels): Labels => ({
+  ...inImage,
+  ...objectOf('ConfigMap')?.data,
+  ...objectOf('Secret')?.stringData,
+  ...filled,
+})
 
 const clusterSecrets = {
   WATTLEDGER_SECRET: 'a'.repeat(64),
@@ -67,11 +83,15 @@ describe('the settings of the deployment', () => {
       ([, name = '', value = '']) => /SECRET|PASSWORD|_KEY/.test(name) && !value.includes(':?'),
     )
     expect(ready).toEqual([])
-    expect([...composeText.matchAll(/\$\{(\w+):-/g)].map(([, name]) => name).filter(name => !name?.endsWith('_PORT'))).toEqual([])
+    expect(
+      [...composeText.matchAll(/\$\{(\w+):-/g)].map(([, name]) => name).filter(name => !name?.endsWith('_PORT')),
+    ).toEqual([])
   })
 
   it('of the brokers are those that the workers expect', () => {
     const { WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: expected } = environment.parse({})
-    expect(readCompose().services['kafka']?.environment?.['KAFKA_GROUP_CONSUMER_SESSION_TIMEOUT_MS']).toBe(String(expected))
+    expect(readCompose().services['kafka']?.environment?.['KAFKA_GROUP_CONSUMER_SESSION_TIMEOUT_MS']).toBe(
+      String(expected),
+    )
   })
 })

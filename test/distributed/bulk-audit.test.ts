@@ -9,7 +9,19 @@ describe.skipIf(skippedWithout('own broker') !== null)('records that are sent on
   it('are there once, with the right energy and cost, while workers come and go and a gateway is killed', {
     timeout: limitMs,
   }, async () => {
-    const options = parseOptions(['--bulk', '--records', '12000', '--kills', '1', '--locations', '5', '--connections', '2', '--seed', '12'])
+    const options = parseOptions([
+      '--bulk',
+      '--records',
+      '12000',
+      '--kills',
+      '1',
+      '--locations',
+      '5',
+      '--connections',
+      '2',
+      '--seed',
+      '12',
+    ])
     if (options === null) throw new OptionError('asks for help')
     await using audit = await openBulk(options, () => undefined)
     await audit.load()

@@ -49,7 +49,9 @@ describe('the engine over HTTP', () => {
     const rows = [costRow(), costRow({ recordId: hexId('', 2), start: 1_790_003_600_000 })]
     await db.insert(meterCostBlock(rows))
     const tenant = { accountId: hexId('acc_', 1), liveMode: true }
-    const read = await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }))
+    const read = await Array.fromAsync(
+      rowsInInterval(db, tenant, { locationIds: [hexId('loc_', 1)] }, { from: 0, to: 4_000_000_000_000 }),
+    )
     expect(read.flat()).toEqual(rows)
   })
 
@@ -71,7 +73,14 @@ describe('the engine over HTTP', () => {
   })
 
   it('closes within seconds while an insert hangs, which fails then', async () => {
-    const other = openClickHouseHttp({ url: front.url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated: false })
+    const other = openClickHouseHttp({
+      url: front.url,
+      user: 'ledger',
+      password: '',
+      database: 'default',
+      ca: null,
+      isReplicated: false,
+    })
     front.fault = 'hang'
     const inserted = other.insert(meterCostBlock([costRow()]))
     const failed = expect(inserted).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })

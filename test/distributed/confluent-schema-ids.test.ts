@@ -21,10 +21,14 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
   it('refuses a schema that cannot read what was written before, whatever version wrote it', async () => {
     const ids = (await idsOf())()
     const subject = `subject-${randomUUID()}`
-    const required = (name: string) => JSON.stringify({ type: 'record', name: 'Reading', fields: [{ name, type: 'string' }] })
+    const required = (name: string) =>
+      JSON.stringify({ type: 'record', name: 'Reading', fields: [{ name, type: 'string' }] })
     await ids.register(subject, required('value'))
     await ids.register(subject, readingSchema(['value', 'unit']))
-    await expect(ids.register(subject, required('other'))).rejects.toMatchObject({ code: 'schema_refused', retriable: false })
+    await expect(ids.register(subject, required('other'))).rejects.toMatchObject({
+      code: 'schema_refused',
+      retriable: false,
+    })
   })
 
   it('gives processes that register the same schema at once the same number', async () => {
@@ -58,13 +62,17 @@ describe('a registry that is away', () => {
   it('pauses its callers, retriable, and is asked again', async () => {
     await using registry = await answering(503, {})
     const ids = confluentSchemaIds({ address: { url: registry.url, user: null, password: null }, fetch })
-    for (let time = 0; time < 2; time += 1) await expect(ids.schemaOf(7)).rejects.toMatchObject({ code: 'registry_away', retriable: true })
+    for (let time = 0; time < 2; time += 1)
+      await expect(ids.schemaOf(7)).rejects.toMatchObject({ code: 'registry_away', retriable: true })
     expect(registry.asked.length).toBe(2)
   })
 
   it('pauses them where nothing listens', async () => {
     const ids = confluentSchemaIds({ address: { url: 'http://127.0.0.1:9', user: null, password: null }, fetch })
-    await expect(ids.register('subject', readingSchema(['value']))).rejects.toMatchObject({ code: 'registry_away', retriable: true })
+    await expect(ids.register('subject', readingSchema(['value']))).rejects.toMatchObject({
+      code: 'registry_away',
+      retriable: true,
+    })
   })
 
   it('is not needed for a number that was asked for once, and is shown who asks', async () => {

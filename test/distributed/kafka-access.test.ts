@@ -26,7 +26,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
   beforeAll(async () => {
     const key = join(folder, 'key.pem')
     const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2']
-    execFileSync('openssl', [...args, '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'], { stdio: 'ignore' })
+    execFileSync('openssl', [...args, '-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'], {
+      stdio: 'ignore',
+    })
     writeFileSync(pair, readFileSync(key, 'utf8') + readFileSync(certificate, 'utf8'))
     const stores = {
       'ssl.keystore.type': 'PEM',
@@ -83,7 +85,10 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     const [host = '', port = ''] = (cluster.brokers[0] ?? '').split(':')
     const connection = new Connection('test', clientOptions(addressWith('secret', certificate), 'enrol'))
     await connection.connect(host, Number(port))
-    const user = { name: 'app', mechanism: ScramMechanisms[mechanism.replaceAll('-', '_') as keyof typeof ScramMechanisms] }
+    const user = {
+      name: 'app',
+      mechanism: ScramMechanisms[mechanism.replaceAll('-', '_') as keyof typeof ScramMechanisms],
+    }
     await alterUserScramCredentialsV0.api.async(connection, [], [{ ...user, iterations, salt, saltedPassword }])
     await connection.close()
   }
@@ -98,7 +103,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
       await enrol(mechanism, 'salted')
       const args = `words by ${mechanism}`
       expect(await throughLog(addressWith('salted', certificate, mechanism), args)).toEqual([args])
-      await expect(ensureTopics(addressWith('secret', certificate, mechanism), plan)).rejects.toMatchObject({ code: 'log_away' })
+      await expect(ensureTopics(addressWith('secret', certificate, mechanism), plan)).rejects.toMatchObject({
+        code: 'log_away',
+      })
     },
   )
 

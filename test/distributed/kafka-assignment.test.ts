@@ -9,13 +9,26 @@ const bounds = { maxMessages: 100, maxBytes: 1_000_000 }
 const fetched = (from: number, next: number) => ({
   messages: Array.from(
     { length: next - from },
-    (_, index): StoredMessage => ({ offset: from + index, timestamp: 0, key: '', value: Buffer.from(`m ${from + index}`), headers: {} }),
+    (_, index): StoredMessage => ({
+      offset: from + index,
+      timestamp: 0,
+      key: '',
+      value: Buffer.from(`m ${from + index}`),
+      headers: {},
+    }),
   ),
   next,
 })
 
 const openAssignment = (commit: (position: OffsetCommit) => Promise<void> = async () => undefined) =>
-  openKafkaAssignment({ topic: 'meter.records.v1', partition: 3, group: 'readers', committed: 10, commit, requestMore: () => undefined })
+  openKafkaAssignment({
+    topic: 'meter.records.v1',
+    partition: 3,
+    group: 'readers',
+    committed: 10,
+    commit,
+    requestMore: () => undefined,
+  })
 
 const offsetsOf = (messages: readonly StoredMessage[]): readonly number[] => messages.map(({ offset }) => offset)
 

@@ -50,9 +50,11 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
       node?.kill('SIGSTOP')
       await sleep(2_500)
       const requestedAt = performance.now()
-      await expect(log.append(records, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} })).rejects.toMatchObject({
-        code: 'log_away',
-      })
+      await expect(log.append(records, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} })).rejects.toMatchObject(
+        {
+          code: 'log_away',
+        },
+      )
       expect(performance.now() - requestedAt).toBeLessThan(2_000)
       node?.kill('SIGCONT')
       await sleep(3_000)
@@ -114,14 +116,19 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     const brokers = await sharedBrokers()
     const { prefix, open } = await makeTopics(brokers)
     const log = await open()
-    for (let count = 0; count < 10; count += 1) await log.append(records, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
+    for (let count = 0; count < 10; count += 1)
+      await log.append(records, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
     const args = [join(import.meta.dirname, 'kafka-reader-process.ts'), brokers.join(','), prefix, 'sleepers']
     const sleeper = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     const lines = createInterface({ input: sleeper.stdout })
     expect((await once(lines, 'line'))[0]).toBe('read 0')
     sleeper.kill('SIGSTOP')
     const { promise: taken, resolve } = Promise.withResolvers<Assignment>()
-    const reading = await log.subscribe(records, 'sleepers', assignment => assignment.partition === 0 && resolve(assignment))
+    const reading = await log.subscribe(
+      records,
+      'sleepers',
+      assignment => assignment.partition === 0 && resolve(assignment),
+    )
     const assignment = await taken
     expect((await assignment.read({ maxMessages: 100, maxBytes: 1_000_000 })).map(({ offset }) => offset)[0]).toBe(0)
     await assignment.commit(10)
@@ -134,7 +141,9 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     await log.close()
   })
 
-  it.concurrent('are asked for again by a reader whose joining took longer than its session', { timeout: limitMs }, async () => {
+  it.concurrent('are asked for again by a reader whose joining took longer than its session', {
+    timeout: limitMs,
+  }, async () => {
     const { address, open } = await makeTopics(await sharedBrokers())
     const told: string[] = []
     const log = await open({ address: { ...address, sessionTimeoutMs: 25 }, log: text => told.push(text) })

@@ -42,14 +42,18 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     expect(verdict.seen.attempts).toMatchObject({ unknown: 0 })
   })
 
-  it('put what cannot be read aside in every lane, and store what comes behind it within 5 seconds', { timeout: limitMs }, async () => {
+  it('put what cannot be read aside in every lane, and store what comes behind it within 5 seconds', {
+    timeout: limitMs,
+  }, async () => {
     const { processes, client } = fixture
     const { WATTLEDGER_KAFKA_BROKERS: brokers, WATTLEDGER_KAFKA_PREFIX: prefix } = processes.variables
     const home = await makeHome(client, { import: 0.3 })
     const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
     const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
     await Promise.all(
-      partitions.map(partition => log.append(topic, partition, { key: 'poison', value: Buffer.from('no chunk'), headers: {} })),
+      partitions.map(partition =>
+        log.append(topic, partition, { key: 'poison', value: Buffer.from('no chunk'), headers: {} }),
+      ),
     )
     await log.close()
     const appendedAt = performance.now()
@@ -59,8 +63,11 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     expect(storedMs).toBeLessThan(5_000)
     const key = { 'X-Operator-Key': processes.sandbox().operator_key }
     const deadLettered = async () =>
-      ((await client.ask('GET', '/operator/dead-letters?limit=100', undefined, key)) as { data: { partition: number; reason: string }[] })
-        .data
+      (
+        (await client.ask('GET', '/operator/dead-letters?limit=100', undefined, key)) as {
+          data: { partition: number; reason: string }[]
+        }
+      ).data
     const deadLetters = await until(deadLettered, ({ length }) => length === partitions.length)
     expect(deadLetters.map(({ partition }) => partition).sort((a, b) => a - b)).toEqual(partitions)
     for (const { reason } of deadLetters) expect(reason).not.toBe('')

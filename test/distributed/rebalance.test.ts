@@ -16,8 +16,14 @@ const hour = (index: number) => [`2025-06-02T${10 + index}:00:00Z`, `2025-06-02T
 /** Start one of each role, and make a post for a second worker. */
 const openFixture = async () => {
   const processes = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
-  const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') => roleInstance([role], of => processes.start(...of))
-  const [query, gateway, first, second] = [post('query-service'), post('ingest-gateway'), post('cost-worker'), post('cost-worker')]
+  const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') =>
+    roleInstance([role], of => processes.start(...of))
+  const [query, gateway, first, second] = [
+    post('query-service'),
+    post('ingest-gateway'),
+    post('cost-worker'),
+    post('cost-worker'),
+  ]
   await query.start()
   await Promise.all([gateway.start(), first.start()])
   const ways = openProxy(
@@ -52,7 +58,9 @@ it.skipIf(skippedWithout('any broker') !== null)(
     const change = '2025-01-01T00:00:00Z'
     const dearer = { direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5), contract_start_date: change }
     for (const home of homes) {
-      const { data } = (await client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { readonly id: string }[] }
+      const { data } = (await client.ask('GET', `/tariffs?location_id=${home}`)) as {
+        data: readonly { readonly id: string }[]
+      }
       await client.ask('PATCH', `/tariffs/${data[0]?.id}`, { contract_end_date: change })
       await makeOne(client, '/tariffs', { location_id: home, ...dearer })
     }

@@ -29,8 +29,16 @@ describe('the settings of the distributed parts', () => {
       'WATTLEDGER_KAFKA_PASSWORD',
     ],
     ['an unknown way of being let in', { WATTLEDGER_KAFKA_SASL: 'GSSAPI' }, 'WATTLEDGER_KAFKA_SASL'],
-    ['a session that is over at once', { WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: '10' }, 'WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS'],
-    ['a registry without http', { WATTLEDGER_SCHEMA_REGISTRY_URL: 'ftp://somewhere' }, 'WATTLEDGER_SCHEMA_REGISTRY_URL'],
+    [
+      'a session that is over at once',
+      { WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: '10' },
+      'WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS',
+    ],
+    [
+      'a registry without http',
+      { WATTLEDGER_SCHEMA_REGISTRY_URL: 'ftp://somewhere' },
+      'WATTLEDGER_SCHEMA_REGISTRY_URL',
+    ],
   ])('refuse %s', (_, variables, name) => {
     expect(() => readConfig({ ...outside, ...variables })).toThrow(name)
   })

@@ -65,7 +65,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     expect(await ready()).toEqual(['ingest-gateway', 'query-service', 'webhook-worker'])
     parts.front.fault = 'refuse'
     const fresh = await login(sandbox)
-    const { id } = await fresh.ask('PUT', '/meters/interval', [bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
+    const { id } = await fresh.ask('PUT', '/meters/interval', [
+      bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z'),
+    ])
     expect(await fresh.send('GET', `/meters/records?location_id=${home}`)).toMatchObject({ status: 503 })
     const day = { start_time: '2025-06-02T00:00:00Z', end_time: '2025-06-03T00:00:00Z' }
     const { id: device }: { id: string } = await fresh.ask('POST', '/devices', { reference_id: 'a charger' })

@@ -76,7 +76,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     const lost = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     // Each gateway, asked in turn, knows the location when PostgreSQL is put back to a time before it was made.
     for (const _ of gateways)
-      expect((await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status).toBe(422)
+      expect(
+        (await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status,
+      ).toBe(422)
     const away = `${lost.slice(0, -4)}0000`
     await sql`update locations set id = ${away} where id = ${lost}`.execute(operator)
 
@@ -88,22 +90,37 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     const left = Array.from({ length: submissions }, (_, index) => all.slice(index * ofEach, (index + 1) * ofEach))
     const receipts: Awaited<ReturnType<typeof follow>>[] = []
     const send = async (): Promise<void> => {
-      for (let records = left.shift(); records !== undefined; records = left.shift()) receipts.push(await follow(records))
+      for (let records = left.shift(); records !== undefined; records = left.shift())
+        receipts.push(await follow(records))
     }
     await Promise.all([send(), send()])
     const slowest = Math.max(...receipts.map(({ ms }) => ms))
     process.stdout.write(`beside a poison record of 10,000: seen within ${Math.round(slowest)} ms\n`)
     expect(slowest).toBeLessThan(5_000)
     expect(receipts.reduce((sum, { value }) => sum + value.records_processed, 0)).toBe(all.length - 1)
-    expect(receipts.flatMap(({ value }) => value.failed_records)).toMatchObject([{ record_num: (poisoned % ofEach) + 1 }])
+    expect(receipts.flatMap(({ value }) => value.failed_records)).toMatchObject([
+      { record_num: (poisoned % ofEach) + 1 },
+    ])
 
     const key = { 'X-Operator-Key': processes.sandbox().operator_key }
-    const { data: letters } = (await client.ask('GET', '/operator/dead-letters', undefined, key)) as { data: readonly Letter[] }
+    const { data: letters } = (await client.ask('GET', '/operator/dead-letters', undefined, key)) as {
+      data: readonly Letter[]
+    }
     expect(letters).toMatchObject([{ code: 'location_unknown', reason: `${lost} is not in the registry` }])
     await sql`update locations set id = ${lost} where id = ${away}`.execute(operator)
-    await makeOne(client, '/tariffs', { location_id: lost, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.25) })
+    await makeOne(client, '/tariffs', {
+      location_id: lost,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.25),
+    })
     for (let time = 0; time < 2; time += 1) {
-      const replayed = await client.ask('POST', '/operator/dead-letters/replay', { ids: letters.map(({ id }) => id) }, key)
+      const replayed = await client.ask(
+        'POST',
+        '/operator/dead-letters/replay',
+        { ids: letters.map(({ id }) => id) },
+        key,
+      )
       expect(replayed).toMatchObject({ data: [{ replayed: true, reason: null }] })
       await follow([bought(lost, 1, ...hourOf(1))])
       const stored = (await recordsOf(client, lost)).map(({ data }) => [data.energy.value, data.tariff.cost.value])
@@ -114,7 +131,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     }
   })
 
-  it('acknowledged messages survive kill -9 of one of three brokers, and writing goes on', { timeout: limitMs * rounds }, async () => {
+  it('acknowledged messages survive kill -9 of one of three brokers, and writing goes on', {
+    timeout: limitMs * rounds,
+  }, async () => {
     const { open } = await makeTopics(cluster.brokers, { replicas: 3, minInSync: 2 })
     const log = await open()
     let next = 0
@@ -143,7 +162,9 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
     })
   })
 
-  it('that all hang let nothing be acknowledged: 503 in time, and all goes on when they answer again', { timeout: limitMs }, async () => {
+  it('that all hang let nothing be acknowledged: 503 in time, and all goes on when they answer again', {
+    timeout: limitMs,
+  }, async () => {
     const { client, gateways, workers, queries } = fixture
     const processes = [...gateways, ...workers, ...queries].map(post => post.process()).filter(one => one !== null)
     const outage = await verifyLogOutage({ client, processes }, async () => {

@@ -15,7 +15,11 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     const { database, address, ...rest } = await openTestDatabase()
     const prefix = `test-${randomUUID()}.`
     const postgres = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
-    const variables = { WATTLEDGER_KAFKA_BROKERS: brokers.join(','), WATTLEDGER_KAFKA_PREFIX: prefix, WATTLEDGER_POSTGRES_URL: postgres }
+    const variables = {
+      WATTLEDGER_KAFKA_BROKERS: brokers.join(','),
+      WATTLEDGER_KAFKA_PREFIX: prefix,
+      WATTLEDGER_POSTGRES_URL: postgres,
+    }
     return {
       run: (...args: readonly string[]) => runCommand(['topics', '--replicas', '1', ...args], variables),
       generation: () => readTopicGeneration(database.operator, records),
@@ -66,6 +70,9 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
   })
 
   it('says what to set where there are no brokers', async () => {
-    expect(await runCommand(['topics'], {})).toMatchObject({ code: 1, err: expect.stringContaining('WATTLEDGER_KAFKA_BROKERS') })
+    expect(await runCommand(['topics'], {})).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('WATTLEDGER_KAFKA_BROKERS'),
+    })
   })
 })

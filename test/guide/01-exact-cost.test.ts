@@ -79,15 +79,19 @@ describe('3 Money is rounded once, half to even', () => {
   it('after the price, which is rounded first', () => {
     // 0.123456789 × 1.19 = 0.14691357891, to a billionth 0.146913579; × 1000 kWh
     const taxed = tariff(allDay([rate(0.123456789, null, { surchargePercentage: nano(0.19) })]))
-    expect(lines(priced(pricing('Europe/Berlin', [taxed]), ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z', 1000]))).toEqual([
-      '1000 kWh × 0.146913579 = 146.913579',
-    ])
+    expect(
+      lines(priced(pricing('Europe/Berlin', [taxed]), ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z', 1000])),
+    ).toEqual(['1000 kWh × 0.146913579 = 146.913579'])
   })
 })
 
 describe('4 Parts add up to the whole', () => {
   const [start, end] = [at('2025-06-01T10:00:00Z'), at('2025-06-01T13:00:00Z')]
-  const [cost] = priced(pricing('Europe/Berlin', [tariff(allDay(0.1))]), ['2025-06-01T10:00:00Z', '2025-06-01T13:00:00Z', 1])
+  const [cost] = priced(pricing('Europe/Berlin', [tariff(allDay(0.1))]), [
+    '2025-06-01T10:00:00Z',
+    '2025-06-01T13:00:00Z',
+    1,
+  ])
   const row = { start, end, energy: kwh(1), cost: nano(0.1), recordConfidence: 1_000_000, pieces: cost?.pieces ?? [] }
   const elements = energyCost({ start, end, timeZone: zoneOf('Europe/Berlin'), aggregation: 'HOUR' }, [row])
 

@@ -25,7 +25,10 @@ describe('1 A schedule says which price holds when', () => {
     }
     const home = pricing(berlin, [tariff([], { schedule: [week] })])
     // Friday 22:00 to Saturday 02:00
-    expect(lines(priced(home, ['2025-06-06T20:00:00Z', '2025-06-07T00:00:00Z', 4]))).toEqual(['2 kWh × 0.3 = 0.6', '2 kWh × 0.1 = 0.2'])
+    expect(lines(priced(home, ['2025-06-06T20:00:00Z', '2025-06-07T00:00:00Z', 4]))).toEqual([
+      '2 kWh × 0.3 = 0.6',
+      '2 kWh × 0.1 = 0.2',
+    ])
   })
 
   it('in months of the year', () => {
@@ -33,7 +36,10 @@ describe('1 A schedule says which price holds when', () => {
     const summer = entry(allDay(0.2), ['All'], { months: ['Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep'] })
     const home = pricing(berlin, [tariff([], { schedule: [winter, summer] })])
     // Over midnight to 1 April: an hour of winter, an hour of summer
-    expect(lines(priced(home, ['2025-03-31T21:00:00Z', '2025-03-31T23:00:00Z', 2]))).toEqual(['1 kWh × 0.4 = 0.4', '1 kWh × 0.2 = 0.2'])
+    expect(lines(priced(home, ['2025-03-31T21:00:00Z', '2025-03-31T23:00:00Z', 2]))).toEqual([
+      '1 kWh × 0.4 = 0.4',
+      '1 kWh × 0.2 = 0.2',
+    ])
   })
 
   it('the most special entry first: dates with months, dates, months, none; within them a day, a group of days, all', () => {
@@ -52,7 +58,13 @@ describe('1 A schedule says which price holds when', () => {
   })
 
   it('without a gap and without a quarrel: such a schedule is refused, naming the place', () => {
-    const terms = { direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null } as const
+    const terms = {
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      marketRates: false,
+      contractStart: null,
+      contractEnd: null,
+    } as const
     const of = (...spans: readonly [string, string][]) => {
       const hours = spans.map(([valid_from, valid_to]) => ({ valid_from, valid_to, rate: [{ fixed: '0.3' }] }))
       const read = readTariffTerms({ ...terms, schedule: [{ days_and_hours: [{ hours }] }] })
@@ -105,12 +117,19 @@ describe('2 A rate says what a kWh costs', () => {
 })
 
 describe('3 A contract says from when until when', () => {
-  const old = tariff(allDay(0.3), { id: 'trf_old', contractStart: at('2025-01-01T00:00:00Z'), contractEnd: at('2025-06-01T10:00:00Z') })
+  const old = tariff(allDay(0.3), {
+    id: 'trf_old',
+    contractStart: at('2025-01-01T00:00:00Z'),
+    contractEnd: at('2025-06-01T10:00:00Z'),
+  })
   const next = tariff(allDay(0.2), { id: 'trf_next', contractStart: at('2025-06-01T10:00:00Z') })
 
   it('its first instant included, its last one not', () => {
     const home = pricing(berlin, [old, next])
-    expect(lines(priced(home, ['2025-06-01T09:00:00Z', '2025-06-01T11:00:00Z', 2]))).toEqual(['1 kWh × 0.3 = 0.3', '1 kWh × 0.2 = 0.2'])
+    expect(lines(priced(home, ['2025-06-01T09:00:00Z', '2025-06-01T11:00:00Z', 2]))).toEqual([
+      '1 kWh × 0.3 = 0.3',
+      '1 kWh × 0.2 = 0.2',
+    ])
     expect(totals(priced(home, ['2025-06-01T10:00:00Z', '2025-06-01T10:00:00Z', 1]))).toEqual(['0.2'])
   })
 
@@ -121,7 +140,9 @@ describe('3 A contract says from when until when', () => {
 
   it('after which it goes on until another comes, less certain by the quarter year', () => {
     const home = pricing(berlin, [old])
-    const quarters = [0, 90, 180, 270, 360].map(days => new Date(at('2025-06-01T10:00:00Z') + days * 86_400_000).toISOString())
+    const quarters = [0, 90, 180, 270, 360].map(days =>
+      new Date(at('2025-06-01T10:00:00Z') + days * 86_400_000).toISOString(),
+    )
     const costs = priced(home, ...quarters.map(start => [start, start, 1] as const))
     expect(costs.map(({ confidence }) => confidence / 10_000)).toEqual([0.8, 0.6, 0.4, 0.2, 0.2])
     expect(new Set(totals(costs))).toEqual(new Set(['0.3']))
@@ -129,8 +150,15 @@ describe('3 A contract says from when until when', () => {
 
   it('and from which its tiers count', () => {
     const tiered = tariff(allDay([rate(0.1, 5), rate(0.4)]), { contractStart: at('2025-06-15T00:00:00Z') })
-    const home = pricing(berlin, [tariff(allDay(0.2), { id: 'trf_before', contractEnd: at('2025-06-15T00:00:00Z') }), tiered])
-    const june = priced(home, ['2025-06-14T10:00:00Z', '2025-06-14T11:00:00Z', 20], ['2025-06-16T10:00:00Z', '2025-06-16T11:00:00Z', 6])
+    const home = pricing(berlin, [
+      tariff(allDay(0.2), { id: 'trf_before', contractEnd: at('2025-06-15T00:00:00Z') }),
+      tiered,
+    ])
+    const june = priced(
+      home,
+      ['2025-06-14T10:00:00Z', '2025-06-14T11:00:00Z', 20],
+      ['2025-06-16T10:00:00Z', '2025-06-16T11:00:00Z', 6],
+    )
     // The 20 kWh of the old contract fill no tier of the new one
     expect(lines(june)).toEqual(['20 kWh × 0.2 = 4', '5 kWh × 0.1 = 0.5', '1 kWh × 0.4 = 0.4'])
   })
@@ -141,7 +169,9 @@ describe('4 The clock on the wall changes, energy does not', () => {
 
   it('in spring the hour from two to three is missing', () => {
     // 01:00 to 04:00 on the clock are two hours
-    expect(lines(priced(pricing(berlin, [nightly]), ['2025-03-30T00:00:00Z', '2025-03-30T02:00:00Z', 2]))).toEqual(['2 kWh × 0.3 = 0.6'])
+    expect(lines(priced(pricing(berlin, [nightly]), ['2025-03-30T00:00:00Z', '2025-03-30T02:00:00Z', 2]))).toEqual([
+      '2 kWh × 0.3 = 0.6',
+    ])
   })
 
   it('in autumn it comes twice', () => {
@@ -155,9 +185,8 @@ describe('4 The clock on the wall changes, energy does not', () => {
 
   it('on Lord Howe Island it is half an hour', () => {
     // Set back at 02:00 to 01:30: the band from two on begins half an hour later in elapsed time; 01:00 to 03:00 are two and a half hours
-    expect(lines(priced(pricing('Australia/Lord_Howe', [nightly]), ['2025-04-05T14:00:00Z', '2025-04-05T16:30:00Z', 5]))).toEqual([
-      '3 kWh × 0.3 = 0.9',
-      '2 kWh × 0.1 = 0.2',
-    ])
+    expect(
+      lines(priced(pricing('Australia/Lord_Howe', [nightly]), ['2025-04-05T14:00:00Z', '2025-04-05T16:30:00Z', 5])),
+    ).toEqual(['3 kWh × 0.3 = 0.9', '2 kWh × 0.1 = 0.2'])
   })
 })

@@ -64,7 +64,12 @@ it('3 A tariff gives it prices', async () => {
     { valid_from: '22:00:00', valid_to: '06:00:00', rate: [{ fixed: 0.2 }] },
   ]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
-  const tariff = await client.ask('POST', '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule })
+  const tariff = await client.ask('POST', '/tariffs', {
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule,
+  })
   expect(tariff).toMatchObject({ object: 'tariff', status: 'CONNECTED', timezone: 'Europe/Berlin' })
 })
 
@@ -84,7 +89,9 @@ it('4 Records are taken one by one: a bad one is named by its number, the others
   expect(receipt).toMatchObject({
     records_submitted: 3,
     records_accepted: 2,
-    failed_records: [{ record_num: 2, record_reference_id: 'reading-2', error: 'end_time must not be before start_time' }],
+    failed_records: [
+      { record_num: 2, record_reference_id: 'reading-2', error: 'end_time must not be before start_time' },
+    ],
   })
   batch = receipt.id
 })
@@ -109,7 +116,9 @@ it('7 The cost of a session is asked for by the name that the caller gave it', a
 })
 
 it('8 Every cost can be explained: a record shows its pieces', async () => {
-  const { data } = (await client.ask('GET', '/meters/records?record_reference_id=reading-1')) as { data: readonly WithId[] }
+  const { data } = (await client.ask('GET', '/meters/records?record_reference_id=reading-1')) as {
+    data: readonly WithId[]
+  }
   const record = await client.ask('GET', `/meters/records/${data[0]?.id}`)
   expect(record).toMatchObject({
     status: 'PRICED',

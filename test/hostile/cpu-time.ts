@@ -19,14 +19,18 @@ export const cpuMsOf = (roots: readonly number[]): number => {
     .filter(name => /^\d+$/.test(name))
     .map(name => ({ pid: Number(name), fields: statOf(Number(name)) }))
   const parents = new Map(stats.map(({ pid, fields }) => [pid, Number(fields[1])]))
-  const isOf = (pid: number | undefined): boolean => pid !== undefined && pid > 1 && (roots.includes(pid) || isOf(parents.get(pid)))
+  const isOf = (pid: number | undefined): boolean =>
+    pid !== undefined && pid > 1 && (roots.includes(pid) || isOf(parents.get(pid)))
   // What a child of PostgreSQL used that has ended is counted at its parent.
-  const ticksOf = (fields: readonly string[]): number => [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0)
+  const ticksOf = (fields: readonly string[]): number =>
+    [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at] ?? 0), 0)
   return stats.filter(({ pid }) => isOf(pid)).reduce((sum, { fields }) => sum + ticksOf(fields), 0) * tickMs
 }
 
 /** Return the CPU time that the machine has used, in ms over all CPUs. */
 export const machineCpuMs = (): number => {
-  const [, user, nice, system, , , irq, softIrq, steal] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/ +/)
+  const [, user, nice, system, , , irq, softIrq, steal] = (
+    readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''
+  ).split(/ +/)
   return [user, nice, system, irq, softIrq, steal].reduce((sum, ticks) => sum + Number(ticks), 0) * tickMs
 }

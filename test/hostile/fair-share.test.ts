@@ -22,7 +22,8 @@ describe('an account that does as much as it may', { timeout: 300_000 }, () => {
       const { target, probe } = bench ?? expect.fail()
       let share = await measureShare(target, probe, input, forMs)
       // Other work on the machine makes single measurements miss. A fault misses in each.
-      for (let left = 2; left > 0 && share.misses.length > 0; left -= 1) share = await measureShare(target, probe, input, forMs)
+      for (let left = 2; left > 0 && share.misses.length > 0; left -= 1)
+        share = await measureShare(target, probe, input, forMs)
       expect(share.misses, JSON.stringify(share)).toEqual([])
     })
   }

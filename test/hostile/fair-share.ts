@@ -74,12 +74,19 @@ const observe = async (
 }
 
 /** Have a hostile account do one kind of work for a time, and compare what another account waits with what it waits at rest. */
-export const measureShare = async (target: Target, probe: Probe, input: HostileInput, forMs: number): Promise<Share> => {
+export const measureShare = async (
+  target: Target,
+  probe: Probe,
+  input: HostileInput,
+  forMs: number,
+): Promise<Share> => {
   const location = await createLocation(target.other)
   await create(target.other, '/tariffs', tariffOf(location, scheduleOf(1)))
   const rest = await observe(target, probe, location, forMs, async () => undefined)
   // What changes something is prepared twice over, as it can be played once only.
-  const plays = await Promise.all(Array.from({ length: input.isOnce === true ? 2 : 1 }, () => input.open(target, input.size)))
+  const plays = await Promise.all(
+    Array.from({ length: input.isOnce === true ? 2 : 1 }, () => input.open(target, input.size)),
+  )
   // The first play also starts the thread for long work and compiles code: that is no share of an account.
   if (input.isOnce !== true) await plays[0]?.()
   const beside = await observe(target, probe, location, forMs, async () => {
@@ -101,7 +108,9 @@ export const measureShare = async (target: Target, probe: Probe, input: HostileI
   const pairs = probeKinds.map(kind => [kind, [p99Of(rest, kind), p99Of(beside, kind)]] as const)
   const isMachineBusy = foreignCpu > busyShare
   const verifiedPairs = isMachineBusy ? pairs.filter(([kind]) => kind === 'live') : pairs
-  const boundMs = exceptions.find(one => one.input === input.name && one.what === 'share')?.bound ?? (isMachineBusy ? minBusyMs : minMs)
+  const boundMs =
+    exceptions.find(one => one.input === input.name && one.what === 'share')?.bound ??
+    (isMachineBusy ? minBusyMs : minMs)
   const slow = verifiedPairs.filter(([, [atRest, loaded]]) => loaded > Math.max(boundMs, maxSlowdown * atRest))
   const isLate = !isMachineBusy && beside.lagMs > Math.max(visibleMs, maxSlowdown * rest.lagMs)
   return {
@@ -110,8 +119,12 @@ export const measureShare = async (target: Target, probe: Probe, input: HostileI
     lagMs: [rest.lagMs, beside.lagMs],
     isMachineBusy,
     misses: [
-      ...slow.map(([kind, [atRest, loaded]]) => `p99 of ${kind} probes ${loaded.toFixed(0)} ms, at rest ${atRest.toFixed(0)} ms`),
-      ...(isLate ? [`a record was visible after ${beside.lagMs.toFixed(0)} ms, at rest ${rest.lagMs.toFixed(0)} ms`] : []),
+      ...slow.map(
+        ([kind, [atRest, loaded]]) => `p99 of ${kind} probes ${loaded.toFixed(0)} ms, at rest ${atRest.toFixed(0)} ms`,
+      ),
+      ...(isLate
+        ? [`a record was visible after ${beside.lagMs.toFixed(0)} ms, at rest ${rest.lagMs.toFixed(0)} ms`]
+        : []),
     ],
   }
 }

@@ -11,8 +11,12 @@ export const epoch = Date.UTC(2025, 0, 1) - hourMs
 export const iso = (at: number): string => new Date(at).toISOString()
 
 /** Create an object and return its id. */
-export const create = async (caller: Caller, path: string, body: object, headers?: Readonly<Record<string, string>>): Promise<string> =>
-  (await caller.ask<WithId>('POST', path, body, headers)).id
+export const create = async (
+  caller: Caller,
+  path: string,
+  body: object,
+  headers?: Readonly<Record<string, string>>,
+): Promise<string> => (await caller.ask<WithId>('POST', path, body, headers)).id
 
 /** Create a location in Berlin's zone that counts in euros. */
 export const createLocation = (caller: Caller, more: object = {}): Promise<string> =>
@@ -42,7 +46,11 @@ type ScheduleOptions = { readonly tiers?: number; readonly shiftS?: number; read
 
 /** A schedule of one entry for all months, with a band for each part of the day. */
 export const scheduleOf = (bands: number, { dates, ...options }: ScheduleOptions = {}): readonly object[] => [
-  { months: ['All'], ...(dates === undefined ? {} : { dates }), days_and_hours: [{ days: ['All'], hours: hoursOf(bands, options) }] },
+  {
+    months: ['All'],
+    ...(dates === undefined ? {} : { dates }),
+    days_and_hours: [{ days: ['All'], hours: hoursOf(bands, options) }],
+  },
 ]
 
 export const everyDate: readonly number[] = Array.from({ length: 31 }, (_, at) => at + 1)
@@ -77,7 +85,12 @@ type Receipt = { readonly id: string; readonly records_accepted: number }
 type Progress = { readonly records_processed: number }
 
 /** Submit records and wait until each of them is stored. Returns the status of the submission. */
-export const submit = async ({ send, ask }: Caller, path: string, body: unknown, headers?: Readonly<Record<string, string>>) => {
+export const submit = async (
+  { send, ask }: Caller,
+  path: string,
+  body: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => {
   const reply = await send('PUT', path, body, headers)
   if (reply.status !== 200) return reply.status
   const { id, records_accepted: accepted } = JSON.parse(reply.text) as Receipt
@@ -101,7 +114,8 @@ export const hourlyRecords = (locationId: string, count: number, more: object = 
 
 /** Submit many records, at most 5,000 at once, and wait until each is stored. */
 export const submitAll = async (caller: Caller, records: readonly object[]): Promise<void> => {
-  for (let at = 0; at < records.length; at += 5_000) await submit(caller, '/meters/interval', records.slice(at, at + 5_000))
+  for (let at = 0; at < records.length; at += 5_000)
+    await submit(caller, '/meters/interval', records.slice(at, at + 5_000))
 }
 
 type Costs = { readonly data: readonly { readonly tariff: { readonly cost: { readonly value: number } } }[] }
@@ -119,6 +133,7 @@ export const costBecomes = async (caller: Caller, locationId: string, days: numb
 /** Create devices of the hostile account. */
 export const createDevices = async ({ hostile }: Target, count: number): Promise<readonly string[]> => {
   const made: string[] = []
-  for (let at = 0; at < count; at += 1) made.push(await create(hostile, '/devices', { reference_id: `device ${performance.now()}` }))
+  for (let at = 0; at < count; at += 1)
+    made.push(await create(hostile, '/devices', { reference_id: `device ${performance.now()}` }))
   return made
 }

@@ -14,7 +14,9 @@ import { verify } from './verdict.ts'
 /** Start the service with faults in it. */
 const openPlanted = async (): Promise<Target & AsyncDisposable> => {
   const child = fork(new URL('planted-process.ts', import.meta.url).pathname)
-  const [{ port, metricsPort }] = (await once(child, 'message')) as [{ readonly port: number; readonly metricsPort: number }]
+  const [{ port, metricsPort }] = (await once(child, 'message')) as [
+    { readonly port: number; readonly metricsPort: number },
+  ]
   const serviceUrl = `http://127.0.0.1:${port}`
   const caller = callerOf(serviceUrl, 'none')
   const request = { method: 'GET', headers: {} }
@@ -71,7 +73,10 @@ describe('the harness of hostile inputs', { timeout: 120_000 }, () => {
     const waited = (kind: string) =>
       expect.stringMatching(new RegExp(`^\\d+ ${kind} probes waited up to (?:2[5-9]|[3-9]\\d|\\d{3})\\d ms$`))
     // On a busy machine the harness judges reads less strictly, or not at all.
-    expect(verdict.misses).toEqual([waited('live'), ...(verdict.misses.length > 1 || !verdict.isMachineBusy ? [waited('object')] : [])])
+    expect(verdict.misses).toEqual([
+      waited('live'),
+      ...(verdict.misses.length > 1 || !verdict.isMachineBusy ? [waited('object')] : []),
+    ])
     expect(measured.longestTurnMs).toBeGreaterThan(280)
     expect(measured.round.waits.length).toBeGreaterThanOrEqual(200)
   })
@@ -98,7 +103,17 @@ describe('the verdict', () => {
   const missesOfReads = (reads: readonly Wait[], foreignCpu: number): readonly string[] => {
     const round = { waits: [wait, ...reads], referenceMs: [] }
     const input = plantedInput('line', 10)
-    const seen = { input, statuses: [200], plays: 1, endedMs: 10, round, foreignCpu, longestTurnMs: 1, isOldTurn: false, cpuMs: null }
+    const seen = {
+      input,
+      statuses: [200],
+      plays: 1,
+      endedMs: 10,
+      round,
+      foreignCpu,
+      longestTurnMs: 1,
+      isOldTurn: false,
+      cpuMs: null,
+    }
     return verify(seen, { round: { waits: [wait], referenceMs: [] }, cpuRate: 0 }).misses
   }
 

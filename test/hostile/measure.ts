@@ -131,7 +131,13 @@ export const watchForeignCpu = (target: Target, probe: Probe): ForeignCpu => {
 }
 
 /** Play an input with the probe beside it, then compare the CPU time of its sizes. */
-export const measure = async (target: Target, probe: Probe, input: HostileInput, idle: Idle, effort: Effort): Promise<Measurement> => {
+export const measure = async (
+  target: Target,
+  probe: Probe,
+  input: HostileInput,
+  idle: Idle,
+  effort: Effort,
+): Promise<Measurement> => {
   const play = await input.open(target, input.size)
   const turnBefore = await longestTurnMs(target)
   const foreign = watchForeignCpu(target, probe)

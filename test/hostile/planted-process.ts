@@ -14,7 +14,14 @@ import { healthRoutes } from '../../services/platform/http/static-routes.ts'
 import { createMetrics, serveMetrics } from '../../services/platform/metrics.ts'
 
 const answer = { name: 'Planted', shape: z.object({}).loose() }
-const base = { summary: 'Planted', description: 'Planted.', tag: 'Planted', access: 'open', answer, status: 200 } as const
+const base = {
+  summary: 'Planted',
+  description: 'Planted.',
+  tag: 'Planted',
+  access: 'open',
+  answer,
+  status: 200,
+} as const
 const planted = (id: string, path: string) =>
   defineOperation({ ...base, id, routes: sameRoute('POST', path), body: 'raw', bodyLimit: 2 ** 24 })
 const read = defineOperation({ ...base, id: 'planted_read', routes: sameRoute('GET', '/planted/{id}') })
@@ -58,7 +65,9 @@ const bindings = [
     block(body.bytes.length)
     return accepted({})
   }),
-  bind(planted('planted_square', '/planted/square'), async ({ body }) => accepted({ pairs: await countPairs(body.bytes) })),
+  bind(planted('planted_square', '/planted/square'), async ({ body }) =>
+    accepted({ pairs: await countPairs(body.bytes) }),
+  ),
   bind(planted('planted_line', '/planted/line'), async ({ body }) => accepted({ spaces: countSpaces(body.bytes) })),
   bind(read, async ({ id }) => accepted({ id })),
 ]

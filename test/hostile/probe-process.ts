@@ -32,14 +32,18 @@ const codeOf = (text: string): string => /"code":"(\w+)"/.exec(text)?.[1] ?? ''
 const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, 'kind'>): Promise<ProbeAnswer> =>
   new Promise(resolve => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const sent = request(new URL(path, url), { agent, method, headers: { ...headers, ...length }, timeout: timeoutMs }, response => {
-      const status = response.statusCode ?? 0
-      let text = ''
-      if (status === 200) response.resume()
-      else response.on('data', bytes => (text += bytes))
-      response.on('end', () => resolve({ status, code: codeOf(text) }))
-      response.on('error', () => resolve(unanswered))
-    })
+    const sent = request(
+      new URL(path, url),
+      { agent, method, headers: { ...headers, ...length }, timeout: timeoutMs },
+      response => {
+        const status = response.statusCode ?? 0
+        let text = ''
+        if (status === 200) response.resume()
+        else response.on('data', bytes => (text += bytes))
+        response.on('end', () => resolve({ status, code: codeOf(text) }))
+        response.on('error', () => resolve(unanswered))
+      },
+    )
     sent.on('timeout', () => sent.destroy())
     sent.on('error', () => resolve(unanswered))
     sent.end(body)

@@ -59,7 +59,9 @@ const processPath = (name: string): string => new URL(name, import.meta.url).pat
 const message = async <T>(child: ChildProcess): Promise<T> => {
   const ended = new AbortController()
   try {
-    const exit = once(child, 'exit', ended).then(([code]) => Promise.reject(new Error(`A process of the probe ended with ${code}.`)))
+    const exit = once(child, 'exit', ended).then(([code]) =>
+      Promise.reject(new Error(`A process of the probe ended with ${code}.`)),
+    )
     const [received] = await Promise.race([once(child, 'message', ended), exit])
     return received as T
   } finally {
@@ -76,7 +78,10 @@ export const openProbe = async (target: {
   readonly requests: readonly ProbeRequest[]
 }): Promise<Probe> => {
   const [referenceServer, prober] = [fork(processPath('reference-process.ts')), fork(processPath('probe-process.ts'))]
-  const [{ port }] = await Promise.all([message<{ readonly port: number }>(referenceServer), message<ProbeReply>(prober)])
+  const [{ port }] = await Promise.all([
+    message<{ readonly port: number }>(referenceServer),
+    message<ProbeReply>(prober),
+  ])
   const children = [referenceServer, prober]
   return {
     pids: children.flatMap(({ pid }) => pid ?? []),

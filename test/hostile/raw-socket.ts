@@ -30,11 +30,18 @@ export const sendChunks = ({ serviceUrl, hostile }: Target, line: string, chunks
   )
 
 /** Send a request as the hostile account and take nothing of the answer but its first bytes, for a time. Resolves with its status. */
-export const sendUnread = ({ serviceUrl, hostile }: Target, line: string, body: string, holdMs: number): Promise<number> =>
+export const sendUnread = (
+  { serviceUrl, hostile }: Target,
+  line: string,
+  body: string,
+  holdMs: number,
+): Promise<number> =>
   new Promise(resolve => {
     const { hostname, port } = new URL(serviceUrl)
     const head = `${line} HTTP/1.1\r\nHost: wattledger\r\nAuthorization: ${hostile.authorization}\r\nContent-Type: application/json\r\n`
-    const socket = connect(Number(port), hostname, () => socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`))
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
+    )
     let status = 0
     socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.once('data', chunk => {
@@ -47,7 +54,12 @@ export const sendUnread = ({ serviceUrl, hostile }: Target, line: string, body: 
   })
 
 /** Open connections, send a part of a request on each, hold them for a time, and cut them. Resolves with 200. */
-export const holdConnections = async (serviceUrl: string, count: number, part: string, holdMs: number): Promise<number> => {
+export const holdConnections = async (
+  serviceUrl: string,
+  count: number,
+  part: string,
+  holdMs: number,
+): Promise<number> => {
   const { hostname, port } = new URL(serviceUrl)
   const sockets = Array.from({ length: count }, () => {
     const socket = connect(Number(port), hostname, () => socket.write(part))

@@ -16,7 +16,9 @@ const columns = [
 ] as const
 
 const row = (cells: readonly string[]): string =>
-  columns.map(([, width], at) => (width < 0 ? (cells[at] ?? '').padStart(-width) : (cells[at] ?? '').padEnd(width))).join(' ')
+  columns
+    .map(([, width], at) => (width < 0 ? (cells[at] ?? '').padStart(-width) : (cells[at] ?? '').padEnd(width)))
+    .join(' ')
 
 /** Return the first line of the report. */
 export const heading = (): string => row(columns.map(([title]) => title))
@@ -24,7 +26,10 @@ export const heading = (): string => row(columns.map(([title]) => title))
 const rounded = (value: number | null): string => (value === null ? '-' : value.toFixed(0))
 
 /** Return the line of an input; `*`: others used the machine beside it. */
-export const line = ({ input, statuses, endedMs, cpuMs, longestTurnMs, isOldTurn }: Measurement, verdict: Verdict): string => {
+export const line = (
+  { input, statuses, endedMs, cpuMs, longestTurnMs, isOldTurn }: Measurement,
+  verdict: Verdict,
+): string => {
   const cells = [
     `${input.subject}: ${input.name}`,
     String(input.size),

@@ -20,7 +20,9 @@ const oldMs = 2_400_000
 export const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<CorpusSetup> => {
   await using opening = new AsyncDisposableStack()
   const target = opening.use(await open())
-  const probe = opening.use(await openProbe({ serviceUrl: target.serviceUrl, pid: target.pids[0] ?? 0, requests: target.requests }))
+  const probe = opening.use(
+    await openProbe({ serviceUrl: target.serviceUrl, pid: target.pids[0] ?? 0, requests: target.requests }),
+  )
   await measureIdle(target, probe, 500)
   const idle = await measureIdle(target, probe, idleMs)
   const opened = opening.move()
@@ -33,7 +35,10 @@ export type Outcome = { readonly measured: Measurement; readonly verdict: Verdic
 export type CorpusRun = AsyncDisposable & { readonly play: (input: HostileInput) => Promise<Outcome> }
 
 /** Start a service for a run of inputs. An input that misses is measured once more: a fault misses again, a noisy machine may not. */
-export const openCorpusRun = async (effort: Effort, open: () => Promise<Target & AsyncDisposable> = openTarget): Promise<CorpusRun> => {
+export const openCorpusRun = async (
+  effort: Effort,
+  open: () => Promise<Target & AsyncDisposable> = openTarget,
+): Promise<CorpusRun> => {
   let bench = await openBench(open)
   const replace = async (): Promise<void> => {
     await bench[Symbol.asyncDispose]()

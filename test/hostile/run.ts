@@ -60,10 +60,13 @@ const play = async (): Promise<number> => {
       console.log(line(measured, verdict))
     } catch (error) {
       missed += 1
-      console.log(`${input.subject}: ${input.name}  MISS it could not be played: ${error instanceof Error ? error.message : error}`)
+      console.log(
+        `${input.subject}: ${input.name}  MISS it could not be played: ${error instanceof Error ? error.message : error}`,
+      )
     }
   }
-  for (const { input, what, bound, reason } of exceptions) console.log(`exception: ${input}: ${what} ${bound}: ${reason}`)
+  for (const { input, what, bound, reason } of exceptions)
+    console.log(`exception: ${input}: ${what} ${bound}: ${reason}`)
   console.log(`${inputs.length} inputs, ${missed} missed`)
   return missed
 }
@@ -74,7 +77,9 @@ const playShares = async (): Promise<number> => {
   let missed = 0
   for (const input of fairShareInputs) {
     const share = await measureShare(bench.target, bench.probe, input, shareMs)
-    const kinds = Object.entries(share.p99Ms).map(([kind, [rest, beside]]) => `${kind} ${rest.toFixed(0)} -> ${beside.toFixed(0)} ms`)
+    const kinds = Object.entries(share.p99Ms).map(
+      ([kind, [rest, beside]]) => `${kind} ${rest.toFixed(0)} -> ${beside.toFixed(0)} ms`,
+    )
     const [restLag, lag] = share.lagMs
     const end = share.misses.length === 0 ? 'ok' : `MISS ${share.misses.join('; ')}`
     console.log(
@@ -91,5 +96,6 @@ const run = async (): Promise<number> => {
 }
 
 closeOnSignals()
-if (chosen.list === true) for (const { subject, name, size, unit } of inputs) console.log(`${subject}: ${name} (${size} ${unit})`)
+if (chosen.list === true)
+  for (const { subject, name, size, unit } of inputs) console.log(`${subject}: ${name} (${size} ${unit})`)
 else process.exitCode = (await run()) > 0 ? 1 : 0

@@ -9,9 +9,19 @@ import type { ProbeRequest } from './probe.ts'
 
 /** A caller of one account in live mode. Requests that the server cuts resolve with status 0. */
 export type Caller = {
-  readonly send: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<RawReply>
+  readonly send: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<RawReply>
   /** The same for success alone, as JSON; waits where the rate limit, a pending batch or a busy service asks for it. */
-  readonly ask: <T>(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<T>
+  readonly ask: <T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<T>
   readonly authorization: string
 }
 
@@ -41,7 +51,8 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
   const sender = rawSender(serviceUrl, 64)
   const authorization = `Bearer ${token}`
   const send: Caller['send'] = (method, path, body, headers = {}) => {
-    const bytes = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+    const bytes =
+      body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
     const all = { authorization, ...(bytes === undefined ? {} : { 'content-type': 'application/json' }), ...headers }
     return sender.send({ method, path, headers: all, ...(bytes === undefined ? {} : { body: bytes }) }).catch(() => cut)
   }
@@ -52,7 +63,8 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
       for (const deadline = performance.now() + timeoutMs; ; await new Promise(resolve => setTimeout(resolve, 200))) {
         const reply = await send(method, path, body, headers)
         if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.text)
-        if (!isPending(reply) || performance.now() > deadline) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
+        if (!isPending(reply) || performance.now() > deadline)
+          throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
       }
     },
   }
@@ -61,19 +73,29 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
 type WithId = { readonly id: string }
 
 const hourly = { start_time: '2025-09-15T10:00:00Z', end_time: '2025-09-15T11:00:00Z' }
-const flat = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] }]
+const flat = [
+  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] },
+]
 
 /** Give an account a location with a price and a record; return the probes that read them, most of them cheap. */
 const readsOf = async (other: Caller): Promise<readonly ProbeRequest[]> => {
   const locationBody = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
   const { id } = await other.ask<WithId>('POST', '/locations', locationBody)
   await other.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: flat })
-  const batch = await other.ask<WithId>('PUT', '/meters/interval', [{ location_id: id, units: 'KWH', value: 1, ...hourly }])
+  const batch = await other.ask<WithId>('PUT', '/meters/interval', [
+    { location_id: id, units: 'KWH', value: 1, ...hourly },
+  ])
   await other.ask('GET', `/meters/batch?batch_id=${batch.id}`)
   const headers = { authorization: other.authorization, 'content-type': 'application/json' }
   const live = { kind: 'live', method: 'GET', path: '/health/live', headers: {} } as const
   const object = { kind: 'object', method: 'GET', path: `/locations/${id}`, headers } as const
-  const cost = { kind: 'cost', method: 'POST', path: `/costs/interval/${id}`, headers, body: JSON.stringify(hourly) } as const
+  const cost = {
+    kind: 'cost',
+    method: 'POST',
+    path: `/costs/interval/${id}`,
+    headers,
+    body: JSON.stringify(hourly),
+  } as const
   return [live, object, live, object, live, cost, live, object]
 }
 

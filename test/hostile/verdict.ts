@@ -84,7 +84,8 @@ export const verify = (measured: Measurement, idle: Idle): Verdict => {
   const excuseMs = Math.max(0, longestReferenceMs - quantile(idle.round.referenceMs, 0.99))
   const lateKinds = probeKinds.flatMap(kind => {
     const { countedMs, marginMs } = measureOf(kind, foreignCpu, boundOf(input, 'wait') ?? waitMarginMs)
-    const waits = (of: Round): readonly number[] => of.waits.flatMap(wait => (wait.kind === kind ? [countedMs(wait)] : []))
+    const waits = (of: Round): readonly number[] =>
+      of.waits.flatMap(wait => (wait.kind === kind ? [countedMs(wait)] : []))
     const limitMs = quantile(waits(idle.round), 0.99) + marginMs + (isMachineBusy && kind === 'live' ? 0 : excuseMs)
     const late = waits(round).filter(ms => ms > limitMs)
     return late.length === 0 ? [] : [`${late.length} ${kind} probes waited up to ${Math.round(longest(late))} ms`]

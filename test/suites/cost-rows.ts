@@ -43,7 +43,8 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
 }
 
 // From 1: twelve zero bytes stand for no id.
-const id = (prefix: string): fc.Arbitrary<string> => fc.integer({ min: 1, max: 2 ** 48 }).map(number => hexId(prefix, number))
+const id = (prefix: string): fc.Arbitrary<string> =>
+  fc.integer({ min: 1, max: 2 ** 48 }).map(number => hexId(prefix, number))
 const reference = fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), { nil: null })
 const energy = fc.bigInt({ min: 0n, max: 10n ** 17n })
 const money = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
@@ -99,7 +100,8 @@ export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray
       const made = costRow({ ...row, end: row.start + length, version: latest, sourceVersion })
       if (pieces === 0) return { ...made, status: 'UNPRICED' as const, cost: null, pieces: [] }
       const energyAlone = { energy: piece.energy, price: 0n, tier: 0n, cost: 0n, confidence: 0 }
-      if (pieces > 1 && isUnpriced) return { ...made, status: 'UNPRICED' as const, cost: null, pieces: piecesOf(made, pieces, energyAlone) }
+      if (pieces > 1 && isUnpriced)
+        return { ...made, status: 'UNPRICED' as const, cost: null, pieces: piecesOf(made, pieces, energyAlone) }
       if (pieces > 1) return { ...made, pieces: piecesOf(made, pieces, piece) }
       const { energy: whole, confidence } = made
       return { ...made, cost: piece.cost, pieces: [{ ...piece, start: made.start, energy: whole, confidence }] }

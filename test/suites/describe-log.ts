@@ -38,7 +38,8 @@ export const assignmentOf = async (log: Log, group: string, partition: number): 
   return assignment
 }
 
-const texts = (messages: readonly StoredMessage[]): readonly string[] => messages.map(message => message.value.toString())
+const texts = (messages: readonly StoredMessage[]): readonly string[] =>
+  messages.map(message => message.value.toString())
 
 /** What every log does, whichever store it stands on. */
 export const describeLog = (name: string, make: () => Promise<LogUnderTest>): void => {
@@ -63,7 +64,11 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
 
     it('keeps key, value, headers and the time of the append', async () => {
-      const message = { key: 'acc_1/loc_ü', value: Buffer.from([0, 255, 1, 128]), headers: { chunk: 'a', note: 'größer ✓', empty: '' } }
+      const message = {
+        key: 'acc_1/loc_ü',
+        value: Buffer.from([0, 255, 1, 128]),
+        headers: { chunk: 'a', note: 'größer ✓', empty: '' },
+      }
       await log.append(records, 0, message)
       const [read] = await (await assignmentOf(log, 'whole', 0)).read(bounds)
       expect(read).toMatchObject(message)
@@ -71,7 +76,8 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
 
     it('ends a read at the bounds, but always brings the first message', async () => {
-      for (const size of [1_000, 10, 10, 10]) await log.append(records, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
+      for (const size of [1_000, 10, 10, 10])
+        await log.append(records, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
       const assignment = await assignmentOf(log, 'bounds', 1)
       expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([1_000])
       expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10, 10])
@@ -110,7 +116,10 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       const reopened = await under.reopen()
       for (const partition of [0, 7]) {
         expect(await reopened.append(records, partition, textMessage('second'))).toBe(1)
-        expect(texts(await (await assignmentOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual(['first', 'second'])
+        expect(texts(await (await assignmentOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual([
+          'first',
+          'second',
+        ])
       }
     })
 
@@ -175,7 +184,10 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
 
     it('refuses a message that is too large', async () => {
       const message = { ...textMessage(''), value: Buffer.alloc(1_048_577) }
-      await expect(log.append(records, 0, message)).rejects.toMatchObject({ code: 'message_too_large', retriable: false })
+      await expect(log.append(records, 0, message)).rejects.toMatchObject({
+        code: 'message_too_large',
+        retriable: false,
+      })
     })
   })
 }

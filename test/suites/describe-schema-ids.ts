@@ -4,7 +4,11 @@ import { openCodec, publishedSchemas } from '../../services/platform/log/avro/co
 import type { SchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
 
 export const readingSchema = (fields: readonly string[]): string =>
-  JSON.stringify({ type: 'record', name: 'Reading', fields: fields.map(name => ({ name, type: 'string', default: '' })) })
+  JSON.stringify({
+    type: 'record',
+    name: 'Reading',
+    fields: fields.map(name => ({ name, type: 'string', default: '' })),
+  })
 
 /** What gives schemas their numbers, whoever it is. `again` is another process beside the first. */
 export const describeSchemaIds = (
@@ -42,7 +46,13 @@ export const describeSchemaIds = (
       expect(publishedSchemas().length).toBeGreaterThan(2)
       const [writer, reader] = [await openCodec(ids), await openCodec(again())]
       const submission = { kind: 'submission', accountId: `acc_${'1'.repeat(24)}`, liveMode: true } as const
-      const counts = { batchId: 'btc_1', recordsSubmitted: 1, recordsAccepted: 1, refused: [], receivedAt: 1_750_000_000_000 }
+      const counts = {
+        batchId: 'btc_1',
+        recordsSubmitted: 1,
+        recordsAccepted: 1,
+        refused: [],
+        receivedAt: 1_750_000_000_000,
+      }
       const value = writer.encodeMeterMessage({ ...submission, ...counts })
       expect(await reader.decodeMeterMessage(value)).toMatchObject(submission)
     })

@@ -40,7 +40,8 @@ export const nextTenant = (): Tenant => {
 
 export const insert = (rows: readonly MeterCostRow[]): Promise<void> => db.insert(meterCostBlock(rows))
 export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...tenant, ...given })
-export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> => (await Array.fromAsync(blocks)).flat()
+export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> =>
+  (await Array.fromAsync(blocks)).flat()
 export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostRow[]> =>
   (await Array.fromAsync(blocks)).flatMap(decodeMeterCostRows)
 export const location = hexId('loc_', 1)

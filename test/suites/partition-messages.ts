@@ -6,7 +6,11 @@ const id = (prefix: string): fc.Arbitrary<string> => digits.map(text => prefix +
 const text = fc.string({ unit: 'grapheme', maxLength: 255 })
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null })
 const instant = fc.integer({ min: 946_684_800_000, max: 4_102_444_800_000 })
-const energy = fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 17n }), fc.bigInt({ min: 2n ** 52n - 3n, max: 2n ** 54n }), fc.nat().map(BigInt))
+const energy = fc.oneof(
+  fc.bigInt({ min: 0n, max: 10n ** 17n }),
+  fc.bigInt({ min: 2n ** 52n - 3n, max: 2n ** 54n }),
+  fc.nat().map(BigInt),
+)
 
 const record = (locations: readonly string[], devices: readonly string[]): fc.Arbitrary<AcceptedRecord> =>
   fc

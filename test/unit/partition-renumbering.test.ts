@@ -10,11 +10,20 @@ import { until } from '../support/system/until.ts'
 
 it('a process writes into no lane any more once the lanes were renumbered', async () => {
   await using stack = new AsyncDisposableStack()
-  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-stores-')), path => rmSync(path, { recursive: true }))
-  const { generation, database, log } = await openStores(readConfig({ WATTLEDGER_DATA_DIR: join(folder, 'data') }), stack, () => undefined)
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-stores-')), path =>
+    rmSync(path, { recursive: true }),
+  )
+  const { generation, database, log } = await openStores(
+    readConfig({ WATTLEDGER_DATA_DIR: join(folder, 'data') }),
+    stack,
+    () => undefined,
+  )
   const topic = 'meter.records.v1'
   const partitions = log.partitions(topic)
-  expect([generation(), await readTopicGeneration(database.operator, topic)]).toEqual([0, { generation: 0, partitions }])
+  expect([generation(), await readTopicGeneration(database.operator, topic)]).toEqual([
+    0,
+    { generation: 0, partitions },
+  ])
   await raiseTopicGeneration(database.operator, topic, 0, partitions, currentInstant())
   const reasonOf = async (): Promise<unknown> => {
     try {
@@ -23,5 +32,8 @@ it('a process writes into no lane any more once the lanes were renumbered', asyn
       return error
     }
   }
-  expect(await until(reasonOf, reason => reason instanceof Error, 10_000)).toMatchObject({ code: 'lanes_renumbered', retriable: true })
+  expect(await until(reasonOf, reason => reason instanceof Error, 10_000)).toMatchObject({
+    code: 'lanes_renumbered',
+    retriable: true,
+  })
 })

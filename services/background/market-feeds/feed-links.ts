@@ -58,7 +58,9 @@ const linkLocation = async (
  * source have ended. Gives how many locations got one, and whether any source is left to look again for.
  * Source: docs/rules/registry.md #market-sources-of-locations.
  */
-export const linkSources = async (options: LinkOptions): Promise<{ readonly linked: number; readonly isDone: boolean }> => {
+export const linkSources = async (
+  options: LinkOptions,
+): Promise<{ readonly linked: number; readonly isDone: boolean }> => {
   const { database, areasOf, at } = options
   const startedAt = at()
   const sources = await unlinkedSources(database.operator)

@@ -51,7 +51,10 @@ const publishOutageEvents = async (database: Database, outage: UnreportedOutage,
  */
 export const publishFeedOutages = async (database: Database, at: number): Promise<number> => {
   let published = 0
-  const outages = await unreportedOutages(database.operator, { before: at - outageAfterMs, since: at - attemptedWithinMs })
+  const outages = await unreportedOutages(database.operator, {
+    before: at - outageAfterMs,
+    since: at - attemptedWithinMs,
+  })
   for (const outage of outages) published += await publishOutageEvents(database, outage, at)
   return published
 }

@@ -81,7 +81,9 @@ const storePrices = async (
   prices: readonly FeedPrice[],
   fetchRun: FetchRun,
 ): Promise<void> => {
-  const put = await withOperator(options.database, transaction => putMarketPrices(transaction, source.id, prices, options.at()))
+  const put = await withOperator(options.database, transaction =>
+    putMarketPrices(transaction, source.id, prices, options.at()),
+  )
   if (!put.ok) return
   const { stored, replaced, unchanged, fanOut } = put.value
   fetchRun.stored += stored
@@ -101,7 +103,12 @@ const fetchFromFeed = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { fetch, timeoutMs, maxBytes } = options
-  const fetchLimits = { fetch, signal, ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(maxBytes === undefined ? {} : { maxBytes }) }
+  const fetchLimits = {
+    fetch,
+    signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  }
   let outcome: FetchOutcome = 'nothing'
   try {
     for (const interval of requestIntervals(openFeed.feed, requested.zone, requested)) {
@@ -118,7 +125,8 @@ const fetchFromFeed = async (
     if (!isFailure(error) || !error.code.startsWith('feed_')) throw error
     outcome = 'failed'
     fetchRun.errors.push(`${openFeed.name}: ${error.message}`)
-    if (error instanceof FeedFailure) fetchRun.retryAfterMs = Math.max(fetchRun.retryAfterMs ?? 0, error.retryAfterMs ?? 0)
+    if (error instanceof FeedFailure)
+      fetchRun.retryAfterMs = Math.max(fetchRun.retryAfterMs ?? 0, error.retryAfterMs ?? 0)
   }
   options.metrics.marketFetches.inc({ feed: openFeed.name, outcome })
 }
@@ -134,7 +142,10 @@ const startRun = ({ knownUntil }: FeedSource): FetchRun => ({
   errors: [],
 })
 
-const resultOf = ({ feed, stored, replaced, unchanged, knownUntil, errors }: FetchRun, isComplete: boolean): FetchResult => ({
+const resultOf = (
+  { feed, stored, replaced, unchanged, knownUntil, errors }: FetchRun,
+  isComplete: boolean,
+): FetchResult => ({
   feed,
   stored,
   replaced,
@@ -149,7 +160,11 @@ const resultOf = ({ feed, stored, replaced, unchanged, knownUntil, errors }: Fet
  * prices that are overdue count as an outage like a feed that does not answer. Rejects where PostgreSQL does, or `signal` ends it.
  * Source: docs/rules/markets-and-forecasts.md #public-feeds, #outages.
  */
-export const fetchSource = async (options: MarketFetchOptions, source: FeedSource, signal: AbortSignal): Promise<FetchResult> => {
+export const fetchSource = async (
+  options: MarketFetchOptions,
+  source: FeedSource,
+  signal: AbortSignal,
+): Promise<FetchResult> => {
   const at = options.at()
   const random = (options.random ?? randomNumber)()
   const clock = clockOf(options, source.area)
@@ -157,7 +172,10 @@ export const fetchSource = async (options: MarketFetchOptions, source: FeedSourc
   const fetchRun = startRun(source)
   for (const [feedIndex, openFeed] of feedsFor(options.choice, source).entries()) {
     const known = fetchRun.knownUntil ?? startOfLocalDay(clock.zone, at - historyMs)
-    const from = Math.max(feedIndex === 0 && fetchRun.knownUntil !== null ? Math.min(known, at) - recheckMs : known, at - maxGapMs)
+    const from = Math.max(
+      feedIndex === 0 && fetchRun.knownUntil !== null ? Math.min(known, at) - recheckMs : known,
+      at - maxGapMs,
+    )
     if (feedIndex > 0 && known >= expectedEnd) break
     if (from < to) await fetchFromFeed(options, source, openFeed, { from, to, zone: clock.zone }, fetchRun, signal)
     signal.throwIfAborted()

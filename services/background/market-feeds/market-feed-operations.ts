@@ -1,5 +1,10 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type MarketFeedFetchWire, type MarketFeedWire, marketFeedFetch, marketFeedList } from '../../contract/operator/market-feed.ts'
+import {
+  type MarketFeedFetchWire,
+  type MarketFeedWire,
+  marketFeedFetch,
+  marketFeedList,
+} from '../../contract/operator/market-feed.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -48,7 +53,9 @@ const noFeed = (knownUntil: number | null): FetchResult => ({
 const forOperator =
   <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
   async (request: Request): Promise<Outcome<Answer>> =>
-    request.caller.scope === 'operator' ? run(request) : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
+    request.caller.scope === 'operator'
+      ? run(request)
+      : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
 
 /** Bind the operator's operations on market feeds. They belong into no document for callers. */
 export const marketFeedOperations = (options: MarketFetchOptions): readonly Binding[] => [
@@ -69,7 +76,8 @@ export const marketFeedOperations = (options: MarketFetchOptions): readonly Bind
     forOperator(async ({ parameters, body, signal }) => {
       const [source] = await listFeedSources(options.database.operator, { id: parameters['id'] ?? '' })
       if (source === undefined) return refused('not_found', 'No shared market source that feeds can fill has this id')
-      if (feedsFor(options.choice, source).length === 0) return accepted(resultToWire(source, noFeed(source.knownUntil)))
+      if (feedsFor(options.choice, source).length === 0)
+        return accepted(resultToWire(source, noFeed(source.knownUntil)))
       const { start_time: start, end_time: end } = body
       const result =
         start === undefined || end === undefined

@@ -113,7 +113,9 @@ export const startMarketFeeds = (options: MarketFeedOptions): AsyncDisposable =>
       await sleep(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
     if (lease !== null)
-      await releaseLease(database.operator, lease).catch(error => logger.warn({ err: error }, 'the lease runs out by itself'))
+      await releaseLease(database.operator, lease).catch(error =>
+        logger.warn({ err: error }, 'the lease runs out by itself'),
+      )
   }
   const running = run()
   return {

@@ -14,7 +14,15 @@ import {
 } from '../../platform/postgres/registry/accounts.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditAccount } from '../audit.ts'
-import { type Command, CommandError, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from '../command.ts'
+import {
+  type Command,
+  CommandError,
+  type CommandInput,
+  type CommandOption,
+  type CommandOutcome,
+  success,
+  UsageError,
+} from '../command.ts'
 import { withDatabase } from '../open-database.ts'
 import { columns, table } from '../table.ts'
 
@@ -26,7 +34,10 @@ const versionOption: CommandOption = {
   summary: 'Api-Version of requests that name none.',
   choices: apiVersions.map(apiVersion => apiVersionDates[apiVersion]),
 }
-const rateOption: CommandOption = { value: 'N|none', summary: 'Requests a second in each mode; none: what the installation sets.' }
+const rateOption: CommandOption = {
+  value: 'N|none',
+  summary: 'Requests a second in each mode; none: what the installation sets.',
+}
 
 const pageUrlOption = (what: string): CommandOption => ({
   value: 'URL|none',
@@ -52,7 +63,8 @@ const toJson = (account: StoredAccount) => ({
 const statusText = ({ disabledAt }: StoredAccount): string =>
   disabledAt === null ? 'enabled' : `disabled since ${writeInstant(disabledAt)}`
 
-const rateLimitText = ({ requestsPerSecond }: StoredAccount): string => (requestsPerSecond === null ? 'none' : String(requestsPerSecond))
+const rateLimitText = ({ requestsPerSecond }: StoredAccount): string =>
+  requestsPerSecond === null ? 'none' : String(requestsPerSecond)
 
 const accountOutcome = (account: StoredAccount): CommandOutcome =>
   success(
@@ -78,14 +90,16 @@ export const findAccount = async (query: Database['operator'], id: string): Prom
 }
 
 const readName = (name: string): string => {
-  if (name.trim() === '' || [...name].length > maxNameLength) throw new UsageError(`--name has 1 to ${maxNameLength} characters`)
+  if (name.trim() === '' || [...name].length > maxNameLength)
+    throw new UsageError(`--name has 1 to ${maxNameLength} characters`)
   return name
 }
 
 const readRate = (text: string): number | null => {
   if (text === 'none') return null
   const rate = Number(text)
-  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000_000) throw new UsageError('--rate-limit is a whole number from 1 to 1000000, or none')
+  if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000_000)
+    throw new UsageError('--rate-limit is a whole number from 1 to 1000000, or none')
   return rate
 }
 
@@ -141,7 +155,12 @@ const createCommand: Command = {
   details: 'Prints the id that its keys and logins name. Make keys with "npx wattledger keys create".',
   options: { name: { ...nameOption, isRequired: true }, version: versionOption },
   run: input => {
-    const draft: AccountDraft = { displayName: '', defaultApiVersion: 'current', requestsPerSecond: null, ...readSettings(input) }
+    const draft: AccountDraft = {
+      displayName: '',
+      defaultApiVersion: 'current',
+      requestsPerSecond: null,
+      ...readSettings(input),
+    }
     return withDatabase(input, { mayCreate: true }, database =>
       withOperator(database, async transaction => {
         const account = await createAccount(transaction.query, draft, input.at)
@@ -188,14 +207,17 @@ const showCommand: Command = {
   details: 'Its settings and its state; its keys are shown by "npx wattledger keys list".',
   options: {},
   run: input =>
-    withDatabase(input, { mayCreate: false }, async ({ operator }) => accountOutcome(await findAccount(operator, input.operands[0] ?? ''))),
+    withDatabase(input, { mayCreate: false }, async ({ operator }) =>
+      accountOutcome(await findAccount(operator, input.operands[0] ?? '')),
+    ),
 }
 
 const setCommand: Command = {
   name: 'account set',
   operands: ['ACCOUNT'],
   summary: "Change an account's settings.",
-  details: 'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
+  details:
+    'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
   options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
   run: async input => {
     const changes = { ...readSettings(input), ...readPages(input) }
@@ -222,4 +244,11 @@ const enableCommand: Command = {
   run: input => changeAccount(input, 'account.enable', () => ({ disabledAt: null })),
 }
 
-export const accountCommands: readonly Command[] = [createCommand, listCommand, showCommand, setCommand, disableCommand, enableCommand]
+export const accountCommands: readonly Command[] = [
+  createCommand,
+  listCommand,
+  showCommand,
+  setCommand,
+  disableCommand,
+  enableCommand,
+]

@@ -17,7 +17,8 @@ const modeOf = (liveMode: boolean): string => (liveMode ? 'live' : 'test')
 
 const readLimit = (text: string | undefined): number => {
   const limit = Number(text ?? '50')
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed) throw new UsageError(`--limit is a whole number from 1 to ${maxListed}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed)
+    throw new UsageError(`--limit is a whole number from 1 to ${maxListed}`)
   return limit
 }
 
@@ -25,7 +26,8 @@ const listCommand: Command = {
   name: 'audit-log list',
   operands: ['ACCOUNT'],
   summary: 'List the newest audit entries of an account.',
-  details: 'Who changed keys, webhook endpoints, tariffs and settings, and who deleted what. --json shows the details too.',
+  details:
+    'Who changed keys, webhook endpoints, tariffs and settings, and who deleted what. --json shows the details too.',
   options: {
     mode: { value: 'MODE', summary: 'The world to look at.', choices: ['live', 'test'], isRequired: true },
     limit: { value: 'COUNT', summary: `How many; 50 when absent, at most ${maxListed}.` },
@@ -66,7 +68,8 @@ const headsOf = async (
   const { account, holds } = input.options
   const heads = await read(account ?? null)
   if (account !== undefined && heads.length === 0) throw new CommandError(`account ${account} has no audit entries`)
-  if (holds !== undefined && !/^[0-9a-f]{64}$/.test(holds)) throw new UsageError('--holds is a hash that an earlier run has shown')
+  if (holds !== undefined && !/^[0-9a-f]{64}$/.test(holds))
+    throw new UsageError('--holds is a hash that an earlier run has shown')
   return heads
 }
 
@@ -89,14 +92,23 @@ const verifyCommand: Command = {
       }
       const isHashFound = wantedHash === null || verified.some(({ chain }) => chain.hasExpectedHash)
       const isValid = isHashFound && verified.every(({ chain }) => chain.faults.length === 0)
-      const rows = verified.map(({ head, chain }) => [head.accountId, modeOf(head.liveMode), String(chain.entries), chain.hash])
+      const rows = verified.map(({ head, chain }) => [
+        head.accountId,
+        modeOf(head.liveMode),
+        String(chain.entries),
+        chain.hash,
+      ])
       const faults = verified.flatMap(({ head, chain }) =>
         chain.faults.map(({ problem: what }) => `${head.accountId} ${modeOf(head.liveMode)}: ${what}`),
       )
       const missingHash = isHashFound ? [] : [`no chain goes through ${wantedHash}`]
       const verdict = isValid ? 'Every entry is as it was written.' : [...faults, ...missingHash].join('\n')
       const chains = table(['account', 'mode', 'entries', 'last hash'], rows, 'There are no audit entries.')
-      return { text: `${chains}\n\n${verdict}`, json: { chains: verified.map(chainToJson), holds: isHashFound }, ok: isValid }
+      return {
+        text: `${chains}\n\n${verdict}`,
+        json: { chains: verified.map(chainToJson), holds: isHashFound },
+        ok: isValid,
+      }
     }),
 }
 

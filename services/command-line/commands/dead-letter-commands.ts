@@ -1,11 +1,27 @@
-import { type DeadLetterDetail, type DeadLetterReplay, type DeadLetterSummary, maxReplays } from '../../contract/operator/dead-letter.ts'
+import {
+  type DeadLetterDetail,
+  type DeadLetterReplay,
+  type DeadLetterSummary,
+  maxReplays,
+} from '../../contract/operator/dead-letter.ts'
 import { readInstant, writeInstant } from '../../domain/instant.ts'
-import { type Command, type CommandInput, type CommandOption, type CommandOutcome, success, UsageError } from '../command.ts'
+import {
+  type Command,
+  type CommandInput,
+  type CommandOption,
+  type CommandOutcome,
+  success,
+  UsageError,
+} from '../command.ts'
 import { operatorClient, operatorOptions } from '../operator-client.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { columns, table } from '../table.ts'
 
-type DeadLetterPage = { readonly has_more: boolean; readonly next: string | null; readonly data: readonly DeadLetterSummary[] }
+type DeadLetterPage = {
+  readonly has_more: boolean
+  readonly next: string | null
+  readonly data: readonly DeadLetterSummary[]
+}
 
 const path = '/operator/dead-letters'
 const maxPageSize = 100
@@ -22,7 +38,8 @@ const readSince = (text: string, at: number): string => {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   if (count !== undefined) return writeInstant(at - Number(count) * (unitMs[unit] ?? 0))
   const read = readInstant(text, '--since')
-  if (!read.ok) throw new UsageError(`--since is a time such as 2026-01-31T12:00:00Z, or 24h for a day ago, not "${text}"`)
+  if (!read.ok)
+    throw new UsageError(`--since is a time such as 2026-01-31T12:00:00Z, or 24h for a day ago, not "${text}"`)
   return writeInstant(read.value.at)
 }
 
@@ -70,8 +87,13 @@ const listCommand: Command = {
   name: 'dead-letters list',
   operands: [],
   summary: 'List what the worker has put aside, newest first.',
-  details: 'Asks the running service. What could not be read or costed is kept for 30 days, with its bytes and the reason.',
-  options: { ...filterOptions, limit: { value: 'N', summary: 'How many to show; 30 when absent.' }, ...operatorOptions },
+  details:
+    'Asks the running service. What could not be read or costed is kept for 30 days, with its bytes and the reason.',
+  options: {
+    ...filterOptions,
+    limit: { value: 'N', summary: 'How many to show; 30 when absent.' },
+    ...operatorOptions,
+  },
   run: async input => {
     const limit = readLimit(input.options['limit'])
     const { letters, hasMore } = await fetchLetters(operatorClient(input), input, limit)
@@ -84,14 +106,18 @@ const listCommand: Command = {
       inOneLine(letter.reason),
     ])
     const listText = table(['id', 'lane', 'what', 'put aside', 'code', 'reason'], rows, 'Nothing was put aside.')
-    return success(hasMore ? `${listText}\n\nThere are more: --limit shows more of them.` : listText, { has_more: hasMore, data: letters })
+    return success(hasMore ? `${listText}\n\nThere are more: --limit shows more of them.` : listText, {
+      has_more: hasMore,
+      data: letters,
+    })
   },
 }
 
 const hexLines = (base64: string): string => {
   const bytes = Buffer.from(base64, 'base64')
   const lines: string[] = []
-  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 32) lines.push(`  ${bytes.subarray(at, at + 32).toString('hex')}`)
+  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 32)
+    lines.push(`  ${bytes.subarray(at, at + 32).toString('hex')}`)
   if (bytes.length > maxHexBytes) lines.push(`  … ${bytes.length - maxHexBytes} more; --json gives all, in base64`)
   return lines.join('\n')
 }
@@ -103,7 +129,10 @@ const showCommand: Command = {
   details: 'Origin, reason, headers, its bytes in hex, and what they say where they can be read.',
   options: operatorOptions,
   run: async input => {
-    const letter = await operatorClient(input).ask<DeadLetterDetail>('GET', `${path}/${encodeURIComponent(input.operands[0] ?? '')}`)
+    const letter = await operatorClient(input).ask<DeadLetterDetail>(
+      'GET',
+      `${path}/${encodeURIComponent(input.operands[0] ?? '')}`,
+    )
     const rows = [
       ['id', letter.id],
       ['from', `${letter.topic} ${offsetText(letter)}, ${kindText(letter)}`],
@@ -115,12 +144,22 @@ const showCommand: Command = {
       ...Object.entries(letter.headers).map(([name, value]) => [`header ${name}`, value]),
       ['bytes', String(letter.size)],
     ]
-    const content = letter.content_error === null ? JSON.stringify(letter.content, null, 2) : `cannot be read: ${letter.content_error}`
-    return success([columns(rows), hexLines(letter.value_base64), content].filter(part => part !== '').join('\n\n'), letter)
+    const content =
+      letter.content_error === null
+        ? JSON.stringify(letter.content, null, 2)
+        : `cannot be read: ${letter.content_error}`
+    return success(
+      [columns(rows), hexLines(letter.value_base64), content].filter(part => part !== '').join('\n\n'),
+      letter,
+    )
   },
 }
 
-const replayAll = async (client: ServiceClient, ids: readonly string[], { onProgress }: CommandInput): Promise<CommandOutcome> => {
+const replayAll = async (
+  client: ServiceClient,
+  ids: readonly string[],
+  { onProgress }: CommandInput,
+): Promise<CommandOutcome> => {
   const results: DeadLetterReplay[] = []
   for (let from = 0; from < ids.length; from += maxReplays) {
     const { data } = await client.ask<{ readonly data: readonly DeadLetterReplay[] }>('POST', `${path}/replay`, {
@@ -141,11 +180,16 @@ const replayCommand: Command = {
   summary: 'Put what was put aside back into its lane.',
   details:
     'Names ids, or all (--all, with --code and --since). The worker then stores what it can read and cost by now; what was sent again since\nholds all the same, and what fails again is put aside again. Replaying twice changes nothing. Receipts go on naming the failure.',
-  options: { all: { summary: 'All that --code and --since leave, oldest first.' }, ...filterOptions, ...operatorOptions },
+  options: {
+    all: { summary: 'All that --code and --since leave, oldest first.' },
+    ...filterOptions,
+    ...operatorOptions,
+  },
   run: async input => {
     const isAll = input.options['all'] !== undefined
     if (isAll === input.operands.length > 0) throw new UsageError('name the ids to replay, or --all')
-    if (!isAll && (input.options['code'] ?? input.options['since']) !== undefined) throw new UsageError('--code and --since go with --all')
+    if (!isAll && (input.options['code'] ?? input.options['since']) !== undefined)
+      throw new UsageError('--code and --since go with --all')
     const client = operatorClient(input)
     if (!isAll) return replayAll(client, [...new Set(input.operands)], input)
     const { letters } = await fetchLetters(client, input, Number.MAX_SAFE_INTEGER)

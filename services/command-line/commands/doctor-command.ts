@@ -17,7 +17,9 @@ export const doctorCommand: Command = {
     let ok = true
     try {
       await checkRecordPath(diagnostics, target, input.at)
-      input.onProgress(`\n  All is well: the record went through in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
+      input.onProgress(
+        `\n  All is well: the record went through in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`,
+      )
     } catch (error) {
       if (!(error instanceof DiagnosticsStopped)) throw error
       ok = false

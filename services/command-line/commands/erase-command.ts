@@ -1,7 +1,11 @@
 import { writeInstant } from '../../domain/instant.ts'
 import type { Config } from '../../platform/config.ts'
 import { topics } from '../../platform/log/log.ts'
-import { eraseObjects, findObjectsToErase, withReferencePlaceholders } from '../../platform/postgres/registry/erase-objects.ts'
+import {
+  eraseObjects,
+  findObjectsToErase,
+  withReferencePlaceholders,
+} from '../../platform/postgres/registry/erase-objects.ts'
 import { type Erasure, findErasure, markErasure } from '../../platform/postgres/registry/erasures.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditKey } from '../audit.ts'
@@ -23,7 +27,9 @@ const idPattern = /^(cus|loc|dev|acc)_[0-9a-f]{24}$/
 const kindOf = (objectId: string): string => {
   const kind = idPattern.exec(objectId)?.[1]
   if (kind === undefined)
-    throw new UsageError(`"${objectId}" is no id of a customer, location, device or account (cus_…, loc_…, dev_…, acc_…)`)
+    throw new UsageError(
+      `"${objectId}" is no id of a customer, location, device or account (cus_…, loc_…, dev_…, acc_…)`,
+    )
   return { cus: 'customer', loc: 'location', dev: 'device', acc: 'account' }[kind] ?? kind
 }
 
@@ -49,8 +55,10 @@ export const eraseCommand: Command = {
       withOperator(database, async transaction => {
         await findAccount(transaction.query, tenant.accountId)
         const found =
-          (await findObjectsToErase(transaction, tenant, objectId, at)) ?? (await findErasure(transaction.query, tenant, objectId))
-        if (found === null) throw new CommandError(`account ${tenant.accountId} has no ${kind} ${objectId} in ${options['mode']} mode`)
+          (await findObjectsToErase(transaction, tenant, objectId, at)) ??
+          (await findErasure(transaction.query, tenant, objectId))
+        if (found === null)
+          throw new CommandError(`account ${tenant.accountId} has no ${kind} ${objectId} in ${options['mode']} mode`)
         const withShadows = await withReferencePlaceholders(transaction, tenant, found)
         const erasure: Erasure = { ...tenant, ...withShadows, requestedAt: at, until: at + eraseAgainMs(config) }
         await markErasure(transaction, erasure)

@@ -18,7 +18,9 @@ const readText = (path: string): string => {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    throw new CommandError(code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read (${code})`, { cause: error })
+    throw new CommandError(code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read (${code})`, {
+      cause: error,
+    })
   }
 }
 
@@ -35,7 +37,11 @@ const readDays = (text: string | undefined): number => {
   return Number(text)
 }
 
-const runBacktest = (steps: Generator<number, Backtest>, count: number, onProgress: CommandInput['onProgress']): Backtest => {
+const runBacktest = (
+  steps: Generator<number, Backtest>,
+  count: number,
+  onProgress: CommandInput['onProgress'],
+): Backtest => {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -82,7 +88,10 @@ const backtestCommand: Command = {
   details:
     'Reads a time and a price a row (any unit; hours or finer steps, which are taken as their hourly mean) and forecasts five days from each\nmidnight, from the prices before it alone. Shows the mean absolute error of each day ahead, that of the naive forecast (the same hour a\nweek before), their quotient rmae (below 1 is better than naive), and the mean confidence. Doubt and error is the rank correlation of\n1 − confidence with the absolute error: above 0 where the confidence tells something. Midnights are those of the offsets in the file,\nor of --zone.',
   options: {
-    days: { value: 'DAYS', summary: `Forecast from each of the last so many days (${defaultDays}, or what a short file leaves).` },
+    days: {
+      value: 'DAYS',
+      summary: `Forecast from each of the last so many days (${defaultDays}, or what a short file leaves).`,
+    },
     zone: { value: 'ZONE', summary: 'The zone of the market, such as Europe/Berlin.' },
     'time-column': { value: 'COLUMN', summary: 'Name or number of the column with the start of an interval.' },
     'price-column': { value: 'COLUMN', summary: 'Name or number of the column with the price.' },
@@ -95,7 +104,9 @@ const backtestCommand: Command = {
     const [start, end] = [starts[0] ?? 0, ends.at(-1) ?? 0]
     const hourlyPrices = hourGrid(file.history, readZone(options['zone'], file), end)
     if (hourlyPrices === null || hourlyPrices.values.length < minDays * hoursOfDay) {
-      throw new CommandError(`at least ${minDays} days of prices are needed: a week to learn from and a week to compare with`)
+      throw new CommandError(
+        `at least ${minDays} days of prices are needed: a week to learn from and a week to compare with`,
+      )
     }
     const hours = hourlyPrices.values.length
     const midnights = backtestMidnights(
@@ -105,13 +116,19 @@ const backtestCommand: Command = {
     const result = runBacktest(backtest(hourlyPrices, midnights), midnights.length, onProgress)
     const filledHours = hourlyPrices.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
     const rows: [string, string][] = [
-      ['prices', `${starts.length}, ${file.stepMs / 60_000} minutes each, ${writeInstant(start)} to ${writeInstant(end)}`],
+      [
+        'prices',
+        `${starts.length}, ${file.stepMs / 60_000} minutes each, ${writeInstant(start)} to ${writeInstant(end)}`,
+      ],
       ['hours without a price', String(filledHours)],
       ['forecasts', `${result.forecasts}, one a day, over ${Math.ceil(hours / hoursOfDay)} days of prices`],
       ['clock', options['zone'] ?? (file.hasOffsets ? 'as in the file' : 'as in the file, whose times have no offset')],
       ['doubt and error', fixedText(result.uncertaintyCorrelation, 3)],
     ]
-    return success(resultText(result, rows), toJson(result, { from: writeInstant(start), to: writeInstant(start + hours * hourMs) }))
+    return success(
+      resultText(result, rows),
+      toJson(result, { from: writeInstant(start), to: writeInstant(start + hours * hourMs) }),
+    )
   },
 }
 

@@ -4,7 +4,13 @@ import { writeInstant } from '../../domain/instant.ts'
 import { loadSecrets, type Secret } from '../../platform/access/secrets.ts'
 import { confirmSecret } from '../../platform/postgres/connect/secret-fingerprints.ts'
 import type { Database } from '../../platform/postgres/database.ts'
-import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
+import {
+  type ApiKeyScope,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  type StoredApiKey,
+} from '../../platform/postgres/registry/api-keys.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { auditKey } from '../audit.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'
@@ -33,7 +39,11 @@ const toJson = (key: StoredApiKey) => ({
  * Return the secret that the service hashes keys with. It is created here only if the service would create it at its next start.
  * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
-const readHashSecret = async ({ config, isOwnServer }: PostgresAccess, database: Database, at: number): Promise<Secret> => {
+const readHashSecret = async (
+  { config, isOwnServer }: PostgresAccess,
+  database: Database,
+  at: number,
+): Promise<Secret> => {
   const isSecretKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
   if (!isSecretKnown && !isOwnServer) {
     throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
@@ -55,7 +65,8 @@ const createCommand: Command = {
   name: 'keys create',
   operands: ['ACCOUNT'],
   summary: 'Make an API key; its secret is shown once.',
-  details: 'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
+  details:
+    'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
   options: {
     mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], isRequired: true },
     scope: { value: 'SCOPE', summary: 'What it may do; all when absent.', choices: scopes },
@@ -72,7 +83,12 @@ const createCommand: Command = {
       const tenant = { accountId: account.id, liveMode: options['mode'] === 'live' }
       const { apiKey, secret } = await withOperator(database, async transaction => {
         const created = await createApiKey(transaction.query, tenant, draft, serverSecret, at)
-        await auditKey(transaction, tenant, { action: 'api_key.create', objectId: created.apiKey.id, detail: toJson(created.apiKey), at })
+        await auditKey(transaction, tenant, {
+          action: 'api_key.create',
+          objectId: created.apiKey.id,
+          detail: toJson(created.apiKey),
+          at,
+        })
         return created
       })
       const rows = [
@@ -81,7 +97,10 @@ const createCommand: Command = {
         ['scope', apiKey.scope],
         ['secret', secret],
       ]
-      return success(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, { ...toJson(apiKey), secret })
+      return success(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, {
+        ...toJson(apiKey),
+        secret,
+      })
     })
   },
 }
@@ -126,13 +145,20 @@ const revokeCommand: Command = {
       const [accountId = '', keyId = ''] = input.operands
       const found = (await listAllKeys(database, accountId)).find(({ id }) => id === keyId)
       if (found === undefined) {
-        throw new CommandError(`account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`)
+        throw new CommandError(
+          `account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`,
+        )
       }
       const tenant = { accountId, liveMode: found.liveMode }
       const revoked = await withOperator(database, async transaction => {
         const changed = await revokeApiKey(transaction.query, tenant, keyId, input.at)
         if (changed === null) return found
-        await auditKey(transaction, tenant, { action: 'api_key.revoke', objectId: keyId, detail: toJson(changed), at: input.at })
+        await auditKey(transaction, tenant, {
+          action: 'api_key.revoke',
+          objectId: keyId,
+          detail: toJson(changed),
+          at: input.at,
+        })
         return changed
       })
       const since = revoked.revokedAt === null ? '' : ` since ${writeInstant(revoked.revokedAt)}`

@@ -42,7 +42,10 @@ const listCommand: Command = {
       statusText(feed),
     ])
     const columnNames = ['id', 'area', 'currency', 'use', 'feeds', 'known until', 'last success', 'next fetch', 'state']
-    return success(table(columnNames, rows, `No location uses a shared source; --all shows all ${feeds.length}.`), shownFeeds)
+    return success(
+      table(columnNames, rows, `No location uses a shared source; --all shows all ${feeds.length}.`),
+      shownFeeds,
+    )
   },
 }
 
@@ -53,7 +56,8 @@ const findFeed = (feeds: readonly MarketFeedWire[], nameOrId: string): MarketFee
     feed => feed.id === nameOrId || (feed.area === area && (currency === undefined || feed.currency_code === currency)),
   )
   const [feed] = found
-  if (feed === undefined) throw new CommandError(`no shared source is called "${nameOrId}"; "npx wattledger markets list --all" shows all`)
+  if (feed === undefined)
+    throw new CommandError(`no shared source is called "${nameOrId}"; "npx wattledger markets list --all" shows all`)
   if (found.length > 1) {
     const feedNames = found.map(one => `${one.area}/${one.currency_code}`).join(' or ')
     throw new CommandError(`"${nameOrId}" is published in several currencies: write ${feedNames}`)
@@ -65,7 +69,10 @@ const readInstantOption = ({ options }: CommandInput, name: string): number | nu
   const text = options[name]
   if (text === undefined) return null
   const read = readInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text, name)
-  if (!read.ok) throw new UsageError(`--${name} is a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00+01:00, not "${text}"`)
+  if (!read.ok)
+    throw new UsageError(
+      `--${name} is a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00+01:00, not "${text}"`,
+    )
   return read.value.at
 }
 
@@ -88,7 +95,11 @@ const fetchText = ({ feed, stored, replaced, unchanged, error }: MarketFeedFetch
   return `${feed === null ? 'no prices' : `${feed}: ${counts}`}${error === null ? '' : ` — ${error}`}`
 }
 
-const fetchAll = async (client: ServiceClient, feeds: readonly MarketFeedWire[], input: CommandInput): Promise<CommandOutcome> => {
+const fetchAll = async (
+  client: ServiceClient,
+  feeds: readonly MarketFeedWire[],
+  input: CommandInput,
+): Promise<CommandOutcome> => {
   const results: MarketFeedFetchWire[] = []
   for (const { id, area, currency_code: currency } of feeds) {
     for (const body of requestBodies(input)) {
@@ -118,8 +129,12 @@ const fetchCommand: Command = {
     const client = operatorClient(input)
     const feeds = await readFeeds(client)
     const named = input.operands.map(nameOrId => findFeed(feeds, nameOrId))
-    const chosen = named.length > 0 ? named : feeds.filter(({ is_used: isUsed, feeds: publishers }) => isUsed && publishers.length > 0)
-    if (chosen.length === 0) throw new CommandError('no location uses a source that a chosen feed publishes; name the sources to fetch')
+    const chosen =
+      named.length > 0
+        ? named
+        : feeds.filter(({ is_used: isUsed, feeds: publishers }) => isUsed && publishers.length > 0)
+    if (chosen.length === 0)
+      throw new CommandError('no location uses a source that a chosen feed publishes; name the sources to fetch')
     return fetchAll(client, chosen, input)
   },
 }

@@ -28,7 +28,8 @@ export const migrateCommand: Command = {
   run: input =>
     withPostgres(input, { mayCreate: true }, async ({ address, config }) => {
       const applied = [...(await migrate(address)), ...(await migrateClickHouse(config))]
-      const text = applied.length === 0 ? 'The schema is up to date.' : applied.map(name => `applied ${name}`).join('\n')
+      const text =
+        applied.length === 0 ? 'The schema is up to date.' : applied.map(name => `applied ${name}`).join('\n')
       return success(text, { applied })
     }),
 }

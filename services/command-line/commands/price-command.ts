@@ -47,7 +47,8 @@ const priceFacts = (values: readonly ChartValue[], zoneName: string): string => 
   const highest = values.reduce((bestSoFar, one) => (one.value > bestSoFar.value ? one : bestSoFar), first)
   const totalMs = values.reduce((sum, { start, end }) => sum + end - start, 0)
   const mean = values.reduce((sum, { start, end, value }) => sum + value * (end - start), 0) / totalMs
-  const intervalText = ({ start, end }: ChartValue): string => `${instantText(start, zone)} to ${instantText(end, zone)}`
+  const intervalText = ({ start, end }: ChartValue): string =>
+    `${instantText(start, zone)} to ${instantText(end, zone)}`
   return columns([
     ['lowest', String(lowest.value), intervalText(lowest)],
     ['highest', String(highest.value), intervalText(highest)],
@@ -68,7 +69,9 @@ export const pricesText = (prices: Prices): string => {
   const title = `  ${prices.tariff_direction} prices of ${prices.location_id}, ${prices.currency_code} per kWh, time of ${prices.location_timezone}`
   const hasForecasts = values.some(({ isFaint }) => isFaint === true)
   const forecastNote = hasForecasts ? ['', '  Dim columns are forecasts, or prices behind the end of a contract.'] : []
-  return [title, '', columnChart(values, zone), '', priceFacts(values, prices.location_timezone), ...forecastNote].join('\n')
+  return [title, '', columnChart(values, zone), '', priceFacts(values, prices.location_timezone), ...forecastNote].join(
+    '\n',
+  )
 }
 
 export const pricesCommand: Command = {
@@ -79,7 +82,11 @@ export const pricesCommand: Command = {
     'Asks the running system for the prices of a location and draws them over time. Address and key come from sandbox.json in the data\nfolder, unless they are named; with --base-url, --account and --key a live key may be used.',
   options: {
     hours: { value: 'N', summary: `How many hours to show, up to ${maxHours}; 24 when left out.` },
-    direction: { value: 'DIRECTION', summary: 'What is priced; IMPORT when left out.', choices: ['IMPORT', 'EXPORT', 'LOCAL'] },
+    direction: {
+      value: 'DIRECTION',
+      summary: 'What is priced; IMPORT when left out.',
+      choices: ['IMPORT', 'EXPORT', 'LOCAL'],
+    },
     ...targetOptions,
   },
   run: async input => {

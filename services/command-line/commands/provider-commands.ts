@@ -3,8 +3,17 @@ import { type ProviderFile, readProviderFile } from '../../contract/registry/pro
 import { summaryNames } from '../../domain/connect/page.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { listTariffReports, setSummaryName } from '../../platform/postgres/connect/connect-sessions.ts'
-import { type AddressType, listProviders, putProviders, type StoredProvider } from '../../platform/postgres/connect/providers.ts'
-import { countLibraryTariffs, type LibraryTariff, putLibraryTariffs } from '../../platform/postgres/pricing/library-tariffs.ts'
+import {
+  type AddressType,
+  listProviders,
+  putProviders,
+  type StoredProvider,
+} from '../../platform/postgres/connect/providers.ts'
+import {
+  countLibraryTariffs,
+  type LibraryTariff,
+  putLibraryTariffs,
+} from '../../platform/postgres/pricing/library-tariffs.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import { catalogueId } from '../../platform/provider-catalogue/suppliers.ts'
 import { type Command, CommandError, success, UsageError } from '../command.ts'
@@ -32,7 +41,10 @@ const toProvider = (entry: ProviderEntry): StoredProvider => {
   }
 }
 
-const toLibraryTariffs = (providerId: string, { library_tariffs: tariffs = [] }: ProviderEntry): readonly LibraryTariff[] =>
+const toLibraryTariffs = (
+  providerId: string,
+  { library_tariffs: tariffs = [] }: ProviderEntry,
+): readonly LibraryTariff[] =>
   tariffs.map(one => ({
     id: one.id ?? catalogueId('libraryTariff', providerId, one.name, one.terms.direction, one.terms.type),
     providerId,
@@ -51,7 +63,9 @@ const readFile = (path: string): ProviderFile => {
   try {
     const read = readProviderFile(readFileSync(path))
     if (!read.ok)
-      throw new CommandError(`${path}: ${read.refusal.message}${read.refusal.field === undefined ? '' : ` (${read.refusal.field})`}`)
+      throw new CommandError(
+        `${path}: ${read.refusal.message}${read.refusal.field === undefined ? '' : ` (${read.refusal.field})`}`,
+      )
     return read.value
   } catch (error) {
     if (error instanceof Error && 'code' in error) throw new CommandError(`${path} cannot be read: ${error.message}`)
@@ -76,7 +90,10 @@ const importCommand: Command = {
         await putProviders(query, written, input.at)
         await putLibraryTariffs(query, tariffs, input.at)
       })
-      const json = { providers: written.map(({ id, displayName }) => ({ id, display_name: displayName })), library_tariffs: tariffs.length }
+      const json = {
+        providers: written.map(({ id, displayName }) => ({ id, display_name: displayName })),
+        library_tariffs: tariffs.length,
+      }
       return success(`  ${written.length} suppliers with ${tariffs.length} library tariffs imported`, json)
     })
   },
@@ -107,7 +124,13 @@ const listCommand: Command = {
         String(counts.get(one.id) ?? ''),
       ])
       const json = providers.map(({ displayName, logoUrl, addressTypes: shownAddressTypes, direct, ...one }) => ({
-        ...{ id: one.id, display_name: displayName, logo_url: logoUrl, countries: one.countries, address_types: shownAddressTypes },
+        ...{
+          id: one.id,
+          display_name: displayName,
+          logo_url: logoUrl,
+          countries: one.countries,
+          address_types: shownAddressTypes,
+        },
         direct: direct === null ? null : { login_url: direct.loginUrl, app_url: direct.appUrl },
         library_tariffs: counts.get(one.id) ?? 0,
       }))

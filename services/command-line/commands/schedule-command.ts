@@ -29,7 +29,11 @@ type Plan = {
   readonly cost: { readonly value: number }
   readonly savings: { readonly value: number; readonly percentage: number | null }
   readonly unpriced: readonly TimeWindow[]
-  readonly data: readonly { readonly device_id: string; readonly energy: { readonly value: number }; readonly schedule: readonly Piece[] }[]
+  readonly data: readonly {
+    readonly device_id: string
+    readonly energy: { readonly value: number }
+    readonly schedule: readonly Piece[]
+  }[]
 }
 
 /** Lay out the plan of one device for a terminal: the prices, under them when it runs, and what that costs. */
@@ -42,14 +46,18 @@ export const planText = (plan: Plan, prices: Prices): string => {
   }))
   const [device] = plan.data
   const pieces = device?.schedule ?? []
-  const runIntervals = pieces.map(({ start_time: start, end_time: end }) => ({ start: Date.parse(start), end: Date.parse(end) }))
+  const runIntervals = pieces.map(({ start_time: start, end_time: end }) => ({
+    start: Date.parse(start),
+    end: Date.parse(end),
+  }))
   const title = `  Plan of ${device?.device_id} at ${plan.location_id}, ${plan.currency_code} per kWh, time of ${plan.location_timezone}`
   const runTexts = pieces.map((piece, index) => {
     const { start, end } = runIntervals[index] ?? { start: 0, end: 0 }
     return [`${instantText(start, zone)} to ${instantText(end, zone)}`, `${piece.power.value} kW`]
   })
   const { value, percentage } = plan.savings
-  const savingsText = percentage === null ? `${value} ${plan.currency_code}` : `${value} ${plan.currency_code} (${percentage} %)`
+  const savingsText =
+    percentage === null ? `${value} ${plan.currency_code}` : `${value} ${plan.currency_code} (${percentage} %)`
   const planFacts = [
     ['energy', `${device?.energy.value} kWh`],
     ['cost', `${plan.cost.value} ${plan.currency_code}`],
@@ -60,18 +68,23 @@ export const planText = (plan: Plan, prices: Prices): string => {
 
 const readNumber = (name: string, text: string): number => {
   const value = Number(text)
-  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) throw new UsageError(`--${name} is a number above 0, not "${text}"`)
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
+    throw new UsageError(`--${name} is a number above 0, not "${text}"`)
   return value
 }
 
 const readHours = (text: string): number => {
   const hours = readNumber('hours', text)
-  if (!Number.isInteger(hours) || hours > maxHours) throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
+  if (!Number.isInteger(hours) || hours > maxHours)
+    throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
   return hours
 }
 
 /** What is left of a span without some others, which are in order and apart. */
-const windowWithout = ({ start_time: from, end_time: to }: TimeWindow, unpricedWindows: readonly TimeWindow[]): readonly TimeWindow[] => {
+const windowWithout = (
+  { start_time: from, end_time: to }: TimeWindow,
+  unpricedWindows: readonly TimeWindow[],
+): readonly TimeWindow[] => {
   const windows: TimeWindow[] = []
   let start = from
   for (const gap of unpricedWindows) {
@@ -84,7 +97,10 @@ const windowWithout = ({ start_time: from, end_time: to }: TimeWindow, unpricedW
 /** What is asked of the service, from the next whole minute on. */
 const planRequest = ({ options, at }: Pick<CommandInput, 'options' | 'at'>) => {
   const start = Math.ceil(at / 60_000) * 60_000
-  const window = { start_time: writeInstant(start), end_time: writeInstant(start + readHours(options['hours'] ?? '24') * hourMs) }
+  const window = {
+    start_time: writeInstant(start),
+    end_time: writeInstant(start + readHours(options['hours'] ?? '24') * hourMs),
+  }
   const energy = { units: 'KWH', value: readNumber('energy', options['energy'] ?? '') }
   const power = { units: 'KW', value: readNumber('power', options['power'] ?? '') }
   return { window, body: { data: [{ device_id: options['device'] ?? '', ...window, max_power: power, energy }] } }
@@ -110,7 +126,9 @@ export const scheduleCommand: Command = {
     const client = await logIn(target.baseUrl, target.account, target.key)
     const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
     // Prices are refused as a whole where some are missing, of which the plan tells.
-    const known = windowWithout(window, plan.unpriced).map(one => client.ask<Prices>('POST', `/prices/${location}`, one))
+    const known = windowWithout(window, plan.unpriced).map(one =>
+      client.ask<Prices>('POST', `/prices/${location}`, one),
+    )
     const data = (await Promise.all(known)).flatMap(prices => prices.data)
     return success(planText(plan, { data }), plan)
   },

@@ -22,7 +22,12 @@ const readTopicPlan = (input: CommandInput, prefix: string): TopicPlan => {
   const replicas = readWholeNumber(input, 'replicas', 3)
   const minInSync = readWholeNumber(input, 'min-in-sync', Math.max(1, replicas - 1))
   if (minInSync > replicas) throw new UsageError('--min-in-sync cannot be more than --replicas')
-  return { prefix, partitions: readWholeNumber(input, 'partitions', topics[recordTopic].partitions), replicas, minInSync }
+  return {
+    prefix,
+    partitions: readWholeNumber(input, 'partitions', topics[recordTopic].partitions),
+    replicas,
+    minInSync,
+  }
 }
 
 /** Keys move to other partitions when there are more: what is not read by then would be overtaken. */
@@ -35,7 +40,10 @@ const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
         const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
         const lags = await Promise.all(partitions.map(partition => log.lag(topic, partition, group)))
         const unread = lags.reduce((sum, { end, committed }) => sum + end - committed, 0)
-        if (unread > 0) throw new CommandError(`${group} has ${unread} messages of ${topic} to read; stop the gateways and let it finish`)
+        if (unread > 0)
+          throw new CommandError(
+            `${group} has ${unread} messages of ${topic} to read; stop the gateways and let it finish`,
+          )
       }
     }
   } finally {
@@ -44,7 +52,12 @@ const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
 }
 
 /** A generation belongs to one form of a topic: it rises when the topic was made anew or has another number of partitions. */
-const updateGeneration = async ({ operator }: Database, isNew: boolean, partitions: number, at: number): Promise<number> => {
+const updateGeneration = async (
+  { operator }: Database,
+  isNew: boolean,
+  partitions: number,
+  at: number,
+): Promise<number> => {
   const known = await readTopicGeneration(operator, recordTopic)
   if (known !== null && !isNew && known.partitions === partitions) return known.generation
   const raised = await raiseTopicGeneration(operator, recordTopic, known?.generation ?? null, partitions, at)
@@ -68,7 +81,10 @@ export const topicsCommand: Command = {
   options: {
     partitions: { value: 'N', summary: `Partitions of each topic; default ${topics[recordTopic].partitions}.` },
     replicas: { value: 'N', summary: 'Copies of each partition; default 3.' },
-    'min-in-sync': { value: 'N', summary: 'Copies that must have a message before it counts as written; default one less than all.' },
+    'min-in-sync': {
+      value: 'N',
+      summary: 'Copies that must have a message before it counts as written; default one less than all.',
+    },
     'add-partitions': { summary: 'Add the partitions that are missing, once everything is read.' },
   },
   run: async input => {
@@ -89,14 +105,20 @@ export const topicsCommand: Command = {
         drift = (await ensureTopics(address, plan)).drift
       }
       const { created } = firstResult
-      const isPartitioned = !drift.some(({ topic, setting }) => topic === plan.prefix + recordTopic && setting === 'partitions')
+      const isPartitioned = !drift.some(
+        ({ topic, setting }) => topic === plan.prefix + recordTopic && setting === 'partitions',
+      )
       const generation = isPartitioned ? await updateGeneration(database, false, plan.partitions, input.at) : null
       return topicsOutcome(created, drift, generation)
     })
   },
 }
 
-const topicsOutcome = (created: readonly string[], drift: readonly TopicDrift[], generation: number | null): CommandOutcome => {
+const topicsOutcome = (
+  created: readonly string[],
+  drift: readonly TopicDrift[],
+  generation: number | null,
+): CommandOutcome => {
   const createdLines = created.map(name => `created ${name}`)
   const text =
     drift.length > 0

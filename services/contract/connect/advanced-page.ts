@@ -42,7 +42,11 @@ function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
   return Object.fromEntries(members)
 }
 
-export type AdvancedTariffInput = { readonly marketRates: boolean; readonly schedule: unknown; readonly term: ContractTerm }
+export type AdvancedTariffInput = {
+  readonly marketRates: boolean
+  readonly schedule: unknown
+  readonly term: ContractTerm
+}
 
 /** Read the tariff of the page for advanced ones, in steps. Refuses `data_json_invalid` with the place. */
 export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedTariffInput>> {
@@ -55,6 +59,10 @@ export function* readAdvancedTariff(data: PageData): Generator<void, Result<Adva
   const schedule = read.value.tariff.schedule ?? (marketRates ? marketSchedule : undefined)
   if (schedule === undefined)
     return refused('data_json_invalid', 'schedule is required, unless market_rates is true', 'data.tariff.schedule')
-  const term = { start: start?.at ?? null, end: end?.at ?? null, type: end === undefined ? 'UNTIL_TERMINATED' : 'FIXED' } as const
+  const term = {
+    start: start?.at ?? null,
+    end: end?.at ?? null,
+    type: end === undefined ? 'UNTIL_TERMINATED' : 'FIXED',
+  } as const
   return accepted({ marketRates, schedule, term })
 }

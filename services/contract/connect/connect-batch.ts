@@ -19,7 +19,9 @@ export type ImportedTariff = z.output<typeof importedTariff>
 const schedule = [
   {
     months: ['All'],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.31 }] }] }],
+    days_and_hours: [
+      { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.31 }] }] },
+    ],
   },
 ]
 
@@ -38,7 +40,10 @@ export const connectBatchImport = defineOperation({
   idempotent: true,
   renames: {
     body: sessionRenames('session.'),
-    answer: [...sessionRenames(), { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }],
+    answer: [
+      ...sessionRenames(),
+      { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } },
+    ],
   },
   refusals: [
     ...connectRefusals,

@@ -23,7 +23,9 @@ export type ConnectCall = {
 }
 
 /** The members of pages that are numbers; a number anywhere else is no text. */
-const numberMembers: ReadonlySet<string> = new Set('cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '))
+const numberMembers: ReadonlySet<string> = new Set(
+  'cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '),
+)
 
 /** Write the numbers of number members as the texts that were sent: the pages judge them, and no digit is lost. Others stay numbers. */
 const numbersToTexts = (value: unknown, name = ''): unknown => {
@@ -35,12 +37,20 @@ const numbersToTexts = (value: unknown, name = ''): unknown => {
 
 type NullableText = string | null
 
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null)
+const textOrNull = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null
 
 /** What of a call could be read, for the error that answers it. */
 export type ConnectCallResult = { readonly call: ConnectCall; readonly fault: Result<null> }
 
-const emptyCall: ConnectCall = { token: null, route: null, action: null, data: null, sentData: null, wantsAccount: false }
+const emptyCall: ConnectCall = {
+  token: null,
+  route: null,
+  action: null,
+  data: null,
+  sentData: null,
+  wantsAccount: false,
+}
 
 /**
  * Read a call in steps, leniently: its media type says nothing, and unknown members are left out.
@@ -124,7 +134,14 @@ export const connectStep = defineOperation({
   }),
   answer: { name: 'ConnectPage', shape: pageShape },
   status: 200,
-  refusals: ['connect_token_missing', 'connect_token_invalid', 'route_invalid', 'action_invalid', 'action_missing', 'data_json_invalid'],
+  refusals: [
+    'connect_token_missing',
+    'connect_token_invalid',
+    'route_invalid',
+    'action_invalid',
+    'action_missing',
+    'data_json_invalid',
+  ],
   examples: {
     body: { connect_token: token, route: 'session_start' },
     answer: {

@@ -8,7 +8,8 @@ import { countryCode } from '../registry/postal-address.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { callbackUrl, connectUrl } from './connect-url.ts'
 
-const flagFields = (...names: readonly string[]) => fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
+const flagFields = (...names: readonly string[]) =>
+  fields(Object.fromEntries(names.map(name => [name, optional(z.boolean())])))
 
 const addressFields = fields({
   address_line1: optional(text({ min: 0 })),
@@ -23,14 +24,18 @@ type AddressInput = z.output<typeof addressFields>
 
 /** Take an address as far as it is known: blank parts are absent. */
 export const knownAddress = (wire: AddressInput | undefined): ConnectAddress =>
-  Object.fromEntries(Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])))
+  Object.fromEntries(
+    Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])),
+  )
 
 const referenceAdvice = 'Not together with the reference.'
 const addressDescription = 'Complete: its page is skipped. With country_code alone the rest is asked for.'
 
 /** The members of a session as a caller asks for it, in the names of the current layout. */
 const sessionFields = {
-  connect_url: optional(connectUrl).describe('Where the browser returns after a login at a provider; required in the current layout.'),
+  connect_url: optional(connectUrl).describe(
+    'Where the browser returns after a login at a provider; required in the current layout.',
+  ),
   callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
   customer_id: optional(objectIdentifier('cus')).describe(referenceAdvice),
   customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
@@ -38,7 +43,9 @@ const sessionFields = {
   location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
   tariff_direction: optional(word(...tariffDirections)),
   tariff_type: optional(word(...tariffTypes)),
-  tariff_id: optional(identifier('trf')).describe('A tariff to renew: its values are filled in, and it ends where the new one starts.'),
+  tariff_id: optional(identifier('trf')).describe(
+    'A tariff to renew: its values are filled in, and it ends where the new one starts.',
+  ),
   actions: optional(flagFields('disconnect_tariff', 'edit_tariff')),
   route_options: optional(
     fields({
@@ -65,9 +72,16 @@ export type ConnectDraft = {
   readonly address: ConnectAddress
 }
 
-type ConnectOption = 'disconnect_tariff' | 'edit_tariff' | 'advanced_tariff_capture' | 'tariff_name_capture' | 'contract_term_capture'
+type ConnectOption =
+  | 'disconnect_tariff'
+  | 'edit_tariff'
+  | 'advanced_tariff_capture'
+  | 'tariff_name_capture'
+  | 'contract_term_capture'
 
-type SessionInput = { readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined }
+type SessionInput = {
+  readonly [Name in keyof typeof sessionFields]?: z.output<(typeof sessionFields)[Name]> | undefined
+}
 
 const idPairs = [
   ['customer_id', 'customer_reference_id'],

@@ -12,7 +12,11 @@ import { customerOnly, locationOnly } from '../reference.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { sessionDraft, sessionRenames } from './connect-draft.ts'
 
-const objectRename: VersionRename = { current: 'object', earlier: 'object', values: { connect_session: 'connect_token' } }
+const objectRename: VersionRename = {
+  current: 'object',
+  earlier: 'object',
+  values: { connect_session: 'connect_token' },
+}
 
 const connectTokenShape = z.object({
   connect_token: idText('cot').describe('Whoever holds it may act on the session: for the browser alone.'),
@@ -82,7 +86,9 @@ const timesToWire = (view: SessionView) => ({
 })
 
 /** Write what a caller gets for a new session. */
-export const connectTokenToWire = (view: SessionView & { readonly token: string }): z.input<typeof connectTokenShape> => ({
+export const connectTokenToWire = (
+  view: SessionView & { readonly token: string },
+): z.input<typeof connectTokenShape> => ({
   connect_token: view.token,
   session_id: view.sessionId,
   object: 'connect_session',
@@ -96,7 +102,10 @@ export const connectTokenToWire = (view: SessionView & { readonly token: string 
 })
 
 /** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event, which never shows the token. */
-export const sessionToWire = (view: SessionView, apiVersion: ApiVersion = 'current'): z.input<typeof connectSessionShape> => ({
+export const sessionToWire = (
+  view: SessionView,
+  apiVersion: ApiVersion = 'current',
+): z.input<typeof connectSessionShape> => ({
   ...(view.token === null ? {} : { id: view.token }),
   session_id: view.sessionId,
   object: 'connect_session',
@@ -136,7 +145,10 @@ export const connectTokenCreate = defineOperation({
     'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set. If a Connect page ends on “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
   tag: connectTag,
   access: 'all',
-  routes: { current: [{ method: 'POST', path: '/connect/token' }], earlier: [{ method: 'POST', path: '/connect/tariff/token' }] },
+  routes: {
+    current: [{ method: 'POST', path: '/connect/token' }],
+    earlier: [{ method: 'POST', path: '/connect/tariff/token' }],
+  },
   references: { body: { customer_id: customerOnly, location_id: locationOnly } },
   body: sessionDraft,
   answer: connectTokenAnswer,
@@ -160,15 +172,23 @@ export const connectTokenCreate = defineOperation({
 export const connectTokenRetrieve = defineOperation({
   id: 'connect_token_retrieve',
   summary: 'Retrieve a Connect session',
-  description: 'Gives what a session has connected. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+  description:
+    'Gives what a session has connected. While it is not finished this is pending_connect; after its 24 hours it is gone.',
   tag: connectTag,
   access: 'read',
-  routes: { current: [{ method: 'GET', path: '/connect/token' }], earlier: [{ method: 'GET', path: '/connect/tariff/token' }] },
+  routes: {
+    current: [{ method: 'GET', path: '/connect/token' }],
+    earlier: [{ method: 'GET', path: '/connect/tariff/token' }],
+  },
   query: parameters({ connect_token: text() }),
   answer: { name: 'ConnectSession', shape: connectSessionShape },
   status: 200,
   renames: {
-    answer: [objectRename, { current: 'price_available', earlier: 'is_tariff_processed' }, { earlier: 'complete_action', inRequest: true }],
+    answer: [
+      objectRename,
+      { current: 'price_available', earlier: 'is_tariff_processed' },
+      { earlier: 'complete_action', inRequest: true },
+    ],
   },
   refusals: ['pending_connect', 'not_found'],
 })
@@ -182,7 +202,10 @@ export const connectSessionRetrieve = defineOperation({
     'Gives what a session has connected, without its token: session_id is in the answer that made the token, and in connect_session.complete. While it is not finished this is pending_connect; after its 24 hours it is gone.',
   tag: connectTag,
   access: 'read',
-  routes: { current: [{ method: 'GET', path: '/connect/token/{id}' }], earlier: [{ method: 'GET', path: '/connect/tariff/token/{id}' }] },
+  routes: {
+    current: [{ method: 'GET', path: '/connect/token/{id}' }],
+    earlier: [{ method: 'GET', path: '/connect/tariff/token/{id}' }],
+  },
   answer: { name: 'ConnectSession', shape: connectSessionShape },
   status: 200,
   ...(retrieveRenames === undefined ? {} : { renames: retrieveRenames }),

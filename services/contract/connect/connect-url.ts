@@ -4,8 +4,34 @@ import { refuseField } from '../field.ts'
 /** Schemes that make a browser or a system run, read or open something of its own instead of an app of the caller. */
 const refusedSchemes: ReadonlySet<string> = new Set(
   [
-    ...['javascript', 'vbscript', 'livescript', 'data', 'file', 'blob', 'filesystem', 'view-source', 'about', 'jar', 'mhtml', 'res'],
-    ...['resource', 'chrome', 'chrome-extension', 'moz-extension', 'edge', 'intent', 'android-app', 'content', 'ws', 'wss', 'ftp', 'sftp'],
+    ...[
+      'javascript',
+      'vbscript',
+      'livescript',
+      'data',
+      'file',
+      'blob',
+      'filesystem',
+      'view-source',
+      'about',
+      'jar',
+      'mhtml',
+      'res',
+    ],
+    ...[
+      'resource',
+      'chrome',
+      'chrome-extension',
+      'moz-extension',
+      'edge',
+      'intent',
+      'android-app',
+      'content',
+      'ws',
+      'wss',
+      'ftp',
+      'sftp',
+    ],
     ...['ssh', 'telnet', 'gopher', 'ldap', 'smb', 'news', 'nntp', 'mailto', 'tel', 'sms'],
   ].map(name => `${name}:`),
 )
@@ -14,15 +40,20 @@ const controlCharacter = /[\p{Cc}\s]/u
 
 /** Tell whether a host is this machine: localhost and names under it, 127.0.0.0/8, ::1. Source: RFC 6761, 6.3. */
 const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+  hostname === 'localhost' ||
+  hostname.endsWith('.localhost') ||
+  hostname === '[::1]' ||
+  /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
 /** Tell whether an address is one of the web: https, or http on this machine. */
-export const isWebUrl = ({ protocol, hostname }: URL): boolean => protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+export const isWebUrl = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 
 /** An address that a browser is sent to; `faultOf` says what is wrong with it, null for nothing. */
 const browserUrl = (faultOf: (url: URL) => string | null) =>
   z.string().transform((value, context) => {
-    if (value.length > maxUrlLength) return refuseField(context, 'field_too_long', `must have at most ${maxUrlLength} characters`)
+    if (value.length > maxUrlLength)
+      return refuseField(context, 'field_too_long', `must have at most ${maxUrlLength} characters`)
     if (controlCharacter.test(value) || !URL.canParse(value))
       return refuseField(context, 'field_invalid', 'must be a whole address, such as https://example.com/page')
     const url = new URL(value)
@@ -36,7 +67,9 @@ const browserUrl = (faultOf: (url: URL) => string | null) =>
 const urlSchema = { type: 'string', format: 'uri', maxLength: maxUrlLength } as const
 
 /** An address of the web: https, or http on this machine. */
-export const webAddress = browserUrl(url => (isWebUrl(url) ? null : 'must begin with https://, or with http:// and a loopback host'))
+export const webAddress = browserUrl(url =>
+  isWebUrl(url) ? null : 'must begin with https://, or with http:// and a loopback host',
+)
 
 /** Where the browser returns after a login at a provider. Source: docs/rules/connect.md #token. */
 export const connectUrl = webAddress.meta({

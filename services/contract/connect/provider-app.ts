@@ -53,7 +53,8 @@ export type ProviderAppAccount = { readonly id: string; readonly name: string; r
 export type ProviderPlanAnswer = { readonly accounts: readonly ProviderAppAccount[] } | { readonly plan: TariffPlan }
 
 /** Apps give the tariff as the body, or as its member `tariff`. */
-const unwrapTariff = (body: unknown): unknown => (isJsonObject(body) && isJsonObject(body['tariff']) ? body['tariff'] : body)
+const unwrapTariff = (body: unknown): unknown =>
+  isJsonObject(body) && isJsonObject(body['tariff']) ? body['tariff'] : body
 
 /**
  * Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts.
@@ -64,12 +65,14 @@ export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<Provi
   yield
   if (!parsed.ok) return parsed
   const accounts = yield* readShapeInSteps(accountsShape, parsed.value, 'body')
-  if (accounts.ok) return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
+  if (accounts.ok)
+    return accepted({ accounts: accounts.value.accounts.map(one => ({ ...one, description: one.description ?? '' })) })
   const read = yield* readShapeInSteps(planShape, unwrapTariff(parsed.value), 'body')
   if (!read.ok) return read
   const { display_name: displayName = null, contract_end_date: end = null, data } = read.value
   const contractEnd = end === null ? null : parseInstant(end)
-  if (contractEnd === undefined) return refused('date_format_invalid', 'contract_end_date must be an RFC 3339 date and time')
+  if (contractEnd === undefined)
+    return refused('date_format_invalid', 'contract_end_date must be an RFC 3339 date and time')
   const schedule = data.map(({ months = null, dates = null, days_and_hours }) => ({
     months,
     dates,

@@ -15,9 +15,11 @@ import { readPeriods } from './read-periods.ts'
 /** The data of a page as it was posted: objects, lists, texts, booleans. Numbers stand as their texts where a page has numbers. */
 export type PageData = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is PageData => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is PageData =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const refuseShape = (field: string, wanted: string) => refused('data_json_invalid', `${field} must be ${wanted}`, `data.${field}`)
+const refuseShape = (field: string, wanted: string) =>
+  refused('data_json_invalid', `${field} must be ${wanted}`, `data.${field}`)
 
 /** The member of an object, read as an object; absent and null are empty. */
 const objectAt = (data: PageData, name: string): Result<PageData> => {
@@ -46,7 +48,8 @@ export const readAddress = (data: PageData, knownAddress: ConnectAddress): Resul
   for (const part of addressParts) {
     const value = sent.value[part] ?? (part in sent.value ? '' : knownAddress[part]) ?? ''
     if (typeof value !== 'string') return refuseShape(`postal_address.${part}`, 'a string')
-    if (value.length > maxTextLength) return refuseShape(`postal_address.${part}`, `a string of at most ${maxTextLength} characters`)
+    if (value.length > maxTextLength)
+      return refuseShape(`postal_address.${part}`, `a string of at most ${maxTextLength} characters`)
     if (value.trim() !== '') merged[part] = value.trim()
   }
   for (const part of Object.keys(missingPartRefusals) as (keyof typeof missingPartRefusals)[]) {
@@ -123,7 +126,8 @@ const maxPeriods = 96
 /** Read the periods of a day with their prices. Refuses as the price and `readPeriods` do. */
 export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
   const hours = data['hours']
-  if (!Array.isArray(hours) || hours.length > maxPeriods) return refuseShape('hours', `a list of at most ${maxPeriods} periods`)
+  if (!Array.isArray(hours) || hours.length > maxPeriods)
+    return refuseShape('hours', `a list of at most ${maxPeriods} periods`)
   const periods: CostPeriod[] = []
   for (const [index, period] of hours.entries()) {
     if (!isObject(period)) return refuseShape(`hours[${index}]`, 'an object')
@@ -149,14 +153,18 @@ export const readSurcharge = (data: PageData): Result<Surcharge> => {
   const object = objectAt(data, 'surcharge')
   if (!object.ok) return object
   const { fixed = '0', percentage = '0' } = object.value
-  const refusePercentage = (message: string) => refused('surcharge_percentage_invalid', message, 'data.surcharge.percentage')
+  const refusePercentage = (message: string) =>
+    refused('surcharge_percentage_invalid', message, 'data.surcharge.percentage')
   if (typeof percentage !== 'string') return refusePercentage('The surcharge must be a number of percent')
   const percent = readDecimal(percentage.trim(), percentRule, 'percentage')
   if (!percent.ok) return refusePercentage('The surcharge must be from 0 to 500 percent')
   if (typeof fixed !== 'string') return refuseShape('surcharge.fixed', 'a number')
   const price = readDecimal(fixed.trim(), costRule, 'surcharge.fixed')
   if (!price.ok) return refused('data_json_invalid', price.refusal.message, 'data.surcharge.fixed')
-  return accepted({ fixed: formatDecimal(price.value, costRule.scale), percentage: formatDecimal(percent.value, percentRule.scale) })
+  return accepted({
+    fixed: formatDecimal(price.value, costRule.scale),
+    percentage: formatDecimal(percent.value, percentRule.scale),
+  })
 }
 
 const termTypes: readonly ContractTermType[] = ['UNTIL_TERMINATED', 'FIXED', '']
@@ -166,7 +174,11 @@ const readDate = (data: PageData, name: string): Result<number | null> => {
   if (value === null || value === '') return accepted(null)
   const at = typeof value === 'string' ? parseInstant(value) : undefined
   return at === undefined
-    ? refused('date_format_invalid', `${name} must be an RFC 3339 date and time, such as 2026-01-01T00:00:00Z`, `data.${name}`)
+    ? refused(
+        'date_format_invalid',
+        `${name} must be an RFC 3339 date and time, such as 2026-01-01T00:00:00Z`,
+        `data.${name}`,
+      )
     : accepted(at)
 }
 

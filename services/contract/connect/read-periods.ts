@@ -21,10 +21,13 @@ type DayInterval = { readonly from: number; readonly to: number; readonly index:
 const dayIntervalsOf = (period: CostPeriod, index: number): Result<readonly DayInterval[]> => {
   const field = `data.hours[${index}]`
   const from = parseClock(period.valid_from)
-  if (from === undefined) return refused('valid_from_invalid', 'valid_from must be a time of day such as 07:00:00', `${field}.valid_from`)
+  if (from === undefined)
+    return refused('valid_from_invalid', 'valid_from must be a time of day such as 07:00:00', `${field}.valid_from`)
   const to = parseClock(period.valid_to)
-  if (to === undefined) return refused('valid_to_invalid', 'valid_to must be a time of day such as 23:30:00', `${field}.valid_to`)
-  if (from === to && from !== 0) return refused('valid_to_invalid', 'valid_to must differ from valid_from', `${field}.valid_to`)
+  if (to === undefined)
+    return refused('valid_to_invalid', 'valid_to must be a time of day such as 23:30:00', `${field}.valid_to`)
+  if (from === to && from !== 0)
+    return refused('valid_to_invalid', 'valid_to must differ from valid_from', `${field}.valid_to`)
   const end = to === 0 ? daySeconds : to
   if (from < end) return accepted([{ from, to: end, index }])
   return accepted([
@@ -60,7 +63,8 @@ const refuseOpenTime = (from: number, to: number, isEdge: boolean): Refusal =>
  * `gap_in_time_period` between periods, and `incomplete_time_period` where the day's beginning or end is left open.
  */
 export const readPeriods = (periods: readonly CostPeriod[]): Result<readonly CostPeriod[]> => {
-  if (periods.length === 0) return refused('incomplete_time_period', 'Give periods that cover the whole day', 'data.hours')
+  if (periods.length === 0)
+    return refused('incomplete_time_period', 'Give periods that cover the whole day', 'data.hours')
   const allIntervals: DayInterval[] = []
   for (const [index, period] of periods.entries()) {
     const intervals = dayIntervalsOf(period, index)
@@ -70,5 +74,11 @@ export const readPeriods = (periods: readonly CostPeriod[]): Result<readonly Cos
   const fault = findFault(allIntervals)
   if (fault !== null) return { ok: false, refusal: fault }
   const normalized = (text: string): string => formatClock(parseClock(text) ?? 0)
-  return accepted(periods.map(one => ({ cost: one.cost, valid_from: normalized(one.valid_from), valid_to: normalized(one.valid_to) })))
+  return accepted(
+    periods.map(one => ({
+      cost: one.cost,
+      valid_from: normalized(one.valid_from),
+      valid_to: normalized(one.valid_to),
+    })),
+  )
 }

@@ -97,7 +97,10 @@ export type EnergyCostView = {
 }
 
 /** Write an energy cost for the wire; `offsetOf` gives the offset (minutes) in which an instant is written. */
-export const energyCostToWire = (view: EnergyCostView, offsetOf: AnswerOffset = () => 0): z.output<typeof energyCostShape> => ({
+export const energyCostToWire = (
+  view: EnergyCostView,
+  offsetOf: AnswerOffset = () => 0,
+): z.output<typeof energyCostShape> => ({
   id: view.id,
   object: 'energy_cost',
   object_id: view.objectId,
@@ -118,7 +121,9 @@ const deviceRecordsToWire = (of: NonNullable<EnergyCostView['deviceRecords']> | 
     ? {}
     : {
         includes_devices: of.isIncluded,
-        ...(of.excludedEnergy === null ? {} : { excluded_device_energy: { value: scaledNumber(of.excludedEnergy, energyScale) } }),
+        ...(of.excludedEnergy === null
+          ? {}
+          : { excluded_device_energy: { value: scaledNumber(of.excludedEnergy, energyScale) } }),
         ...(of.isMixed ? { warning: 'own_and_device_records' as const } : {}),
       }
 
@@ -132,7 +137,10 @@ const entryToWire = (entry: EnergyCostEntry, includeTariff: boolean, offsetOf: A
   ...(includeTariff ? { tariff: { cost: costToWire(entry) } } : {}),
   ...(entry.unpricedRecords === 0
     ? {}
-    : { unpriced_records: entry.unpricedRecords, unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) } }),
+    : {
+        unpriced_records: entry.unpricedRecords,
+        unpriced_energy: { value: scaledNumber(entry.unpricedEnergy, energyScale) },
+      }),
 })
 
 const csvNames = [
@@ -182,10 +190,15 @@ const costParameters = {
   energy_flow_direction: word('INBOUND', 'OUTBOUND')
     .optional()
     .describe('INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT when absent; the two are never added together.'),
-  location_id: objectIdentifier('loc').optional().describe('Required where the object has records at several locations.'),
+  location_id: objectIdentifier('loc')
+    .optional()
+    .describe('Required where the object has records at several locations.'),
   currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
   include_tariff: flag.default(true).describe('False leaves the cost out.'),
-  include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
+  include_carbon: flag
+    .default(false)
+    .describe('Accepted and ignored: there is no carbon data.')
+    .meta({ deprecated: true }),
 }
 
 const renames = {
@@ -251,9 +264,12 @@ export const intervalCost = defineOperation({
   }),
   body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
     ({ start_time, end_time }, context) => {
-      if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+      if (end_time.at <= start_time.at)
+        refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
       if (end_time.at > maxEndOf(start_time)) {
-        refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, ['end_time'])
+        refuseField(context, 'interval_too_long', `must be at most ${costLimits.years} years after start_time`, [
+          'end_time',
+        ])
       }
     },
   ),
@@ -274,7 +290,10 @@ export const sessionCost = defineOperation({
   access: 'read',
   routes: sameRoute('POST', '/costs/session/{id}'),
   references: { query: { location_id: locationOnly } },
-  query: parameters({ ...costParameters, include_records: flag.default(false).describe('One element for each record.') }),
+  query: parameters({
+    ...costParameters,
+    include_records: flag.default(false).describe('One element for each record.'),
+  }),
   body: fields({}),
   bodyOptional: true,
   answer,

@@ -98,7 +98,11 @@ export const instantCostShape = z.object({
 type InstantCostWire = z.output<typeof instantCostShape>
 
 /** The switches of an instant cost; `includeTariff` and `includeCarbon` belong to the earlier layout. */
-export type InstantCostOptions = { readonly nonPersistent: boolean; readonly includeTariff: boolean; readonly includeCarbon: boolean }
+export type InstantCostOptions = {
+  readonly nonPersistent: boolean
+  readonly includeTariff: boolean
+  readonly includeCarbon: boolean
+}
 
 /** What an instant cost is answered with. `element` is the record as it was sent, in the words of `layout`; `createdAt` in ms. */
 export type InstantCost = {
@@ -132,7 +136,9 @@ const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost)
     start_time: sent['start_time'] ?? writeInstant(record.start),
     end_time: sent['end_time'] ?? writeInstant(record.end),
     non_persistent: options.nonPersistent,
-    ...(apiVersion === 'earlier' ? { include_tariff: options.includeTariff, include_carbon: options.includeCarbon } : {}),
+    ...(apiVersion === 'earlier'
+      ? { include_tariff: options.includeTariff, include_carbon: options.includeCarbon }
+      : {}),
   }
 }
 
@@ -190,7 +196,10 @@ export const instantCost = defineOperation({
   query: parameters({
     non_persistent: flag.default(false).describe('Price the record and store nothing.'),
     include_tariff: flag.default(true).describe('False leaves the cost out.'),
-    include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
+    include_carbon: flag
+      .default(false)
+      .describe('Accepted and ignored: there is no carbon data.')
+      .meta({ deprecated: true }),
   }),
   body: 'raw',
   bodyLimit: submissionLimits.recordBytes,
@@ -204,7 +213,8 @@ export const instantCost = defineOperation({
     answer: [
       ...recordAnswerRenames,
       ...meterRecordRenames.map(
-        rename => ({ ...rename, current: `request.${rename.current}`, earlier: `request.${rename.earlier}` }) as VersionRename,
+        rename =>
+          ({ ...rename, current: `request.${rename.current}`, earlier: `request.${rename.earlier}` }) as VersionRename,
       ),
       { alwaysInCurrent: 'data.tariff' },
       { earlier: 'request.include_tariff', inRequest: true },

@@ -24,16 +24,21 @@ const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
 
 const describeTimezone = 'Any IANA time zone; without it, the zone of the address.'
 const describeCurrency = 'ISO 4217; without it, the currency of the country.'
-const describeSources = 'Market sources that prices come from; without one, the source of the market area; export defaults to import.'
+const describeSources =
+  'Market sources that prices come from; without one, the source of the market area; export defaults to import.'
 
 /** Read the body that creates a location. */
 export const locationCreation = fields({
   reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
   customer_id: optional(objectIdentifier('cus')).describe('The customer whose location it is.'),
-  postal_address: optional(postalAddress).describe('Where it stands; may be left out when timezone and currency_code are given.'),
+  postal_address: optional(postalAddress).describe(
+    'Where it stands; may be left out when timezone and currency_code are given.',
+  ),
   timezone: optional(timezone).describe(describeTimezone),
   currency_code: optional(currencyCode).describe(describeCurrency),
-  market_sources: optional(fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) })).describe(describeSources),
+  market_sources: optional(
+    fields({ import: optional(identifier('mrs')), export: optional(identifier('mrs')) }),
+  ).describe(describeSources),
   metadata: optional(metadata).describe('Up to 20 texts of your own.'),
 }).transform(
   (wire): LocationInput => ({
@@ -54,10 +59,12 @@ export const changeableLocationFields = {
   customer_id: clearable(objectIdentifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
   timezone: clearable(timezone).describe(describeTimezone),
-  currency_code: clearable(currencyCode).describe(`${describeCurrency} It cannot change once tariffs or records exist.`),
-  market_sources: clearable(fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) })).describe(
-    describeSources,
+  currency_code: clearable(currencyCode).describe(
+    `${describeCurrency} It cannot change once tariffs or records exist.`,
   ),
+  market_sources: clearable(
+    fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) }),
+  ).describe(describeSources),
   metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
 }
 
@@ -78,7 +85,10 @@ const locationChangeOf = (wire: z.output<z.ZodObject<typeof changeableLocationFi
   ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
 })
 
-type MarketSourcesInput = { readonly import?: string | null | undefined; readonly export?: string | null | undefined } | null | undefined
+type MarketSourcesInput =
+  | { readonly import?: string | null | undefined; readonly export?: string | null | undefined }
+  | null
+  | undefined
 
 const sourceChangeOf = (sources: MarketSourcesInput): Pick<LocationChange, 'importSourceId' | 'exportSourceId'> => {
   if (sources === null) return { importSourceId: null, exportSourceId: null }

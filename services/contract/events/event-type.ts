@@ -63,7 +63,11 @@ const objectKinds: readonly { readonly kind: string; readonly data: EventData }[
 
 const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly EventType[] =>
   ['create', 'update', 'delete'].flatMap(verb => [
-    { type: `${kind}.${verb}`, description: `A ${kind} is ${verb}d; data is the ${kind}, of a deletion its last state.`, data },
+    {
+      type: `${kind}.${verb}`,
+      description: `A ${kind} is ${verb}d; data is the ${kind}, of a deletion its last state.`,
+      data,
+    },
     { type: `${kind}.${verb}.failed`, description: `A request to ${verb} a ${kind} is refused.`, data: failedChange },
   ])
 
@@ -73,7 +77,11 @@ const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly 
  */
 export const eventTypes: readonly EventType[] = [
   ...objectKinds.flatMap(changeEventsOf),
-  { type: 'price.update', description: 'Prices of a location change in an interval, beside location.update.', data: priceUpdate },
+  {
+    type: 'price.update',
+    description: 'Prices of a location change in an interval, beside location.update.',
+    data: priceUpdate,
+  },
   {
     type: 'schedule.created',
     description: 'A schedule by amount is made for a location.',
@@ -85,7 +93,11 @@ export const eventTypes: readonly EventType[] = [
   },
   { type: 'tariff.expiring', description: 'The contract of a tariff ends in 10 days.', data: tariffNotice },
   { type: 'tariff.expired', description: 'The contract of a tariff has ended.', data: tariffNotice },
-  { type: 'tariff.fetch.failed', description: 'Prices or a tariff cannot be fetched from their source.', data: tariffNotice },
+  {
+    type: 'tariff.fetch.failed',
+    description: 'Prices or a tariff cannot be fetched from their source.',
+    data: tariffNotice,
+  },
   { type: 'connect_session.complete', description: 'A Connect session is complete and has prices.', data: session },
 ]
 

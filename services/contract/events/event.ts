@@ -66,7 +66,8 @@ export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'curr
 }
 
 /** Write an event for the wire at once. */
-export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire => runToEnd(eventToWireInSteps(event, apiVersion))
+export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire =>
+  runToEnd(eventToWireInSteps(event, apiVersion))
 
 /**
  * The data of a `*.failed` event: what was asked for, and why it was refused.
@@ -124,7 +125,9 @@ export const eventList = defineOperation({
   routes: sameRoute('GET', '/events'),
   references: { query: { object_id: referenceKinds } },
   query: listParameters({
-    event_type: text().optional().describe('Only events of this type, such as device.create, or of a group such as device.*.'),
+    event_type: text()
+      .optional()
+      .describe('Only events of this type, such as device.create, or of a group such as device.*.'),
     object_id: text({ max: maxReferenceTextLength })
       .optional()
       .describe('Only events about the object with this id, or with this own reference if it exists.'),

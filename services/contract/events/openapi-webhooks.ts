@@ -8,7 +8,10 @@ import { eventTypes } from './event-type.ts'
 export type NameSchema = (schema: JsonSchema, nameSchema: string) => JsonSchema
 
 /** Events that endpoints get, as the requests that bring them. */
-export function* describeWebhooks(apiVersion: ApiVersion, nameSchema: NameSchema): Generator<void, Readonly<Record<string, unknown>>> {
+export function* describeWebhooks(
+  apiVersion: ApiVersion,
+  nameSchema: NameSchema,
+): Generator<void, Readonly<Record<string, unknown>>> {
   const webhooks: Record<string, unknown> = {}
   for (const { type, description: occurs, data } of eventTypes) {
     const schema = schemaOf(data.shape)
@@ -36,7 +39,10 @@ export function* describeWebhooks(apiVersion: ApiVersion, nameSchema: NameSchema
       summary: occurs,
       tags: ['Webhooks'],
       security: [],
-      requestBody: { required: true, content: { 'application/json': { schema: nameSchema(event, `${eventName}Event`) } } },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: nameSchema(event, `${eventName}Event`) } },
+      },
       responses: { '2XX': { description: 'The event has arrived. Any other status is tried again.' } },
     }
     webhooks[type] = { post }

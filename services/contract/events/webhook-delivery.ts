@@ -137,12 +137,19 @@ const attemptExample: WebhookAttemptWire = {
 
 const tag = 'Webhooks'
 const answer = { name: 'WebhookDelivery', shape: deliveryShape }
-const pendingExample = { ...example, status: 'PENDING', attempts: 0, next_attempt: '2025-09-14T10:00:00Z', last_attempt: null } as const
+const pendingExample = {
+  ...example,
+  status: 'PENDING',
+  attempts: 0,
+  next_attempt: '2025-09-14T10:00:00Z',
+  last_attempt: null,
+} as const
 
 export const webhookTest = defineOperation({
   id: 'webhook_test',
   summary: 'Send a test event',
-  description: 'Sends a webhook_endpoint.test event to this endpoint alone, whatever types it takes. Its data is the endpoint.',
+  description:
+    'Sends a webhook_endpoint.test event to this endpoint alone, whatever types it takes. Its data is the endpoint.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/test'),
@@ -171,7 +178,9 @@ export const webhookDeliveryList = defineOperation({
   answer: { name: 'WebhookDeliveryList', shape: listEnvelope(deliveryShape) },
   status: 200,
   refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: `/webhooks/${exampleIds.endpoint_id}/deliveries`, has_more: false, data: [example] } },
+  examples: {
+    answer: { object: 'list', url: `/webhooks/${exampleIds.endpoint_id}/deliveries`, has_more: false, data: [example] },
+  },
 })
 
 export const webhookDeliveryRetrieve = defineOperation({

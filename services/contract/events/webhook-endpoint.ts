@@ -84,7 +84,8 @@ const url = text({ max: 2_048 })
   .describe('https only in live mode; a host with public addresses, without credentials.')
   .meta({ format: 'uri', examples: ['https://example.com/webhooks'] })
 
-const describeVersion = 'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
+const describeVersion =
+  'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
 
 const example: WebhookEndpointWire = {
   id: 'whe_0198c0ffee00112233445566',
@@ -126,7 +127,11 @@ export const webhookCreate = defineOperation({
   idempotent: true,
   refusals: ['webhook_url_refused', 'too_many_webhook_endpoints'],
   examples: {
-    body: { url: 'https://example.com/webhooks', event_types: ['customer.*', 'location.update'], description: 'Billing' },
+    body: {
+      url: 'https://example.com/webhooks',
+      event_types: ['customer.*', 'location.update'],
+      description: 'Billing',
+    },
     answer: exampleWithSecret,
   },
 })
@@ -195,7 +200,8 @@ export const webhookDelete = defineOperation({
 export const webhookSecretRotate = defineOperation({
   id: 'webhook_secret_rotate',
   summary: 'Rotate the secret of a webhook endpoint',
-  description: 'Gives a new secret. For 24 h everything is signed with both, so that receivers can change over without a gap.',
+  description:
+    'Gives a new secret. For 24 h everything is signed with both, so that receivers can change over without a gap.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/secret'),

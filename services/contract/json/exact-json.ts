@@ -29,7 +29,16 @@ const whitespace = /[ \t\n\r]*/y
 const numberGrammar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: bare control characters are what the grammar of JSON leaves out.
 const plainText = /[^"\\\u0000-\u001f]*/y
-const escapes: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
 
 const skipWhitespace = (reader: JsonReader): void => {
   whitespace.lastIndex = reader.index
@@ -49,7 +58,8 @@ const readEscape = (reader: JsonReader): string => {
   const letter = reader.text[reader.index + 1] ?? ''
   if (letter === 'u') {
     const digits = reader.text.slice(reader.index + 2, reader.index + 6)
-    if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonFault('has an escape \\u without four hexadecimal digits', reader.index)
+    if (!/^[0-9a-fA-F]{4}$/.test(digits))
+      throw new JsonFault('has an escape \\u without four hexadecimal digits', reader.index)
     reader.index += 6
     return String.fromCharCode(Number.parseInt(digits, 16))
   }
@@ -103,7 +113,8 @@ function* readString(reader: JsonReader): Steps<string> {
   reader.index += 1
   if (parts.length > 0) value = parts.join('') + value
   if (value.includes('\0')) throw nulFault(start)
-  if (!value.isWellFormed()) throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
+  if (!value.isWellFormed())
+    throw new JsonFault('contains an invalid Unicode character; send both halves of each surrogate pair', start)
   return value
 }
 

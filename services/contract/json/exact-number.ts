@@ -10,7 +10,10 @@ export type ExactNumber = { readonly rawJSON: string }
 /** What stands for a number in a parsed body. */
 export type JsonNumber = number | ExactNumber
 
-const { rawJSON, isRawJSON } = JSON as JSON & { rawJSON(text: string): ExactNumber; isRawJSON(value: unknown): value is ExactNumber }
+const { rawJSON, isRawJSON } = JSON as JSON & {
+  rawJSON(text: string): ExactNumber
+  isRawJSON(value: unknown): value is ExactNumber
+}
 
 /** Keep a decimal text as a number of the wire. The text must follow the grammar of JSON numbers. */
 export const exactNumber = (text: string): ExactNumber => rawJSON(text)
@@ -23,7 +26,8 @@ export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON
 export const isJsonNumber = (value: unknown): value is JsonNumber => typeof value === 'number' || isRawJSON(value)
 
 /** Tell whether a number was written in more than 400 characters. */
-export const isTooLong = (value: JsonNumber): boolean => typeof value !== 'number' && value.rawJSON.length > maxNumberLength
+export const isTooLong = (value: JsonNumber): boolean =>
+  typeof value !== 'number' && value.rawJSON.length > maxNumberLength
 
 /** Give the decimal text of a number: the text that was sent, or another one of exactly the same value. */
 export const numberText = (value: JsonNumber): string => (typeof value === 'number' ? String(value) : value.rawJSON)
@@ -48,10 +52,13 @@ export const scaledNumber = (value: bigint, scale: number): ExactNumber => rawJS
  * exponent.
  */
 const isShortDecimal = (value: bigint): boolean =>
-  value === 0n || (value < 1_000_000_000_000_000n && value >= 1000n) || (value > -1_000_000_000_000_000n && value <= -1000n)
+  value === 0n ||
+  (value < 1_000_000_000_000_000n && value >= 1000n) ||
+  (value > -1_000_000_000_000_000n && value <= -1000n)
 
 /** Write an integer of 1e-9 as `scaledNumber` does, as a double if that has the same text: it takes less time and memory. */
-export const nanoNumber = (value: bigint): JsonNumber => (isShortDecimal(value) ? Number(value) / 1e9 : scaledNumber(value, 9))
+export const nanoNumber = (value: bigint): JsonNumber =>
+  isShortDecimal(value) ? Number(value) / 1e9 : scaledNumber(value, 9)
 
 const grammar = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

@@ -19,7 +19,11 @@ export const formatPath = (path: readonly (string | number)[]): string => {
  * Change every object at a path; arrays on the way are passed through, what is not there stays away. Never mutates: copies what changes,
  * and gives the rest as it was.
  */
-export const mapObjectsAt = (value: unknown, path: readonly string[], change: (members: JsonObject) => JsonObject): unknown => {
+export const mapObjectsAt = (
+  value: unknown,
+  path: readonly string[],
+  change: (members: JsonObject) => JsonObject,
+): unknown => {
   if (Array.isArray(value)) {
     const changed = value.map(element => mapObjectsAt(element, path, change))
     return changed.every((element, index) => element === value[index]) ? value : changed

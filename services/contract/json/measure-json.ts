@@ -2,7 +2,12 @@ import { isExactDouble } from './exact-number.ts'
 import { asciiText, closingQuote, endOfNumber, isSuspectName, needsExactCheck } from './scan-json.ts'
 
 /** What a body may hold: values in all, elements in one list, members in one object, and levels. */
-export type JsonLimits = { readonly values: number; readonly elements: number; readonly members: number; readonly levels: number }
+export type JsonLimits = {
+  readonly values: number
+  readonly elements: number
+  readonly members: number
+  readonly levels: number
+}
 
 /** What is too much in a body. */
 export type JsonLimitName = keyof JsonLimits
@@ -83,7 +88,8 @@ const advance = (state: MeasureState, end: number): void => {
     else if ((code >= zero && code <= nine) || code === minus) {
       const start = at
       at = endOfNumber(bytes, start) - 1
-      if (state.isPlain && needsExactCheck(bytes, start, at + 1)) state.isPlain = isExactDouble(asciiText(bytes, start, at + 1))
+      if (state.isPlain && needsExactCheck(bytes, start, at + 1))
+        state.isPlain = isExactDouble(asciiText(bytes, start, at + 1))
     }
     if (state.excess !== null) break
   }

@@ -7,7 +7,8 @@ import { type JsonObject, mapObjectsAt, pathNames } from './json-path.ts'
  * Source: docs/rules/earlier-version.md #null-members.
  */
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
   Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema) : []
@@ -58,7 +59,10 @@ const withoutNulls = (members: JsonObject, names: readonly string[]): JsonObject
 
 /** Leave out the members of an answer, in the names of the current version, that are null and strings elsewhere. */
 export const withoutNullTexts = (answer: unknown, shape: z.ZodType): unknown =>
-  groupsOf(shape).reduce((remaining, { parent, names }) => mapObjectsAt(remaining, parent, members => withoutNulls(members, names)), answer)
+  groupsOf(shape).reduce(
+    (remaining, { parent, names }) => mapObjectsAt(remaining, parent, members => withoutNulls(members, names)),
+    answer,
+  )
 
 /** Describe the same in a schema: such a member is a string that may be absent. */
 export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {

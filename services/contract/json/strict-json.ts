@@ -45,7 +45,8 @@ const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
     const quick = quickParse(text)
     if (quick !== undefined) {
       const scan = scanJson(bytes, hasEscapes)
-      if (scan.isPlain && scan.depth + level <= maxDepth && scan.members === countMembers(quick.value)) return accepted(quick.value)
+      if (scan.isPlain && scan.depth + level <= maxDepth && scan.members === countMembers(quick.value))
+        return accepted(quick.value)
     }
   }
   return runToEnd(readExactJson(text, level))
@@ -128,7 +129,9 @@ function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
 }
 
 /** What a submission holds too much of, or its elements. */
-export type SubmissionResult = Result<Submission> | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
+export type SubmissionResult =
+  | Result<Submission>
+  | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
 
 /**
  * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
@@ -142,7 +145,11 @@ export function* readSubmission(
   submissionLimits: SubmissionLimits,
   maxElementBytes: number,
 ): Generator<void, SubmissionResult> {
-  const { excess, isBroken, starts, ends } = yield* splitSubmission(withoutByteOrderMark(bytes), isNdjson, submissionLimits)
+  const { excess, isBroken, starts, ends } = yield* splitSubmission(
+    withoutByteOrderMark(bytes),
+    isNdjson,
+    submissionLimits,
+  )
   if (excess !== null) return { ok: false, excess }
   if (isBroken) return yield* refuseList(bytes)
   const elements: unknown[] = []
@@ -151,7 +158,8 @@ export function* readSubmission(
   for (const [index, start] of starts.entries()) {
     const end = isNdjson ? (ends[index] ?? start) : trimmedEnd(content, start, ends[index] ?? start)
     const parsed = yield* readElement(content.subarray(start, end), isNdjson ? 0 : 1)
-    if (!parsed.ok && isNdjson) return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
+    if (!parsed.ok && isNdjson)
+      return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
     if (!parsed.ok) return yield* refuseList(bytes)
     if (end - start > maxElementBytes && (isNdjson || isContainer(content, start))) oversized.add(index)
     elements.push(parsed.value)

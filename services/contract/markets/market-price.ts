@@ -17,17 +17,25 @@ const priceLimit = 1_000_000n * 10n ** BigInt(priceScale)
 const marketPriceInput = fields({
   start_time: instant,
   end_time: instant,
-  value: scaledDecimal({ scale: priceScale, min: -priceLimit, max: priceLimit }).describe('Major units per kWh, up to 9 decimals.'),
+  value: scaledDecimal({ scale: priceScale, min: -priceLimit, max: priceLimit }).describe(
+    'Major units per kWh, up to 9 decimals.',
+  ),
 })
   .meta({ component: 'MarketPriceInput' })
   .transform((wire, context): MarketPrice => {
     const price = { start: wire.start_time.at, end: wire.end_time.at, value: wire.value }
-    return price.start < price.end ? price : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+    return price.start < price.end
+      ? price
+      : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
   })
 
 /** Find two intervals that share time: the index of the one that starts later, and of the one it runs into. Null when all stand apart. */
-export const findOverlap = (prices: readonly MarketPrice[]): { readonly index: number; readonly other: number } | null => {
-  const sorted = prices.map((price, index) => ({ ...price, index })).toSorted((a, b) => a.start - b.start || a.index - b.index)
+export const findOverlap = (
+  prices: readonly MarketPrice[],
+): { readonly index: number; readonly other: number } | null => {
+  const sorted = prices
+    .map((price, index) => ({ ...price, index }))
+    .toSorted((a, b) => a.start - b.start || a.index - b.index)
   for (const [index, price] of sorted.entries()) {
     const next = sorted[index + 1]
     if (next !== undefined && next.start < price.end) return { index: next.index, other: price.index }
@@ -39,10 +47,13 @@ export const findOverlap = (prices: readonly MarketPrice[]): { readonly index: n
  * Read a body of prices, in the order that was sent; two of them must not share time.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export const marketPrices = listOf(marketPriceInput, { min: 1, max: submissionLimits.records }).superRefine((prices, context) => {
-  const overlap = findOverlap(prices)
-  if (overlap !== null) refuseField(context, 'field_invalid', `must not overlap entry [${overlap.other}]`, [overlap.index, 'start_time'])
-})
+export const marketPrices = listOf(marketPriceInput, { min: 1, max: submissionLimits.records }).superRefine(
+  (prices, context) => {
+    const overlap = findOverlap(prices)
+    if (overlap !== null)
+      refuseField(context, 'field_invalid', `must not overlap entry [${overlap.other}]`, [overlap.index, 'start_time'])
+  },
+)
 
 const marketPriceChangeShape = z.object({
   stored: count.describe('Prices for time that had none.'),
@@ -109,12 +120,15 @@ export const marketPriceList = defineOperation({
   access: 'read',
   operator: true,
   routes: sameRoute('GET', '/markets/{id}/prices'),
-  query: parameters({ start_time: instantParameter, end_time: instantParameter }).superRefine(({ start_time, end_time }, context) => {
-    if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-    if (end_time.at - start_time.at > maxIntervalMs) {
-      refuseField(context, 'interval_too_long', 'must be at most 90 days after start_time', ['end_time'])
-    }
-  }),
+  query: parameters({ start_time: instantParameter, end_time: instantParameter }).superRefine(
+    ({ start_time, end_time }, context) => {
+      if (end_time.at <= start_time.at)
+        refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+      if (end_time.at - start_time.at > maxIntervalMs) {
+        refuseField(context, 'interval_too_long', 'must be at most 90 days after start_time', ['end_time'])
+      }
+    },
+  ),
   answer: { name: 'MarketPrices', shape: marketPriceListShape },
   status: 200,
   refusals: ['end_before_start', 'interval_too_long'],

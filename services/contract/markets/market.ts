@@ -13,7 +13,9 @@ const marketShape = z.object({
   display_name: z.string(),
   currency_code: z.string(),
   area: orNull(z.string()).describe('The market area that it prices, such as DE-LU.'),
-  resolution_minutes: orNull(count).describe('Length of the intervals that the market publishes; null where they vary.'),
+  resolution_minutes: orNull(count).describe(
+    'Length of the intervals that the market publishes; null where they vary.',
+  ),
   price_revision: count.describe('Goes up with every change of its prices.'),
   time_created: storedMembers.time_created,
   account_id: orNull(idText('acc')).describe('Null on sources that the operator keeps for all accounts.'),
@@ -77,7 +79,10 @@ export const marketCreate = defineOperation({
   answer,
   status: 201,
   idempotent: true,
-  examples: { body: { display_name: 'Own day-ahead prices', currency_code: 'EUR' }, answer: { ...example, price_revision: 0 } },
+  examples: {
+    body: { display_name: 'Own day-ahead prices', currency_code: 'EUR' },
+    answer: { ...example, price_revision: 0 },
+  },
 })
 
 export const marketList = defineOperation({

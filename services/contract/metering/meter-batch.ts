@@ -16,7 +16,9 @@ export const meterBatchShape = z.object({
   id: idText('bat'),
   object: z.literal('meter_batch'),
   live_mode: storedMembers.live_mode,
-  status: z.enum(['PENDING', 'COMPLETE']).describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
+  status: z
+    .enum(['PENDING', 'COMPLETE'])
+    .describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
   records_submitted: count.describe('Accepted and failed ones together.'),
   records_accepted: count.describe('Durably taken; they will be stored and priced.'),
   records_processed: count.describe('Stored by now, with a price or without.'),
@@ -41,7 +43,11 @@ export type MeterBatch = {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly recordsProcessed: number
-  readonly failed: readonly { readonly recordNumber: number; readonly recordReferenceId: string | null; readonly error: string }[]
+  readonly failed: readonly {
+    readonly recordNumber: number
+    readonly recordReferenceId: string | null
+    readonly error: string
+  }[]
   readonly createdAt: number
 }
 
@@ -99,16 +105,24 @@ const tooManyRecords = refused(
   `A submission has at most ${submissionLimits.records} records; send the rest in another one`,
 )
 
-const tooManyMembers = refused('body_invalid', 'The records have far more members than a record may have; send the known ones alone')
+const tooManyMembers = refused(
+  'body_invalid',
+  'The records have far more members than a record may have; send the known ones alone',
+)
 
 /** Say that an element of a submission is too long. */
-export const oversizedRecord = refused('body_too_large', `A record must have at most ${submissionLimits.recordBytes} bytes`).refusal
+export const oversizedRecord = refused(
+  'body_too_large',
+  `A record must have at most ${submissionLimits.recordBytes} bytes`,
+).refusal
 
 /** Take a caller's own reference out of an element that was refused; null where it has none that can be told. */
 export const recordReferenceOf = (element: unknown): string | null => {
   if (typeof element !== 'object' || element === null || !('record_reference_id' in element)) return null
   const reference = element.record_reference_id
-  return typeof reference === 'string' && reference !== '' && [...reference.slice(0, 512)].length <= 255 ? reference : null
+  return typeof reference === 'string' && reference !== '' && [...reference.slice(0, 512)].length <= 255
+    ? reference
+    : null
 }
 
 const sentId = (element: object, kind: 'location' | 'device'): string | null => {
@@ -117,7 +131,9 @@ const sentId = (element: object, kind: 'location' | 'device'): string | null => 
 }
 
 /** Take the ids of location and device out of an element that was refused, as they were sent; null where it has no text for one. */
-export const sentObjectsOf = (element: unknown): { readonly locationId: string | null; readonly deviceId: string | null } =>
+export const sentObjectsOf = (
+  element: unknown,
+): { readonly locationId: string | null; readonly deviceId: string | null } =>
   typeof element === 'object' && element !== null
     ? { locationId: sentId(element, 'location'), deviceId: sentId(element, 'device') }
     : { locationId: null, deviceId: null }

@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { readDecimal } from '../../domain/quantity.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
-import { defaultTariffDirection, earliestRecordAt, maxAheadMs, refuseDirections } from '../../domain/record/validate-record.ts'
+import {
+  defaultTariffDirection,
+  earliestRecordAt,
+  maxAheadMs,
+  refuseDirections,
+} from '../../domain/record/validate-record.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../api-version.ts'
@@ -19,16 +24,22 @@ import { meterRecordRenames } from './meter-record.ts'
 const readingShape = fields({
   time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
   value: jsonNumber.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
-  record_reference_id: optional(referenceId).describe("The caller's own reference; that of the interval which this reading ends."),
+  record_reference_id: optional(referenceId).describe(
+    "The caller's own reference; that of the interval which this reading ends.",
+  ),
 }).meta({ component: 'RegisterReading' })
 
 /** What all readings of a submission share. */
 const sharedMembers = {
   location_id: objectIdentifier('loc').describe('The location that the register is at.'),
   device_id: optional(objectIdentifier('dev')).describe('The device whose register it is, at this location.'),
-  session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
+  session_reference_id: optional(referenceId).describe(
+    "The caller's own reference of a group of records, such as a charging session.",
+  ),
   energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
-  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe('IMPORT for INBOUND and EXPORT for OUTBOUND when absent.'),
+  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe(
+    'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
+  ),
   units: word('WH', 'KWH').describe('Of every value in data.'),
 }
 
@@ -54,27 +65,37 @@ export type CumulativeSubmission = {
 }
 
 /** A reading: `time` in ms, `value` in 1e-6 Wh. */
-export type SubmittedReading = { readonly time: number; readonly value: bigint; readonly recordReferenceId: string | null }
+export type SubmittedReading = {
+  readonly time: number
+  readonly value: bigint
+  readonly recordReferenceId: string | null
+}
 
 /**
  * Read the body of a submission of register readings in steps, in the names of either layout: null is the same as absent, directions resolved.
  * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
  * for more than 10,000. Source: docs/rules/metering.md #register-readings; docs/rules/limits.md #requests.
  */
-export function* readCumulative(bytes: Uint8Array, apiVersion: ApiVersion): Generator<void, Result<CumulativeSubmission>> {
+export function* readCumulative(
+  bytes: Uint8Array,
+  apiVersion: ApiVersion,
+): Generator<void, Result<CumulativeSubmission>> {
   const parsed = yield* readJson(bytes)
   yield
   if (!parsed.ok) return parsed
   const body = requestFromApiVersion(parsed.value, meterRecordRenames, apiVersion)
   if (!body.ok) return body
   const read = readSharedMembers(body.value)
-  return read.ok || apiVersion === 'current' ? read : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
+  return read.ok || apiVersion === 'current'
+    ? read
+    : { ok: false, refusal: refusalToEarlier(read.refusal, meterRecordRenames) }
 }
 
 const readSharedMembers = (body: unknown): Result<CumulativeSubmission> => {
   const read = readShape(submissionShape, body, 'body')
   if (!read.ok) return read
-  const { location_id, device_id, session_reference_id, energy_flow_direction, tariff_direction, units, data } = read.value
+  const { location_id, device_id, session_reference_id, energy_flow_direction, tariff_direction, units, data } =
+    read.value
   const energyFlowDirection = energy_flow_direction ?? 'INBOUND'
   const tariffDirection = tariff_direction ?? defaultTariffDirection(energyFlowDirection)
   const refusal = refuseDirections(energyFlowDirection, tariffDirection)
@@ -129,7 +150,11 @@ const readTime = (text: string, at: number): Result<number> => {
   if (time < earliestRecordAt)
     return refused('time_out_of_range', 'time must not be before 946684800, which is 2000-01-01T00:00:00Z', 'time')
   if (time <= at + maxAheadMs) return accepted(time)
-  return refused('time_out_of_range', 'time must be at most 7 days ahead, in seconds since 1970-01-01T00:00:00Z', 'time')
+  return refused(
+    'time_out_of_range',
+    'time must be at most 7 days ahead, in seconds since 1970-01-01T00:00:00Z',
+    'time',
+  )
 }
 
 const bodyExample = {

@@ -124,7 +124,9 @@ const directionsInVersion = (
 ): Readonly<Record<string, string>> => {
   const directions = { energy_flow_direction, tariff_direction }
   // Renames of texts give texts.
-  return apiVersion === 'current' ? directions : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
+  return apiVersion === 'current'
+    ? directions
+    : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
 }
 
 /** Write a list of stored records as a table of a layout: one row a record, without its pieces. */

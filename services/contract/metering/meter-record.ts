@@ -36,11 +36,17 @@ const referenceOrId = (prefix: 'loc' | 'dev', kind: string, example: string) =>
 /** The record as the reference page shows it. Records are read by `readMeterRecord`, which takes the same. */
 export const meterRecordShape = fields({
   location_id: referenceOrId('loc', 'location', 'depot-7').describe('The location that the record is for.'),
-  device_id: optional(referenceOrId('dev', 'device', 'charger-4711')).describe('The device that the record is for, at this location.'),
-  session_reference_id: optional(referenceId).describe("The caller's own reference of a group of records, such as a charging session."),
+  device_id: optional(referenceOrId('dev', 'device', 'charger-4711')).describe(
+    'The device that the record is for, at this location.',
+  ),
+  session_reference_id: optional(referenceId).describe(
+    "The caller's own reference of a group of records, such as a charging session.",
+  ),
   record_reference_id: optional(referenceId).describe("The caller's own reference of this record."),
   energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
-  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe('IMPORT for INBOUND and EXPORT for OUTBOUND when absent.'),
+  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe(
+    'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
+  ),
   measurand: optional(word('TRANSFERRED')).describe('Only TRANSFERRED; may be left out.').meta({ deprecated: true }),
   units: word('W', 'KW', 'WH', 'KWH').describe('W and KW are constant power from start_time to end_time.'),
   value: jsonNumber.meta({ type: 'number', minimum: 0 }),
@@ -114,9 +120,15 @@ const readMembers = (members: RecordMembers, isCurrent: boolean, at: number): Re
   if (typeof locationId !== 'string') return refusedBy(locationId)
   const deviceId = readId(members.device_id, 'device_id', 'dev_')
   if (isRefusal(deviceId)) return refusedBy(deviceId)
-  const energyFlowDirection = readEnergyFlowDirection(isCurrent ? members.energy_flow_direction : members.direction, isCurrent)
+  const energyFlowDirection = readEnergyFlowDirection(
+    isCurrent ? members.energy_flow_direction : members.direction,
+    isCurrent,
+  )
   if (typeof energyFlowDirection !== 'string') return refusedBy(energyFlowDirection)
-  const tariffDirection = readTariffDirection(isCurrent ? members.tariff_direction : members.tariff_rate, energyFlowDirection)
+  const tariffDirection = readTariffDirection(
+    isCurrent ? members.tariff_direction : members.tariff_rate,
+    energyFlowDirection,
+  )
   if (typeof tariffDirection !== 'string') return refusedBy(tariffDirection)
   const sessionReferenceId = readReference(members.session_reference_id, 'session_reference_id')
   if (isRefusal(sessionReferenceId)) return refusedBy(sessionReferenceId)
@@ -155,7 +167,11 @@ const refusedBy = (refusal: Refusal): { readonly ok: false; readonly refusal: Re
 
 const isRefusal = (value: string | null | Refusal): value is Refusal => typeof value === 'object' && value !== null
 
-const refuseMember = (code: Refusal['code'], field: string, clause: string): Refusal => ({ code, message: `${field} ${clause}`, field })
+const refuseMember = (code: Refusal['code'], field: string, clause: string): Refusal => ({
+  code,
+  message: `${field} ${clause}`,
+  field,
+})
 
 const refuseMissingOr = (value: unknown, field: string, clause: string): Refusal =>
   value === undefined || value === null
@@ -203,7 +219,11 @@ const readReference = (value: unknown, field: string): string | null | Refusal =
 
 const refuseMeasurand = (value: unknown): Refusal | null => {
   if (value === null || value === 'TRANSFERRED') return null
-  return refuseMember(typeof value === 'string' ? 'measurand_not_supported' : 'field_invalid', 'measurand', 'must be TRANSFERRED')
+  return refuseMember(
+    typeof value === 'string' ? 'measurand_not_supported' : 'field_invalid',
+    'measurand',
+    'must be TRANSFERRED',
+  )
 }
 
 /** The times read last: those of many devices are often the same. */
@@ -225,7 +245,9 @@ const readTime = (value: unknown, field: 'start_time' | 'end_time'): number | Re
 }
 
 const readUnits = (value: unknown): EnergyUnits | Refusal =>
-  value === 'WH' || value === 'KWH' || value === 'W' || value === 'KW' ? value : refuseMissingOr(value, 'units', 'must be W, KW, WH or KWH')
+  value === 'WH' || value === 'KWH' || value === 'W' || value === 'KW'
+    ? value
+    : refuseMissingOr(value, 'units', 'must be W, KW, WH or KWH')
 
 const readValue = (value: JsonNumber, units: EnergyUnits, elapsedMs: number): Energy | Refusal => {
   const exactEnergy = typeof value === 'number' ? exactEnergyOf(value, units) : undefined
@@ -242,7 +264,9 @@ const readConfidenceMember = (value: unknown): number | Refusal => {
 }
 
 const currentNames = Object.keys(meterRecordShape.shape)
-const earlierNames = currentNames.map(name => meterRecordRenames.find(rename => rename.current === name)?.earlier ?? name)
+const earlierNames = currentNames.map(
+  name => meterRecordRenames.find(rename => rename.current === name)?.earlier ?? name,
+)
 
 const refuseUnknown = (element: Readonly<Record<string, unknown>>, apiVersion: ApiVersion): Result<never> => {
   const otherVersionMembers = requestFromApiVersion(element, meterRecordRenames, apiVersion)

@@ -1,7 +1,11 @@
 import { closingQuote } from '../json/scan-json.ts'
 
 /** What a submission may hold: elements, values in each (members, and elements of lists), and values beyond these in all of it. */
-export type SubmissionLimits = { readonly elements: number; readonly valuesPerElement: number; readonly excessValues: number }
+export type SubmissionLimits = {
+  readonly elements: number
+  readonly valuesPerElement: number
+  readonly excessValues: number
+}
 
 /**
  * Where the elements of a submission stand, or what it holds too much of; `isBroken` where it is no list, or no lines, of elements.
@@ -54,7 +58,11 @@ const bytesPerPause = 2 ** 18
  * Find the elements of a JSON list, or of lines of JSON values, in steps, going no further than to what is too much or broken: to parse
  * millions of values takes seconds, to look over their bytes does not.
  */
-export function* splitSubmission(bytes: Uint8Array, isNdjson: boolean, limits: SubmissionLimits): Generator<void, ElementRanges> {
+export function* splitSubmission(
+  bytes: Uint8Array,
+  isNdjson: boolean,
+  limits: SubmissionLimits,
+): Generator<void, ElementRanges> {
   const state: SplitState = {
     ...{ bytes, isNdjson, limits, index: 0, depth: 0, values: 0, excessCount: 0 },
     ...{ isInElement: false, isElementExpected: false, isClosed: false, isBroken: false },

@@ -44,7 +44,8 @@ const sharedParameters = (apiVersion: ApiVersion): DocumentPart => ({
   ApiVersion: {
     name: 'Api-Version',
     in: 'header',
-    description: 'The API version of request and answer that this document describes; absent: the default of the account.',
+    description:
+      'The API version of request and answer that this document describes; absent: the default of the account.',
     schema: { type: 'string', const: apiVersionDates[apiVersion], default: apiVersionDates[apiVersion] },
   },
   IdempotencyKey: {
@@ -61,10 +62,16 @@ const answerHeaders = (apiVersion: ApiVersion): DocumentPart => ({
     description: 'The API version of the session; of the request if no session has the token.',
   },
   RequestId: { schema: { type: 'string' }, description: 'Names this request in logs and error objects.' },
-  ApiVersion: { schema: { type: 'string', const: apiVersionDates[apiVersion] }, description: 'The API version of this answer.' },
+  ApiVersion: {
+    schema: { type: 'string', const: apiVersionDates[apiVersion] },
+    description: 'The API version of this answer.',
+  },
 })
 
-const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, 'Api-Version': { $ref: '#/components/headers/ApiVersion' } }
+const headers = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'Api-Version': { $ref: '#/components/headers/ApiVersion' },
+}
 
 const sessionHeaders = { ...headers, 'Api-Version': { $ref: '#/components/headers/SessionApiVersion' } }
 
@@ -136,13 +143,19 @@ const pathParameters = ({ references }: Operation, path: string): readonly Docum
     in: 'path',
     ...optionalMember('description', name === 'id' ? describeId(references?.id) : undefined),
     required: true,
-    schema: { type: 'string', minLength: 1, maxLength: name === 'id' && references?.id !== undefined ? maxReferenceTextLength : 255 },
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: name === 'id' && references?.id !== undefined ? maxReferenceTextLength : 255,
+    },
     example: parameterExample(name, path),
   }))
 
 const describeParameters = (operation: Operation, route: Route, apiVersion: ApiVersion): readonly DocumentPart[] => {
   const query =
-    operation.query === undefined ? {} : schemaInApiVersion(schemaOf(operation.query), operation.renames?.query ?? [], apiVersion)
+    operation.query === undefined
+      ? {}
+      : schemaInApiVersion(schemaOf(operation.query), operation.renames?.query ?? [], apiVersion)
   const fromBody = route.bodyInQuery === undefined ? {} : bodySchema(operation, route, apiVersion)
   return [
     { $ref: '#/components/parameters/ApiVersion' },
@@ -161,7 +174,10 @@ const withNumbersAsText = (schema: JsonSchema, paths: readonly string[]): JsonSc
     return eachSchemaAt(changed, names.slice(0, -1), one => {
       const properties = one['properties'] as Readonly<Record<string, JsonSchema>>
       const { description, ...number } = properties[last] ?? {}
-      const numberOrText = { anyOf: [number, { type: 'string', pattern: numberPattern }], ...optionalMember('description', description) }
+      const numberOrText = {
+        anyOf: [number, { type: 'string', pattern: numberPattern }],
+        ...optionalMember('description', description),
+      }
       return { ...one, properties: { ...properties, [last]: numberOrText } }
     })
   }, schema)
@@ -190,13 +206,18 @@ const bodyExample = (operation: Operation, route: Route, apiVersion: ApiVersion)
   if (example === undefined || pathMembers.length === 0) return example
   const [current] = operation.routes.current
   return {
-    ...Object.fromEntries(pathMembers.map(([pathParameters, name]) => [name, parameterExample(pathParameters, current?.path)])),
+    ...Object.fromEntries(
+      pathMembers.map(([pathParameters, name]) => [name, parameterExample(pathParameters, current?.path)]),
+    ),
     ...(example as DocumentPart),
   }
 }
 
-const exampleInVersion = (example: unknown, renames: readonly VersionRename[] | undefined, apiVersion: ApiVersion): unknown =>
-  example === undefined || apiVersion === 'current' ? example : answerToEarlier(example, renames ?? [])
+const exampleInVersion = (
+  example: unknown,
+  renames: readonly VersionRename[] | undefined,
+  apiVersion: ApiVersion,
+): unknown => (example === undefined || apiVersion === 'current' ? example : answerToEarlier(example, renames ?? []))
 
 const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
   if (operation.body === undefined || route.bodyInQuery !== undefined) return {}
@@ -204,7 +225,10 @@ const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion,
   const content = { schema, ...optionalMember('example', bodyExample(operation, route, apiVersion)) }
   const others = (operation.mediaTypes ?? []).map(type => [type, { schema: { type: 'string' } }] as const)
   return {
-    requestBody: { required: operation.bodyOptional !== true, content: { 'application/json': content, ...Object.fromEntries(others) } },
+    requestBody: {
+      required: operation.bodyOptional !== true,
+      content: { 'application/json': content, ...Object.fromEntries(others) },
+    },
   }
 }
 
@@ -212,14 +236,19 @@ const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion,
 const describeSecurity = (operation: Operation): readonly DocumentPart[] => {
   const { access } = operation
   if (access === 'open') return [{}]
-  const ownHeaders = access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
+  const ownHeaders =
+    access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
   return operation.operator === true ? [...ownHeaders, { operator: [] }] : ownHeaders
 }
 
 /** The schema of an answer in the words of a layout. */
 const answerSchema = ({ answer, renames }: Operation, apiVersion: ApiVersion): JsonSchema => {
   const schema = schemaOf(answer.shape)
-  return schemaInApiVersion(apiVersion === 'current' ? schema : schemaWithoutNullTexts(schema), renames?.answer ?? [], apiVersion)
+  return schemaInApiVersion(
+    apiVersion === 'current' ? schema : schemaWithoutNullTexts(schema),
+    renames?.answer ?? [],
+    apiVersion,
+  )
 }
 
 const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
@@ -228,10 +257,17 @@ const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: Name
   const content = { 'application/json': { schema, ...optionalMember('example', example) } }
   const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
   const ownHeaders = operation.anyVersion === true ? sessionHeaders : headers
-  return { [operation.status]: { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } } }
+  return {
+    [operation.status]: { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } },
+  }
 }
 
-const describeOperation = (operation: Operation, route: Route, apiVersion: ApiVersion, name: NameSchema): DocumentPart => ({
+const describeOperation = (
+  operation: Operation,
+  route: Route,
+  apiVersion: ApiVersion,
+  name: NameSchema,
+): DocumentPart => ({
   operationId: route.id ?? operation.id,
   summary: operation.summary,
   description: operation.description,
@@ -245,7 +281,11 @@ const describeOperation = (operation: Operation, route: Route, apiVersion: ApiVe
 /** The same address with a slash at its end is served and not shown. */
 const isDocumented = ({ path }: Route): boolean => !path.endsWith('/')
 
-function* describePaths(operations: readonly Operation[], apiVersion: ApiVersion, name: NameSchema): Generator<void, DocumentPart> {
+function* describePaths(
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+  name: NameSchema,
+): Generator<void, DocumentPart> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     for (const route of operation.routes[apiVersion].filter(isDocumented)) {
@@ -314,11 +354,17 @@ export const openApiSteps = (
 }
 
 /** Describe the same at once. */
-export const openApiDocument = (operations: readonly Operation[], apiVersion: ApiVersion, serverUrl: string): DocumentPart =>
-  runToEnd(openApiSteps(operations, apiVersion, serverUrl))
+export const openApiDocument = (
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+  serverUrl: string,
+): DocumentPart => runToEnd(openApiSteps(operations, apiVersion, serverUrl))
 
 /** Describe the same with every schema where it is used, for readers that show it; answers keep the names of their schemas as `component`. */
-export const inlineDocument = (operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, DocumentPart> =>
+export const inlineDocument = (
+  operations: readonly Operation[],
+  apiVersion: ApiVersion,
+): Generator<void, DocumentPart> =>
   buildDocument(
     operations,
     apiVersion,

@@ -6,15 +6,21 @@ import { pathNames } from '../json/json-path.ts'
 /** A JSON Schema as OpenAPI 3.1 takes it. */
 export type JsonSchema = { readonly [key: string]: unknown }
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
   isSchema(schema['properties']) ? (schema['properties'] as Readonly<Record<string, JsonSchema>>) : {}
 
-const requiredOf = (schema: JsonSchema): readonly string[] => (Array.isArray(schema['required']) ? schema['required'] : [])
+const requiredOf = (schema: JsonSchema): readonly string[] =>
+  Array.isArray(schema['required']) ? schema['required'] : []
 
 /** Change every object schema at a path; lists and alternatives on the way are passed through. */
-export const eachSchemaAt = (schema: JsonSchema, path: readonly string[], change: (schema: JsonSchema) => JsonSchema): JsonSchema => {
+export const eachSchemaAt = (
+  schema: JsonSchema,
+  path: readonly string[],
+  change: (schema: JsonSchema) => JsonSchema,
+): JsonSchema => {
   if (isSchema(schema['items'])) return { ...schema, items: eachSchemaAt(schema['items'], path, change) }
   if (!isSchema(schema['properties'])) {
     if (!Array.isArray(schema['anyOf'])) return schema
@@ -24,7 +30,9 @@ export const eachSchemaAt = (schema: JsonSchema, path: readonly string[], change
   if (name === undefined) return change(schema)
   const properties = propertiesOf(schema)
   const inner = properties[name]
-  return inner === undefined ? schema : { ...schema, properties: { ...properties, [name]: eachSchemaAt(inner, rest, change) } }
+  return inner === undefined
+    ? schema
+    : { ...schema, properties: { ...properties, [name]: eachSchemaAt(inner, rest, change) } }
 }
 
 type MemberSchema = { readonly schema: JsonSchema; readonly required: boolean }
@@ -44,14 +52,16 @@ const withoutMember = (schema: JsonSchema, path: readonly string[]): JsonSchema 
   const { [name]: inner, ...others } = propertiesOf(schema)
   if (inner === undefined) return schema
   const left = rest.length === 0 ? undefined : withoutMember(inner, rest)
-  if (left !== undefined && Object.keys(propertiesOf(left)).length > 0) return { ...schema, properties: { ...others, [name]: left } }
+  if (left !== undefined && Object.keys(propertiesOf(left)).length > 0)
+    return { ...schema, properties: { ...others, [name]: left } }
   return { ...schema, properties: others, required: requiredOf(schema).filter(one => one !== name) }
 }
 
 const withMember = (schema: JsonSchema, path: readonly string[], member: MemberSchema): JsonSchema => {
   const [name = '', ...rest] = path
   const properties = propertiesOf(schema)
-  const inner = rest.length === 0 ? member.schema : withMember(properties[name] ?? { type: 'object', properties: {} }, rest, member)
+  const inner =
+    rest.length === 0 ? member.schema : withMember(properties[name] ?? { type: 'object', properties: {} }, rest, member)
   const required = requiredOf(schema)
   return {
     ...schema,
@@ -76,9 +86,12 @@ const translateWords = (schema: JsonSchema, values: Readonly<Record<string, stri
 }
 
 const renameMembers = (schema: JsonSchema, fieldRenames: readonly FieldRename[]): JsonSchema => {
-  const members = fieldRenames.map(move => ({ move, found: schemaAt(schema, move.from) })).filter(one => one.found !== undefined)
+  const members = fieldRenames
+    .map(move => ({ move, found: schemaAt(schema, move.from) }))
+    .filter(one => one.found !== undefined)
   let renamed = schema
-  for (const { move } of members.toSorted((a, b) => b.move.from.length - a.move.from.length)) renamed = withoutMember(renamed, move.from)
+  for (const { move } of members.toSorted((a, b) => b.move.from.length - a.move.from.length))
+    renamed = withoutMember(renamed, move.from)
   for (const { move, found } of members.toSorted((a, b) => (a.move.to?.length ?? 0) - (b.move.to?.length ?? 0))) {
     if (move.to === null || found === undefined) continue
     renamed = withMember(renamed, move.to, { ...found, schema: translateWords(found.schema, move.values) })
@@ -87,7 +100,11 @@ const renameMembers = (schema: JsonSchema, fieldRenames: readonly FieldRename[])
 }
 
 /** Put a schema into the words of a layout: what the renames do to values, done to their description. */
-export const schemaInApiVersion = (schema: JsonSchema, renames: readonly VersionRename[], apiVersion: ApiVersion): JsonSchema => {
+export const schemaInApiVersion = (
+  schema: JsonSchema,
+  renames: readonly VersionRename[],
+  apiVersion: ApiVersion,
+): JsonSchema => {
   let changed = schema
   if (apiVersion === 'current') {
     for (const rename of renames) {

@@ -3,7 +3,8 @@ import type { JsonSchema } from './schema-document.ts'
 /** Schemas of the objects of a document, by their names. */
 export type NamedSchemas = Map<string, JsonSchema>
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const pascalCase = (name: string): string =>
   name
@@ -23,12 +24,14 @@ const itemName = (owner: string, property: string): string => {
   return owner.endsWith('List') ? owner.slice(0, -'List'.length) : `${owner}Element`
 }
 
-const isObject = (schema: JsonSchema): boolean => isSchema(schema['properties']) && Object.keys(schema['properties']).length > 0
+const isObject = (schema: JsonSchema): boolean =>
+  isSchema(schema['properties']) && Object.keys(schema['properties']).length > 0
 
 /** Store a schema under a name. Throws if another schema has the name already. */
 const storeSchema = (namedSchemas: NamedSchemas, name: string, schema: JsonSchema): JsonSchema => {
   const found = namedSchemas.get(name)
-  if (found !== undefined && JSON.stringify(found) !== JSON.stringify(schema)) throw new Error(`two schemas are called ${name}`)
+  if (found !== undefined && JSON.stringify(found) !== JSON.stringify(schema))
+    throw new Error(`two schemas are called ${name}`)
   namedSchemas.set(name, schema)
   return { $ref: `#/components/schemas/${name}` }
 }
@@ -47,7 +50,9 @@ const nameWithin = (schema: JsonSchema, owner: string, property: string, namedSc
   const inner = own['items']
   if (isSchema(inner)) {
     const item = typeof inner['component'] === 'string' ? inner['component'] : itemName(owner, property)
-    const items = isObject(inner) ? nameObject(inner, item, namedSchemas) : nameWithin(inner, owner, property, namedSchemas)
+    const items = isObject(inner)
+      ? nameObject(inner, item, namedSchemas)
+      : nameWithin(inner, owner, property, namedSchemas)
     return { ...own, items, ...descriptionOf }
   }
   if (Array.isArray(own['anyOf'])) {
@@ -60,7 +65,10 @@ const nameWithin = (schema: JsonSchema, owner: string, property: string, namedSc
 const nameMembers = (schema: JsonSchema, owner: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { properties, component: _, ...own } = schema
   if (!isSchema(properties)) return own
-  return { ...own, properties: mapSchemas(properties, (property, one) => nameWithin(one, owner, property, namedSchemas)) }
+  return {
+    ...own,
+    properties: mapSchemas(properties, (property, one) => nameWithin(one, owner, property, namedSchemas)),
+  }
 }
 
 /**
@@ -72,6 +80,7 @@ export const nameObject = (schema: JsonSchema, name: string, namedSchemas: Named
   const { component, description, ...own } = schema
   const chosenName = typeof component === 'string' ? component : name
   const descriptionOf = description === undefined ? {} : { description }
-  if (isObject(own)) return { ...storeSchema(namedSchemas, chosenName, nameMembers(own, chosenName, namedSchemas)), ...descriptionOf }
+  if (isObject(own))
+    return { ...storeSchema(namedSchemas, chosenName, nameMembers(own, chosenName, namedSchemas)), ...descriptionOf }
   return nameWithin(schema, name.replace(/Request$/, ''), '', namedSchemas)
 }

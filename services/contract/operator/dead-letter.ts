@@ -15,7 +15,9 @@ export const maxReplays = 100
 const summaryMembers = {
   id: z.string().describe('Partition and offset in the topic of dead letters.'),
   object: z.literal('dead_letter'),
-  lane: orNull(count).describe('Partition of the topic of records that it came from; null where the letter itself cannot be read.'),
+  lane: orNull(count).describe(
+    'Partition of the topic of records that it came from; null where the letter itself cannot be read.',
+  ),
   offset: orNull(count),
   position: orNull(count).describe('Place of the record in its message; null: the whole message.'),
   code: z.string(),

@@ -61,17 +61,22 @@ export const marketFeedFetch = defineOperation({
   summary: 'Fetch the prices of a shared market source now',
   description: 'What is due, or a span of at most 31 days, however old.',
   routes: sameRoute('POST', '/operator/market-feeds/{id}/fetch'),
-  body: fields({ start_time: optional(instant), end_time: optional(instant) }).superRefine(({ start_time, end_time }, context) => {
-    if ((start_time === undefined) !== (end_time === undefined)) {
-      refuseField(context, 'field_required', 'goes with the other end of the span', [start_time === undefined ? 'start_time' : 'end_time'])
-      return
-    }
-    if (start_time === undefined || end_time === undefined) return
-    if (end_time.at <= start_time.at) refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
-    if (end_time.at - start_time.at > maxFetchMs) {
-      refuseField(context, 'interval_too_long', 'must be at most 31 days after start_time', ['end_time'])
-    }
-  }),
+  body: fields({ start_time: optional(instant), end_time: optional(instant) }).superRefine(
+    ({ start_time, end_time }, context) => {
+      if ((start_time === undefined) !== (end_time === undefined)) {
+        refuseField(context, 'field_required', 'goes with the other end of the span', [
+          start_time === undefined ? 'start_time' : 'end_time',
+        ])
+        return
+      }
+      if (start_time === undefined || end_time === undefined) return
+      if (end_time.at <= start_time.at)
+        refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
+      if (end_time.at - start_time.at > maxFetchMs) {
+        refuseField(context, 'interval_too_long', 'must be at most 31 days after start_time', ['end_time'])
+      }
+    },
+  ),
   bodyOptional: true,
   answer: { name: 'MarketFeedFetch', shape: fetchResult },
 })

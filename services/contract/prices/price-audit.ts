@@ -43,7 +43,10 @@ const priceAuditShape = z.object({
   account_id: storedMembers.account_id,
 })
 
-type PriceAuditView = PriceView<PriceAuditElement> & { readonly apiVersion: ApiVersion; readonly marketSourceIds: readonly string[] }
+type PriceAuditView = PriceView<PriceAuditElement> & {
+  readonly apiVersion: ApiVersion
+  readonly marketSourceIds: readonly string[]
+}
 
 const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, write: PriceWriter) => ({
   commodity: {
@@ -62,7 +65,9 @@ type Breakdown = ReturnType<typeof breakdownToWire>
 type Element = { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: Breakdown }
 
 /** An element in the names of each layout, written at once for the reason that `price.ts` gives. */
-const createElement: Readonly<Record<ApiVersion, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>> = {
+const createElement: Readonly<
+  Record<ApiVersion, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>
+> = {
   current: (valid_from, valid_to, price_breakdown) => ({ valid_from, valid_to, price_breakdown }),
   earlier: (valid_from, valid_to, tariff_rate) => ({ valid_from, valid_to, tariff_rate }) as unknown as Element,
 }
@@ -77,7 +82,9 @@ export const priceAuditToWire = (view: PriceAuditView): z.input<typeof priceAudi
     ...sharedPriceToWire(view),
     request: requestToWire(view.interval),
     market_sources: [...view.marketSourceIds],
-    data: view.elements.map(one => element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write))),
+    data: view.elements.map(one =>
+      element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write)),
+    ),
     time_created: writeInstant(view.createdAt),
     account_id: view.accountId,
   }
@@ -102,7 +109,13 @@ const example = priceAuditToWire({
       ...{ start, end: start + 3_600_000, price: 224_163_700n, confidence: 10_000 },
       // (0.08123 + 0.0125) × 1.19 = 0.1115387; with the grid fee 0.224163700
       breakdown: {
-        commodity: { market: 81_230_000n, fixed: 12_500_000n, percentage: 17_808_700n, tier: 0n, aggregate: 111_538_700n },
+        commodity: {
+          market: 81_230_000n,
+          fixed: 12_500_000n,
+          percentage: 17_808_700n,
+          tier: 0n,
+          aggregate: 111_538_700n,
+        },
         nonCommodity: { fixed: 112_625_000n, tier: 0n },
       },
     },

@@ -42,8 +42,13 @@ type IntervalBody = {
  * Refuses `end_before_start` for an empty span.
  * Source: docs/rules/prices-and-audits.md #span; docs/rules/earlier-version.md #prices.
  */
-export const readPriceInterval = (body: IntervalBody, apiVersion: ApiVersion, at: number): Result<RequestedInterval> => {
-  const toVersionPrecision = (instantAt: number): number => (apiVersion === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt)
+export const readPriceInterval = (
+  body: IntervalBody,
+  apiVersion: ApiVersion,
+  at: number,
+): Result<RequestedInterval> => {
+  const toVersionPrecision = (instantAt: number): number =>
+    apiVersion === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt
   const {
     start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes },
     end_time: to,
@@ -73,7 +78,11 @@ export const sharedPriceShape = {
   last_updated: instantText.describe('When the location, its tariffs or its market prices last changed.'),
 } as const
 
-export const requestShape = { start_time: instantText, end_time: instantText, tariff_direction: z.enum(directions) } as const
+export const requestShape = {
+  start_time: instantText,
+  end_time: instantText,
+  tariff_direction: z.enum(directions),
+} as const
 
 /** What prices and audits are answered with; times in ms. */
 export type PriceView<Element> = {

@@ -34,14 +34,22 @@ const priceShape = z.object({
   object: z.literal('price'),
   ...sharedPriceShape,
   next_update: instantText.optional(),
-  request: z.object({ ...requestShape, include_tariff: z.boolean().optional(), include_carbon: z.boolean().optional() }),
+  request: z.object({
+    ...requestShape,
+    include_tariff: z.boolean().optional(),
+    include_carbon: z.boolean().optional(),
+  }),
   data: z.array(elementShape).describe('In the order of time; the one before ends where the next begins.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
 /** What the earlier layout asks and tells besides; `nextUpdate` in ms. */
-export type EarlierPriceOptions = { readonly includeTariff: boolean; readonly includeCarbon: boolean; readonly nextUpdate: number }
+export type EarlierPriceOptions = {
+  readonly includeTariff: boolean
+  readonly includeCarbon: boolean
+  readonly nextUpdate: number
+}
 
 /** A price as it is answered; `earlier` is null in the current layout. */
 type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPriceOptions | null }
@@ -55,7 +63,8 @@ type ElementWriter = (valid_from: string, valid_to: string, value: JsonNumber, c
  */
 const createElement: Readonly<Record<ApiVersion, ElementWriter>> = {
   current: (valid_from, valid_to, value, confidence) => ({ valid_from, valid_to, price: { value, confidence } }),
-  earlier: (valid_from, valid_to, value, confidence) => ({ valid_from, valid_to, tariff: { rate: value, confidence } }) as Element,
+  earlier: (valid_from, valid_to, value, confidence) =>
+    ({ valid_from, valid_to, tariff: { rate: value, confidence } }) as Element,
 }
 
 /** Write the prices of a span, its elements in the names of their layout. */
@@ -130,7 +139,10 @@ export const priceRetrieve = defineOperation({
   references: { id: locationOnly },
   query: parameters({
     include_tariff: flag.default(true).describe('False leaves the price out.'),
-    include_carbon: flag.default(false).describe('Accepted and ignored: there is no carbon data.').meta({ deprecated: true }),
+    include_carbon: flag
+      .default(false)
+      .describe('Accepted and ignored: there is no carbon data.')
+      .meta({ deprecated: true }),
   }),
   body: priceBody,
   answer: { name: 'Price', shape: priceShape },
@@ -150,5 +162,8 @@ export const priceRetrieve = defineOperation({
     ],
   },
   refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
-  examples: { body: { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00' }, answer: example },
+  examples: {
+    body: { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00' },
+    answer: example,
+  },
 })

@@ -6,14 +6,20 @@ import { readShape } from '../read-shape.ts'
 import { imageOrigin } from './image-origin.ts'
 
 /** Addresses of an account that people see beside its name; null: none. */
-type AccountPages = { readonly privacyUrl: string | null; readonly termsUrl: string | null; readonly logoUrl: string | null }
+type AccountPages = {
+  readonly privacyUrl: string | null
+  readonly termsUrl: string | null
+  readonly logoUrl: string | null
+}
 
 export const accountPageNames = ['privacy_url', 'terms_url', 'logo_url'] as const
 
 export type AccountPageName = (typeof accountPageNames)[number]
 
 const logoUrl = webAddress.transform((value, context) =>
-  imageOrigin(value) === null ? refuseField(context, 'field_invalid', 'must have a host of letters, digits, dots and hyphens') : value,
+  imageOrigin(value) === null
+    ? refuseField(context, 'field_invalid', 'must have a host of letters, digits, dots and hyphens')
+    : value,
 )
 
 /** Return an address of an account; an empty text is none. Refuses `field_invalid` and `field_too_long`, with `name` as the field. */

@@ -16,7 +16,9 @@ export const accountShape = z.object({
   object: z.literal('account'),
   live_mode: storedMembers.live_mode,
   display_name: z.string(),
-  default_version: z.enum([apiVersionDates.current, apiVersionDates.earlier]).describe('The Api-Version of requests that name none.'),
+  default_version: z
+    .enum([apiVersionDates.current, apiVersionDates.earlier])
+    .describe('The Api-Version of requests that name none.'),
   limits: limitsShape,
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -35,7 +37,12 @@ export type Account = {
 }
 
 /** Largest bodies in bytes, and records in one submission. Source: docs/rules/limits.md #requests. */
-export const submissionLimits = { records: 10_000, bytes: 16 * 2 ** 20, recordBytes: 8 * 2 ** 10, otherBodyBytes: 2 ** 20 } as const
+export const submissionLimits = {
+  records: 10_000,
+  bytes: 16 * 2 ** 20,
+  recordBytes: 8 * 2 ** 10,
+  otherBodyBytes: 2 ** 20,
+} as const
 
 /** Write an account for the wire. */
 export const accountToWire = (account: Account): AccountWire => ({
@@ -97,5 +104,11 @@ export const accountLogin = defineOperation({
   answer: { name: 'BearerToken', shape: loginShape },
   status: 200,
   refusals: ['bad_credentials', 'account_disabled', 'rate_limited'],
-  examples: { answer: { bearer_token: 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl', expires_in: 3600, live_mode: false } },
+  examples: {
+    answer: {
+      bearer_token: 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl',
+      expires_in: 3600,
+      live_mode: false,
+    },
+  },
 })

@@ -68,7 +68,9 @@ const locationStatusShape = z.object({
 const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStatus): z.input<typeof kindShape> => ({
   status,
   ...(connectionType === null ? {} : { connection_type: connectionType }),
-  ...(provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }),
+  ...(provider === null
+    ? {}
+    : { provider: { id: provider.id, display_name: provider.displayName, logo_url: provider.logoUrl } }),
   ...(tariff === null
     ? {}
     : {

@@ -6,7 +6,10 @@ import type { StructureType } from './location-status.ts'
 import type { PostalAddress } from './postal-address.ts'
 
 type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
-type ContractedTariff = DirectionAndType & { readonly contractStart: number | null; readonly contractEnd: number | null }
+type ContractedTariff = DirectionAndType & {
+  readonly contractStart: number | null
+  readonly contractEnd: number | null
+}
 
 /** A location with its tariffs. `pendingTariffs` are on their way from their provider; `failingSince` is the first of nothing but failures. Times in ms. */
 export type LocationWithTariffs = Omit<LocationView, 'tariffStatus' | 'tariffIds' | 'postalAddress'> & {
@@ -31,7 +34,11 @@ export const isInForce = (tariff: Pick<ContractedTariff, 'contractStart' | 'cont
  * Pick the tariff of a kind that a location shows at `at` (ms): the one in force, else the next one, else the last one.
  * Source: docs/rules/registry.md #tariff-status.
  */
-export const shownTariff = <T extends ContractedTariff>(tariffs: readonly T[], kind: TariffKind, at: number): T | undefined => {
+export const shownTariff = <T extends ContractedTariff>(
+  tariffs: readonly T[],
+  kind: TariffKind,
+  at: number,
+): T | undefined => {
   const ofKind = tariffs.filter(tariff => kindOf(tariff) === kind).toSorted((a, b) => startOf(a) - startOf(b))
   return ofKind.find(tariff => isInForce(tariff, at)) ?? ofKind.find(tariff => startOf(tariff) > at) ?? ofKind.at(-1)
 }

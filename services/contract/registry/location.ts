@@ -11,7 +11,13 @@ import { type PostalAddress, postalAddressShape } from './postal-address.ts'
 export const tariffStatuses = ['CONNECTED', 'NOT_CONNECTED', 'PENDING', 'ERROR', 'NOT_SUPPORTED'] as const
 export type TariffStatus = (typeof tariffStatuses)[number]
 
-export const tariffKinds = ['commodity_import', 'commodity_export', 'non_commodity_import', 'non_commodity_export', 'local'] as const
+export const tariffKinds = [
+  'commodity_import',
+  'commodity_export',
+  'non_commodity_import',
+  'non_commodity_export',
+  'local',
+] as const
 /** A kind of tariff that a location can have, by what it prices. */
 export type TariffKind = (typeof tariffKinds)[number]
 
@@ -56,7 +62,10 @@ export const locationShape = z.object({
   tariff_elements: z.array(idText('trf')),
   market_sources: z.object({ import: orNull(idText('mrs')), export: orNull(idText('mrs')) }),
   metadata: z.record(z.string(), z.string()),
-  hint: z.string().optional().describe('Only in the answer to a create or update: what is still open, and what decides it.'),
+  hint: z
+    .string()
+    .optional()
+    .describe('Only in the answer to a create or update: what is still open, and what decides it.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
@@ -196,7 +205,8 @@ export const locationUpdate = defineOperation({
 export const locationDelete = defineOperation({
   id: 'location_delete',
   summary: 'Delete a location',
-  description: 'Its tariffs end now. Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
+  description:
+    'Its tariffs end now. Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/locations/{id}'),

@@ -10,11 +10,14 @@ import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
 
 const webAddress = text({ max: 2_048 }).transform((value, context) => {
   const isWeb = URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)
-  return isWeb ? value : refuseField(context, 'field_invalid', 'must be a web address, such as https://example.com/logo.svg')
+  return isWeb
+    ? value
+    : refuseField(context, 'field_invalid', 'must be a web address, such as https://example.com/logo.svg')
 })
 
 const country = z.string().regex(/^[A-Z]{2}$/, 'must be a country code of ISO 3166-1 in capitals, such as GB')
-const idWithPrefix = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
+const idWithPrefix = (prefix: string) =>
+  z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
 
 const addressTypes = optional(listOf(word('RESIDENTIAL', 'COMMERCIAL'), { max: 2 }))
 

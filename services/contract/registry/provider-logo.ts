@@ -16,7 +16,13 @@ const colourOf = (name: string): string => {
  * Return the logo of a supplier, or a picture of its initials: clients show what they get as an image. A `data:` address of an SVG, which
  * needs no request. Source: docs/rules/connect.md #pages.
  */
-export const logoUrlOf = ({ displayName, logoUrl }: { readonly displayName: string; readonly logoUrl: string | null }): string => {
+export const logoUrlOf = ({
+  displayName,
+  logoUrl,
+}: {
+  readonly displayName: string
+  readonly logoUrl: string | null
+}): string => {
   if (logoUrl !== null) return logoUrl
   const svg = [
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">',

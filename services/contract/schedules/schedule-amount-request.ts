@@ -18,27 +18,45 @@ const scale = 9
 const maxQuantity = 100_000_000_000n * 10n ** BigInt(scale)
 
 /** Read a quantity at nine digits: in thousands these are the domain's units, else three are rounded away. */
-const readQuantity = (context: z.core.$RefinementCtx<unknown>, value: JsonNumber, isThousands: boolean, isPositive: boolean): bigint => {
+const readQuantity = (
+  context: z.core.$RefinementCtx<unknown>,
+  value: JsonNumber,
+  isThousands: boolean,
+  isPositive: boolean,
+): bigint => {
   const read = readDecimal(numberText(value), { scale, min: 0n, max: maxQuantity, round: true }, '')
   if (!read.ok) return refuseField(context, read.refusal.code, read.refusal.message.trim(), ['value'])
   const quantity = isThousands ? read.value : divideHalfEven(read.value, 1000n)
-  return isPositive && quantity === 0n ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value']) : quantity
+  return isPositive && quantity === 0n
+    ? refuseField(context, 'value_out_of_range', 'must be above 0', ['value'])
+    : quantity
 }
 
 const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'PowerInput' })
-  .transform(({ units, value }, context): PowerInput => ({ units, power: readQuantity(context, value, units === 'KW', true) }))
+  .transform(
+    ({ units, value }, context): PowerInput => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
+  )
 
 const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'EnergyInput' })
-  .transform(({ units, value }, context): EnergyInput => ({ units, energy: readQuantity(context, value, units === 'KWH', false) }))
+  .transform(
+    ({ units, value }, context): EnergyInput => ({
+      units,
+      energy: readQuantity(context, value, units === 'KWH', false),
+    }),
+  )
 
 const windowBody = fields({
-  device_id: objectIdentifier('dev').describe('A device of the account; it may have several windows, each planned with its own max_power.'),
+  device_id: objectIdentifier('dev').describe(
+    'A device of the account; it may have several windows, each planned with its own max_power.',
+  ),
   tariff_direction: optional(word('IMPORT', 'EXPORT')).describe('IMPORT, the default, takes energy; EXPORT gives it.'),
   start_time: instant.describe('May be in the past.'),
   end_time: instant,
-  max_power: optional(powerBody).describe('The most that the device takes or gives; that of the location when left out.'),
+  max_power: optional(powerBody).describe(
+    'The most that the device takes or gives; that of the location when left out.',
+  ),
   energy: energyBody,
 })
 
@@ -46,16 +64,25 @@ const windowBody = fields({
 export const amountBody = fields({
   max_power: optional(powerBody).describe('Caps the sum of imports at every instant.'),
   shaving_threshold: optional(
-    fields(boundBody).transform(bounds => (bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds)),
-  ).describe('Nothing is imported above this price or exported below it; then less energy may be planned than asked for.'),
+    fields(boundBody).transform(bounds =>
+      bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds,
+    ),
+  ).describe(
+    'Nothing is imported above this price or exported below it; then less energy may be planned than asked for.',
+  ),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
     `Up to ${formatThousands(scheduleLimits.windows)} windows of ${formatThousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,
   ),
 }).superRefine(({ data, max_power: sitePower }, context) => {
   for (const [index, { start_time: start, end_time: end, max_power: power }] of data.entries()) {
-    if (end.at <= start.at) refuseField(context, 'end_before_start', 'must be after start_time', ['data', index, 'end_time'])
+    if (end.at <= start.at)
+      refuseField(context, 'end_before_start', 'must be after start_time', ['data', index, 'end_time'])
     if (power === undefined && sitePower === undefined) {
-      refuseField(context, 'field_required', 'is required: give it here, or beside data for all windows', ['data', index, 'max_power'])
+      refuseField(context, 'field_required', 'is required: give it here, or beside data for all windows', [
+        'data',
+        index,
+        'max_power',
+      ])
     }
   }
   if (new Set(data.map(one => one.device_id)).size > scheduleLimits.devices) {

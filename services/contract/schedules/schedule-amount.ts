@@ -24,7 +24,9 @@ const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exactDecimal })
 
 const savingsShape = z
   .object({
-    value: exactDecimal.describe('What the same energy would cost more if every device ran at full power from its start, without a cap.'),
+    value: exactDecimal.describe(
+      'What the same energy would cost more if every device ran at full power from its start, without a cap.',
+    ),
     percentage: orNull(exactDecimal).describe('Percent of that cost; null where it is not above 0.'),
   })
   .meta({ component: 'Savings' })
@@ -66,7 +68,8 @@ const percentScale = 4
 
 const savingsToWire = (baseline: Money, cost: Money) => ({
   value: scaledNumber(baseline - cost, moneyScale),
-  percentage: baseline <= 0n ? null : scaledNumber(divideHalfEven((baseline - cost) * 1_000_000n, baseline), percentScale),
+  percentage:
+    baseline <= 0n ? null : scaledNumber(divideHalfEven((baseline - cost) * 1_000_000n, baseline), percentScale),
 })
 
 const powerToWire = (power: bigint, units: PowerInput['units']) => ({
@@ -102,7 +105,12 @@ const elementToWire = (
 }
 
 /** Write a schedule by amount: elements in the order of the request, each in the offsets that its own end_time asks for. */
-export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof scheduleAmountShape> => ({
+export const scheduleAmountToWire = ({
+  body,
+  plan,
+  zone,
+  ...view
+}: AmountView): z.input<typeof scheduleAmountShape> => ({
   id: view.id,
   object: 'schedule_amount',
   live_mode: view.liveMode,
@@ -113,7 +121,10 @@ export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView):
   shaving_threshold:
     body.shaving_threshold === undefined
       ? null
-      : boundToWire({ absolute: body.shaving_threshold.absolute ?? null, relative: body.shaving_threshold.relative ?? null }),
+      : boundToWire({
+          absolute: body.shaving_threshold.absolute ?? null,
+          relative: body.shaving_threshold.relative ?? null,
+        }),
   cost: costToWire(plan),
   savings: savingsToWire(plan.baseline, plan.cost),
   data: body.data.flatMap((requested, index) => {
@@ -127,7 +138,11 @@ export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView):
   account_id: view.accountId,
 })
 
-const exampleDevice = { device_id: 'dev_0198c0ffee00112233445566', tariff_direction: 'IMPORT', max_power: { units: 'KW', value: 7.4 } }
+const exampleDevice = {
+  device_id: 'dev_0198c0ffee00112233445566',
+  tariff_direction: 'IMPORT',
+  max_power: { units: 'KW', value: 7.4 },
+}
 const exampleBody = {
   max_power: { units: 'KW', value: 11 },
   data: [
@@ -227,7 +242,8 @@ export const scheduleAmount = defineOperation({
 export const scheduleAmountRetrieve = defineOperation({
   id: 'schedule_amount_retrieve',
   summary: 'Retrieve a schedule by amount',
-  description: 'Gives a schedule by amount as it was made, for 24 hours. Its instants stand in the offsets of the request that made it.',
+  description:
+    'Gives a schedule by amount as it was made, for 24 hours. Its instants stand in the offsets of the request that made it.',
   tag: 'Schedules',
   access: 'read',
   routes: sameRoute('GET', '/schedules/{id}'),

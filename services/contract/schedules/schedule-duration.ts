@@ -24,7 +24,9 @@ import {
 
 const durationBody = fields({
   ...windowBody,
-  duration: integer({ min: 1, max: 1_000_000, unit: 'minutes' }).describe('Minutes in all, no more than the window has.'),
+  duration: integer({ min: 1, max: 1_000_000, unit: 'minutes' }).describe(
+    'Minutes in all, no more than the window has.',
+  ),
   contiguous: optional(z.boolean()).describe('True: in one run. Otherwise the time may be split.'),
 })
 
@@ -52,7 +54,11 @@ const scheduleDurationShape = z.object({
 })
 
 /** A schedule by duration (minutes) as it is answered. */
-type DurationView = WindowView & { readonly duration: number; readonly contiguous: boolean; readonly slots: readonly Slot[] }
+type DurationView = WindowView & {
+  readonly duration: number
+  readonly contiguous: boolean
+  readonly slots: readonly Slot[]
+}
 
 /** Write a schedule by duration. */
 export const scheduleDurationToWire = (view: DurationView): z.input<typeof scheduleDurationShape> => ({
@@ -62,7 +68,10 @@ export const scheduleDurationToWire = (view: DurationView): z.input<typeof sched
   request: { ...windowRequestToWire(view), duration: view.duration, contiguous: view.contiguous },
   data: view.slots.map(({ start, end, average, confidence }) => ({
     ...intervalToWire({ start, end }, view.offsetOf),
-    price: { average: scaledNumber(average, priceScale), confidence: scaledNumber(BigInt(confidence), confidenceScale) },
+    price: {
+      average: scaledNumber(average, priceScale),
+      confidence: scaledNumber(BigInt(confidence), confidenceScale),
+    },
   })),
   unpriced: intervalsToWire(view.unpriced, view.offsetOf),
   time_created: writeInstant(view.createdAt),
@@ -112,9 +121,21 @@ export const scheduleDuration = defineOperation({
       ...windowRenames.answer,
     ],
   },
-  refusals: ['end_before_start', 'interval_too_long', 'duration_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
+  refusals: [
+    'end_before_start',
+    'interval_too_long',
+    'duration_too_long',
+    'no_tariff_connected',
+    'no_price_data',
+    'pending_connect',
+  ],
   examples: {
-    body: { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00', segment: 'LOW', duration: 180 },
+    body: {
+      start_time: '2025-09-14T12:00:00+02:00',
+      end_time: '2025-09-15T00:00:00+02:00',
+      segment: 'LOW',
+      duration: 180,
+    },
     answer: example,
   },
 })

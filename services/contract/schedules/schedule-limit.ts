@@ -56,7 +56,11 @@ const scheduleLimitShape = z.object({
 })
 
 /** A schedule by limit as it is answered; `durationMs` is the length of all its slots. */
-type LimitView = WindowView & { readonly bound: PriceBound; readonly durationMs: number; readonly slots: readonly Slot[] }
+type LimitView = WindowView & {
+  readonly bound: PriceBound
+  readonly durationMs: number
+  readonly slots: readonly Slot[]
+}
 
 const minuteMs = 60_000
 
@@ -116,7 +120,12 @@ export const scheduleLimit = defineOperation({
   },
   refusals: ['end_before_start', 'interval_too_long', 'no_tariff_connected', 'no_price_data', 'pending_connect'],
   examples: {
-    body: { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-15T00:00:00+02:00', segment: 'LOW', absolute: 0.22 },
+    body: {
+      start_time: '2025-09-14T12:00:00+02:00',
+      end_time: '2025-09-15T00:00:00+02:00',
+      segment: 'LOW',
+      absolute: 0.22,
+    },
     answer: example,
   },
 })

@@ -11,7 +11,12 @@ import { scaledNumber } from '../json/exact-number.ts'
 import type { RequestedInterval } from '../prices/price-request.ts'
 
 /** The longest windows, in days. Source: docs/rules/limits.md #objects. */
-export const scheduleLimits = { windowDays: { current: 3, earlier: 90 }, amountDays: 7, devices: 1_000, windows: 2_000 } as const
+export const scheduleLimits = {
+  windowDays: { current: 3, earlier: 90 },
+  amountDays: 7,
+  devices: 1_000,
+  windows: 2_000,
+} as const
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 /** Digits after the point of a price and of a share. */
@@ -21,7 +26,9 @@ const shareScale = 9
 /** The members by which a window and its prices are chosen. */
 export const windowBody = {
   start_time: optional(instant).describe('The present when left out; may be in the past.'),
-  end_time: instant.describe('At most 3 days after start_time, by the clock of the location; 90 in the earlier layout.'),
+  end_time: instant.describe(
+    'At most 3 days after start_time, by the clock of the location; 90 in the earlier layout.',
+  ),
   tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
   segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: dear time.'),
 } as const
@@ -33,9 +40,9 @@ export const boundBody = {
   absolute: optional(scaledDecimal({ scale: priceScale, min: -maxPrice, max: maxPrice, round: true })).describe(
     'A price in major units per kWh; wins over relative.',
   ),
-  relative: optional(scaledDecimal({ scale: shareScale, min: 0n, max: 10n ** BigInt(shareScale), round: true })).describe(
-    'A share, 0 to 1, of the way from the lowest price of the span to the highest.',
-  ),
+  relative: optional(
+    scaledDecimal({ scale: shareScale, min: 0n, max: 10n ** BigInt(shareScale), round: true }),
+  ).describe('A share, 0 to 1, of the way from the lowest price of the span to the highest.'),
 } as const
 
 /** The rule that one of the two bounds is required, as JSON Schema says it. */
@@ -66,7 +73,13 @@ export const readWindow = (body: WindowBody, at: number): Result<RequestedInterv
     return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
   }
   const { tariff_direction: direction = 'IMPORT' } = body
-  return accepted({ start: from.at, end: to.at, startOffset: from.offsetMinutes, endOffset: to.offsetMinutes, direction })
+  return accepted({
+    start: from.at,
+    end: to.at,
+    startOffset: from.offsetMinutes,
+    endOffset: to.offsetMinutes,
+    direction,
+  })
 }
 
 /** The members that schedules of a window share. */

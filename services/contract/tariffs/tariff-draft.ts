@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { readTariffTermsInSteps, type TariffTerms, type TariffTermsInput } from '../../domain/tariff/validate-schedule.ts'
+import {
+  readTariffTermsInSteps,
+  type TariffTerms,
+  type TariffTermsInput,
+} from '../../domain/tariff/validate-schedule.ts'
 import { fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from '../field.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
@@ -32,10 +36,13 @@ export const tariffCreation = fields({
   contract_end_date: optional(instant).describe('Exclusive; left out: open.'),
   timezone: optional(text()).describe('May be given if it is that of the location.'),
   connection_type: optional(word('MANUAL')),
-  schedule: optional(scheduleFrame).describe('Prices by time. With market_rates it may be left out: all day at the market price.'),
+  schedule: optional(scheduleFrame).describe(
+    'Prices by time. With market_rates it may be left out: all day at the market price.',
+  ),
 }).transform((wire, context): TariffRequest => {
   const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
-  if (schedule === undefined) return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
+  if (schedule === undefined)
+    return refuseField(context, 'field_required', 'is required, unless market_rates is true', ['schedule'])
   return {
     locationId: wire.location_id,
     displayName: wire.display_name ?? null,

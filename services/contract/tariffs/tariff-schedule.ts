@@ -11,7 +11,9 @@ const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
 
 const rate = fields({
   fixed: optional(numberAsText).describe('Price per kWh in major units; on market tariffs left out.'),
-  to_kwh: optional(numberAsText).describe('Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.'),
+  to_kwh: optional(numberAsText).describe(
+    'Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.',
+  ),
   surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
   surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
 }).meta({ component: 'RateInput' })
@@ -71,7 +73,9 @@ export const scheduleShape = z.array(
           .object({
             days: z.array(z.string()),
             hours: z.array(
-              z.object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) }).meta({ component: 'Hours' }),
+              z
+                .object({ valid_from: z.string(), valid_to: z.string(), rate: z.array(rateShape) })
+                .meta({ component: 'Hours' }),
             ),
           })
           .meta({ component: 'DaysAndHours' }),
@@ -113,7 +117,10 @@ function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, Retur
 }
 
 /** Write a schedule in steps; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
-export function* scheduleToWire(schedule: readonly ScheduleEntry[], withDates: boolean): Generator<void, z.output<typeof scheduleShape>> {
+export function* scheduleToWire(
+  schedule: readonly ScheduleEntry[],
+  withDates: boolean,
+): Generator<void, z.output<typeof scheduleShape>> {
   const entries = []
   for (const { months, dates, daysAndHours } of schedule) {
     const blocks = []

@@ -4,7 +4,17 @@ import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
 import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
-import { clearable, fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from '../field.ts'
+import {
+  clearable,
+  fields,
+  identifier,
+  instant,
+  objectIdentifier,
+  optional,
+  refuseField,
+  text,
+  word,
+} from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, type Method, type Route } from '../operation.ts'
@@ -105,7 +115,10 @@ export function* tariffToWire(
   }
 }
 
-const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<ApiVersion, string>
+const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as const satisfies Record<
+  ApiVersion,
+  string
+>
 
 /** The `url` of tariff lists. */
 export const tariffListUrl = (apiVersion: ApiVersion): string => collectionPaths[apiVersion]
@@ -211,7 +224,11 @@ export const tariffList = defineOperation({
       url: '/tariffs',
       has_more: false,
       data: [
-        { ...example, schedule: [exampleSchedule], versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [exampleSchedule] }] },
+        {
+          ...example,
+          schedule: [exampleSchedule],
+          versions: [{ effective_from: '2025-01-01T00:00:00Z', schedule: [exampleSchedule] }],
+        },
       ],
     },
   },
@@ -263,7 +280,10 @@ export const tariffUpdate = defineOperation({
     'schedule_gap',
     'schedule_invalid',
   ],
-  examples: { body: { contract_end_date: '2026-01-01T00:00:00Z' }, answer: { ...example, contract_end_date: '2026-01-01T00:00:00Z' } },
+  examples: {
+    body: { contract_end_date: '2026-01-01T00:00:00Z' },
+    answer: { ...example, contract_end_date: '2026-01-01T00:00:00Z' },
+  },
 })
 
 export const tariffDelete = defineOperation({

@@ -1,7 +1,12 @@
 import { startOfLocalMonth } from '../../domain/civil-time.ts'
 import type { Interval } from '../../domain/cost/record-segments.ts'
 import type { Energy } from '../../domain/quantity.ts'
-import { type AccumulatorChange, accumulatorKey, compareSortKeys, type RecordSortKey } from '../../domain/tariff/accumulator.ts'
+import {
+  type AccumulatorChange,
+  accumulatorKey,
+  compareSortKeys,
+  type RecordSortKey,
+} from '../../domain/tariff/accumulator.ts'
 import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { costInSteps, inCountingOrder, type RecordToCost } from '../record-to-cost.ts'
@@ -12,7 +17,11 @@ import type { RecostResult } from './recost.ts'
  * A counted record, and what it adds to its accumulators at any place in their order. `covered`: where actuals cover an estimate. The
  * intervals stay valid: records of an object that has estimates are never costed from a tail.
  */
-type CountedEntry = { readonly entry: RecordToCost; readonly covered: readonly Interval[]; readonly changes: readonly AccumulatorChange[] }
+type CountedEntry = {
+  readonly entry: RecordToCost
+  readonly covered: readonly Interval[]
+  readonly changes: readonly AccumulatorChange[]
+}
 
 /**
  * What the accumulators of a location and direction hold in the last month before `until`, which begins at `from`: `base` is what all up to
@@ -122,11 +131,15 @@ export const tailAfter = (
 }
 
 /** Tell whether all of some records has its place in the tail or behind it, and none of them stands in two orders. */
-export const isNearTail = ({ floor, tail, from, until, starts, crossed }: AccumulatorTail, records: readonly RecordToCost[]): boolean => {
+export const isNearTail = (
+  { floor, tail, from, until, starts, crossed }: AccumulatorTail,
+  records: readonly RecordToCost[],
+): boolean => {
   const tailById = new Map(tail.map(({ entry }) => [entry.record.recordId, entry]))
   // A record that reaches into the next month comes before others there: what the base has of that month is no count before it.
   let latestCrossing = Number.NEGATIVE_INFINITY
-  for (const { entry } of tail) if (entry.record.end > until) latestCrossing = Math.max(latestCrossing, entry.record.start)
+  for (const { entry } of tail)
+    if (entry.record.end > until) latestCrossing = Math.max(latestCrossing, entry.record.start)
   return records.every(entry => {
     const { start, end, recordId } = entry.record
     if (start < from || start >= until || end > until || start <= crossed || start <= latestCrossing) return false
@@ -134,7 +147,8 @@ export const isNearTail = ({ floor, tail, from, until, starts, crossed }: Accumu
     // A register's interval keeps its start but not its end: an earlier form of it may be in the base.
     if (entry.isWithdrawn !== undefined && floor !== null && start <= floor.start) return false
     const tailEntry = tailById.get(recordId)
-    if (tailEntry !== undefined && (tailEntry.sourceVersion > entry.sourceVersion || tailEntry.record.end > until)) return false
+    if (tailEntry !== undefined && (tailEntry.sourceVersion > entry.sourceVersion || tailEntry.record.end > until))
+      return false
     return !starts.some(at => start < at && at < end)
   })
 }

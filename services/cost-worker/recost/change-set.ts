@@ -37,15 +37,20 @@ export type RecostGroup = {
 
 export type Extent = { readonly start: number; readonly end: number }
 
-export const isTiered = ({ cachedPricing, direction }: ChangeSet): boolean => hasTieredPrices(cachedPricing.snapshot, direction)
+export const isTiered = ({ cachedPricing, direction }: ChangeSet): boolean =>
+  hasTieredPrices(cachedPricing.snapshot, direction)
 
 export const isEstimate = (confidence: number): boolean => confidence < fullConfidence
 
 /** Whether a row is among those that share time with a span; an impulse within it does. */
-export const overlaps = ({ start, end }: Extent, { from, to }: QueryInterval): boolean => start < to && (end > from || start >= from)
+export const overlaps = ({ start, end }: Extent, { from, to }: QueryInterval): boolean =>
+  start < to && (end > from || start >= from)
 
 /** The local months that some extents touch. */
-export const monthsOf = ({ cachedPricing }: Pick<ChangeSet, 'cachedPricing'>, extents: Iterable<Extent>): QueryInterval => {
+export const monthsOf = (
+  { cachedPricing }: Pick<ChangeSet, 'cachedPricing'>,
+  extents: Iterable<Extent>,
+): QueryInterval => {
   const { from, to } = enclosingInterval(extents)
   const zone = cachedPricing.snapshot.timeZone
   return { from: startOfLocalMonth(zone, from), to: nextLocalMonth(zone, to) }
@@ -70,7 +75,11 @@ export const highestVersion = (changes: Iterable<{ readonly version: bigint }>):
   return highest
 }
 
-type ChangeOfGroup = { readonly interval: Extent; readonly record: RecordToCost | null; readonly trigger: RecostTrigger | null }
+type ChangeOfGroup = {
+  readonly interval: Extent
+  readonly record: RecordToCost | null
+  readonly trigger: RecostTrigger | null
+}
 
 /** Cut a group where whole months lie between its changes, so that a submission of many years reads only the months that it touches. */
 export const recostGroupsOf = (changeSet: ChangeSet): readonly RecostGroup[] => {

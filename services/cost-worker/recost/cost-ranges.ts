@@ -17,10 +17,19 @@ export type RowRangeLimits = { readonly rowsInMemory: number; readonly rowsAtOnc
 export const defaultRowRangeLimits: RowRangeLimits = { rowsInMemory: 20_000, rowsAtOnce: 10_000 }
 
 /** What is known behind a slice that reaches to the end of its cluster. */
-export type LastRange = { readonly changeSet: ChangeSet; readonly recosted: RecostResult; readonly since: number; readonly to: number }
+export type LastRange = {
+  readonly changeSet: ChangeSet
+  readonly recosted: RecostResult
+  readonly since: number
+  readonly to: number
+}
 
 /** `owed`: rows that start in this span are yet to be costed again. `failed`: why the pure code threw. */
-export type RangesResult = { readonly pending: QueryInterval | null; readonly lastRange: LastRange | null; readonly failure: string | null }
+export type RangesResult = {
+  readonly pending: QueryInterval | null
+  readonly lastRange: LastRange | null
+  readonly failure: string | null
+}
 
 export type RowRangeDependencies = {
   readonly db: ClickHouse
@@ -30,14 +39,24 @@ export type RowRangeDependencies = {
 }
 
 /** Cost again the rows of a cluster that start within a span, and its records there. */
-const costRange = async ({ db, pricing, buffer }: RowRangeDependencies, recostGroup: RecostGroup, interval: QueryInterval) => {
+const costRange = async (
+  { db, pricing, buffer }: RowRangeDependencies,
+  recostGroup: RecostGroup,
+  interval: QueryInterval,
+) => {
   const { tenant, locationId } = recostGroup.changeSet
   const prices = await pricing.gather([{ ...tenant, locationId, from: interval.from }])
-  const changeSet = { ...recostGroup.changeSet, cachedPricing: prices.get(locationId) ?? recostGroup.changeSet.cachedPricing }
+  const changeSet = {
+    ...recostGroup.changeSet,
+    cachedPricing: prices.get(locationId) ?? recostGroup.changeSet.cachedPricing,
+  }
   const range = { ...recostGroup, changeSet, interval }
   const { stored, prefix } = await gatherRange(db, range, interval)
   const recosted = await runInTimeSlices(recost(range, stored, prefix))
-  return { failure: await buffer.addAll(recosted.rows), lastRange: { changeSet, recosted, since: interval.from, to: interval.to } }
+  return {
+    failure: await buffer.addAll(recosted.rows),
+    lastRange: { changeSet, recosted, since: interval.from, to: interval.to },
+  }
 }
 
 /** Cost again all rows of a location and direction that start within a span, as an order says. Gives why that threw, else null. */
@@ -47,7 +66,11 @@ export const costRequestedRange = async (
   trigger: RecostTrigger,
 ) => {
   const changeSet = { ...flowPricing, records: [], triggers: [trigger], hasEstimates: false }
-  const { failure } = await costRange(dependencies, { changeSet, records: [], triggers: [trigger], interval: trigger }, trigger)
+  const { failure } = await costRange(
+    dependencies,
+    { changeSet, records: [], triggers: [trigger], interval: trigger },
+    trigger,
+  )
   return failure
 }
 
@@ -68,7 +91,10 @@ const endOf = async (db: ClickHouse, { changeSet, records, interval }: RecostGro
  * Settle a cluster that has too many stored rows to be held, slice by slice from its first change on: every new record is costed exactly;
  * rows far behind it are owed.
  */
-export const costRanges = async (dependencies: RowRangeDependencies, recostGroup: RecostGroup): Promise<RangesResult> => {
+export const costRanges = async (
+  dependencies: RowRangeDependencies,
+  recostGroup: RecostGroup,
+): Promise<RangesResult> => {
   const { db, buffer, limits } = dependencies
   const { changeSet } = recostGroup
   const flow = flowOf(changeSet)
@@ -82,11 +108,24 @@ export const costRanges = async (dependencies: RowRangeDependencies, recostGroup
   let pending: QueryInterval | null = null
   let lastRange: LastRange | null = null
   while (records.length + triggers.length > 0) {
-    const rangeStart = Math.min(records[0]?.record.start ?? Number.POSITIVE_INFINITY, ...triggers.map(({ from }) => from))
-    const nextStart = await startOfRow(db, changeSet.tenant, changeSet.locationId, { from: rangeStart, to: interval.to }, limits.rowsAtOnce)
+    const rangeStart = Math.min(
+      records[0]?.record.start ?? Number.POSITIVE_INFINITY,
+      ...triggers.map(({ from }) => from),
+    )
+    const nextStart = await startOfRow(
+      db,
+      changeSet.tenant,
+      changeSet.locationId,
+      { from: rangeStart, to: interval.to },
+      limits.rowsAtOnce,
+    )
     const to = nextStart === null ? interval.to : Math.max(nextStart, rangeStart + 1)
     const isWithin = ({ record }: RecordToCost): boolean => record.start < to
-    const rangeGroup = { ...recostGroup, records: records.filter(isWithin), triggers: triggers.filter(trigger => trigger.from < to) }
+    const rangeGroup = {
+      ...recostGroup,
+      records: records.filter(isWithin),
+      triggers: triggers.filter(trigger => trigger.from < to),
+    }
     if (changeSet.hasEstimates && rangeGroup.records.length > 0 && rangeStart > reached) {
       reached = rangeStart
       // Estimates that begin before may lose energy to these records; all behind them are counted anew.
@@ -101,7 +140,9 @@ export const costRanges = async (dependencies: RowRangeDependencies, recostGroup
     if (rangeGroup.records.length > 0 && to < interval.to) pending ??= { from: to, to: interval.to }
     lastRange = to === interval.to ? result.lastRange : null
     records = records.filter(one => !isWithin(one))
-    triggers = triggers.filter(trigger => trigger.to > to).map(trigger => ({ ...trigger, from: Math.max(trigger.from, to) }))
+    triggers = triggers
+      .filter(trigger => trigger.to > to)
+      .map(trigger => ({ ...trigger, from: Math.max(trigger.from, to) }))
     // What comes next counts what this one has changed.
     if (records.length + triggers.length > 0) await buffer.store()
   }

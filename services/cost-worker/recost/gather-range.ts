@@ -21,16 +21,25 @@ import { countedEnergyOf, type Prefix } from './recost.ts'
 /** The rows that the cost of a part of a cluster depends on, and what all before it have counted. */
 export type RowRange = { readonly stored: readonly MeterCostRow[]; readonly prefix: Prefix }
 
-export const flowOf = ({ tenant, locationId, direction }: Pick<ChangeSet, 'tenant' | 'locationId' | 'direction'>): Flow => ({
+export const flowOf = ({
+  tenant,
+  locationId,
+  direction,
+}: Pick<ChangeSet, 'tenant' | 'locationId' | 'direction'>): Flow => ({
   tenant,
   locationId,
   direction,
 })
 
 /** The instants between two others at which an accumulator may begin or end: local months and eras of tariffs begin there. */
-const accumulatorEdgesBetween = ({ cachedPricing: { snapshot }, direction }: ChangeSet, from: number, to: number): readonly number[] => {
+const accumulatorEdgesBetween = (
+  { cachedPricing: { snapshot }, direction }: ChangeSet,
+  from: number,
+  to: number,
+): readonly number[] => {
   const cuts = new Set<number>()
-  for (let at = nextLocalMonth(snapshot.timeZone, from); at < to; at = nextLocalMonth(snapshot.timeZone, at)) cuts.add(at)
+  for (let at = nextLocalMonth(snapshot.timeZone, from); at < to; at = nextLocalMonth(snapshot.timeZone, at))
+    cuts.add(at)
   for (const pricePeriod of snapshot.directions[direction].pricePeriods)
     if (pricePeriod.start > from && pricePeriod.start < to) cuts.add(pricePeriod.start)
   return [...cuts].sort((a, b) => a - b)
@@ -56,7 +65,10 @@ const countedEnergyWithin = (
   return counted
 }
 
-const readInto = async (rows: Map<string, MeterCostRow>, blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<void> => {
+const readInto = async (
+  rows: Map<string, MeterCostRow>,
+  blocks: AsyncIterable<readonly MeterCostRow[]>,
+): Promise<void> => {
   const timeSlice = startTimeSlices()
   for await (const block of blocks) {
     for (const row of block) rows.set(row.recordId, row.pieces.length > 1 ? { ...row, pieces: [] } : row)
@@ -83,7 +95,11 @@ const readActualsOfEstimates = async (
 }
 
 /** Read what the costs of a cluster's rows that start within a span depend on. Its prices must be known from the span's start on. */
-export const gatherRange = async (db: ClickHouse, { changeSet, records }: RecostGroup, interval: QueryInterval): Promise<RowRange> => {
+export const gatherRange = async (
+  db: ClickHouse,
+  { changeSet, records }: RecostGroup,
+  interval: QueryInterval,
+): Promise<RowRange> => {
   const flow = flowOf(changeSet)
   const { from: until, to } = interval
   if (!isTiered(changeSet)) {
@@ -98,7 +114,8 @@ export const gatherRange = async (db: ClickHouse, { changeSet, records }: Recost
   await readInto(rows, rowsInRange(db, flow, { interval, across: edges, starts: [] }))
   const { to: end } = enclosingInterval([...rows.values(), ...records.map(({ record }) => record)])
   const later = accumulatorEdgesBetween(changeSet, to - 1, end)
-  if (later.length > 0) await readInto(rows, rowsInRange(db, flow, { interval: { from: to, to }, across: later, starts: later }))
+  if (later.length > 0)
+    await readInto(rows, rowsInRange(db, flow, { interval: { from: to, to }, across: later, starts: later }))
   const across = new Set([...rows.values()].filter(({ start }) => start < until).map(({ recordId }) => recordId))
   await readActualsOfEstimates(db, changeSet, rows, interval)
   const stored = [...rows.values()]

@@ -28,7 +28,12 @@ const groupIntoStatements = (reads: readonly RowRead[]): readonly (readonly RowR
     locations.add(recostGroup.changeSet.locationId)
     intervals.add(`${interval.from}/${interval.to}`)
     const last = statements.at(-1)
-    if (last !== undefined && locations.size <= statementLimits.locations && intervals.size <= statementLimits.intervals) last.push(rowRead)
+    if (
+      last !== undefined &&
+      locations.size <= statementLimits.locations &&
+      intervals.size <= statementLimits.intervals
+    )
+      last.push(rowRead)
     else {
       statements.push([rowRead])
       locations = new Set([recostGroup.changeSet.locationId])
@@ -45,8 +50,14 @@ const readStatement = async (
   gathered: GatheredRows,
   maxRows: number,
 ): Promise<void> => {
-  const readsByFlow = Map.groupBy(reads, ({ recostGroup: { changeSet } }) => `${changeSet.locationId}/${changeSet.direction}`)
-  const intervals = reads.map(({ recostGroup: { changeSet }, interval }) => ({ ...interval, locationId: changeSet.locationId }))
+  const readsByFlow = Map.groupBy(
+    reads,
+    ({ recostGroup: { changeSet } }) => `${changeSet.locationId}/${changeSet.direction}`,
+  )
+  const intervals = reads.map(({ recostGroup: { changeSet }, interval }) => ({
+    ...interval,
+    locationId: changeSet.locationId,
+  }))
   const timeSlice = startTimeSlices()
   for await (const rows of rowsInIntervals(db, tenant, intervals)) {
     if (timeSlice.isOver()) await timeSlice.pause()
@@ -64,16 +75,25 @@ const readStatement = async (
 
 const readRows = async (db: ClickHouse, reads: readonly RowRead[], maxRows: number): Promise<StoredRows> => {
   const stored: GatheredRows = new Map(reads.map(({ recostGroup }) => [recostGroup, []]))
-  const tenants = Map.groupBy(reads, ({ recostGroup: { changeSet } }) => `${changeSet.tenant.accountId}/${changeSet.tenant.liveMode}`)
+  const tenants = Map.groupBy(
+    reads,
+    ({ recostGroup: { changeSet } }) => `${changeSet.tenant.accountId}/${changeSet.tenant.liveMode}`,
+  )
   for (const tenantReads of tenants.values()) {
     const { tenant } = (tenantReads[0] as RowRead).recostGroup.changeSet
-    for (const statement of groupIntoStatements(tenantReads)) await readStatement(db, tenant, statement, stored, maxRows)
+    for (const statement of groupIntoStatements(tenantReads))
+      await readStatement(db, tenant, statement, stored, maxRows)
   }
   return stored
 }
 
 /** What must be read for a cluster whose rows within `span` are known: rows are written whole, and an estimate needs all that covers it. */
-const neededInterval = (recostGroup: RecostGroup, interval: QueryInterval, rows: readonly MeterCostRow[], round: number): QueryInterval => {
+const neededInterval = (
+  recostGroup: RecostGroup,
+  interval: QueryInterval,
+  rows: readonly MeterCostRow[],
+  round: number,
+): QueryInterval => {
   const { changeSet } = recostGroup
   const ownInterval = { start: interval.from, end: interval.to - 1 }
   const estimates = rows.filter(row => isEstimate(row.recordConfidence))
@@ -82,14 +102,22 @@ const neededInterval = (recostGroup: RecostGroup, interval: QueryInterval, rows:
     const { from, to } = enclosingInterval([ownInterval, ...estimates])
     return { from, to: Math.max(interval.to, to) }
   }
-  return monthsOf(changeSet, [ownInterval, ...recostGroup.records.map(({ record }) => record), ...(round > 0 ? estimates : rows)])
+  return monthsOf(changeSet, [
+    ownInterval,
+    ...recostGroup.records.map(({ record }) => record),
+    ...(round > 0 ? estimates : rows),
+  ])
 }
 
 /**
  * Read what the cost of clusters depends on: the rows of their spans, and where one of those reaches further, the rows of these months too.
  * Most clusters need one statement together. Of one with tiers at most `most` rows are held.
  */
-export const gatherRows = async (db: ClickHouse, recostGroups: readonly RecostGroup[], maxRows: number): Promise<StoredRows> => {
+export const gatherRows = async (
+  db: ClickHouse,
+  recostGroups: readonly RecostGroup[],
+  maxRows: number,
+): Promise<StoredRows> => {
   let reads: readonly RowRead[] = recostGroups.map(recostGroup => ({ recostGroup, interval: recostGroup.interval }))
   const gathered = new Map<RecostGroup, readonly MeterCostRow[] | null>()
   for (let round = 0; reads.length > 0; round += 1) {

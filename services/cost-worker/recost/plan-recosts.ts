@@ -18,7 +18,11 @@ import type { RowRangeLimits } from './cost-ranges.ts'
 import { startOfRowsAcross } from './gather-range.ts'
 
 /** An order as it stands in its lane. */
-export type ReceivedRequest = { readonly request: StoredRowRequest; readonly version: bigint; readonly origin: MessageOrigin }
+export type ReceivedRequest = {
+  readonly request: StoredRowRequest
+  readonly version: bigint
+  readonly origin: MessageOrigin
+}
 
 /** A location-month whose rows are costed again. Of a slice, those that start in its span: what reaches into it is of the one before. */
 export type RecostTask = {
@@ -57,12 +61,19 @@ const rowsPerNewMonth = 150
 /** So many pieces cost about as much as a row. */
 const piecesPerRow = 8
 
-type LocationToRecost = { readonly locationId: string; readonly cachedPricing: CachedPricing; readonly months: readonly MonthCount[] }
+type LocationToRecost = {
+  readonly locationId: string
+  readonly cachedPricing: CachedPricing
+  readonly months: readonly MonthCount[]
+}
 
 type MonthRows = QueryInterval & { readonly rows: number }
 
 /** The local months of a location that have rows in the order's span, with about how many; the one that holds the span's start always. */
-const monthsToRecost = ({ from, to }: StoredRowRequest, { cachedPricing, months }: LocationToRecost): readonly MonthRows[] => {
+const monthsToRecost = (
+  { from, to }: StoredRowRequest,
+  { cachedPricing, months }: LocationToRecost,
+): readonly MonthRows[] => {
   const zone = cachedPricing.snapshot.timeZone
   const rowsOf = new Map<number, number>()
   const bound = from ?? months[0]?.month
@@ -71,7 +82,8 @@ const monthsToRecost = ({ from, to }: StoredRowRequest, { cachedPricing, months 
   for (const { month, rows } of months) {
     const date = new Date(month)
     const end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
-    for (let at = startOfLocalMonth(zone, month); at < end; at = nextLocalMonth(zone, at)) rowsOf.set(at, (rowsOf.get(at) ?? 0) + rows)
+    for (let at = startOfLocalMonth(zone, month); at < end; at = nextLocalMonth(zone, at))
+      rowsOf.set(at, (rowsOf.get(at) ?? 0) + rows)
   }
   return [...rowsOf]
     .sort(([a], [b]) => a - b)
@@ -94,9 +106,13 @@ const rangeOf = async (
 ) => {
   const isTiered = directions.some(direction => hasTieredPrices(cachedPricing.snapshot, direction))
   const isRange = isTierRequest(received) || isReduced || (isTiered && interval.rows > maxRows)
-  const flows = isRange && !isTierRequest(received) ? directions.map(direction => ({ tenant, locationId, direction })) : []
+  const flows =
+    isRange && !isTierRequest(received) ? directions.map(direction => ({ tenant, locationId, direction })) : []
   // Rows that share time with the start of a span may begin before it.
-  const from = Math.min(interval.from, ...(await Promise.all(flows.map(flow => startOfRowsAcross(db, flow, interval.from)))))
+  const from = Math.min(
+    interval.from,
+    ...(await Promise.all(flows.map(flow => startOfRowsAcross(db, flow, interval.from)))),
+  )
   if (interval.rows <= maxRows && !(isReduced && from < interval.from)) return { isRange, from, to: interval.to }
   const start = await startOfRow(db, tenant, locationId, { from, to: interval.to }, maxRows)
   return { isRange, from, to: start === null ? interval.to : Math.max(start, from + 1) }
@@ -144,7 +160,11 @@ const mergeRequests = (deferred: readonly ReceivedRequest[]): readonly ReceivedR
 }
 
 /** An order of a step, and those of its locations that the step looks at. */
-type SelectedLocations = { readonly received: ReceivedRequest; readonly tenant: Tenant; readonly locationIds: readonly string[] }
+type SelectedLocations = {
+  readonly received: ReceivedRequest
+  readonly tenant: Tenant
+  readonly locationIds: readonly string[]
+}
 
 /** Look at the first locations of a step's orders; a notice of a source's new revision has none. */
 const selectLocations = (requests: readonly ReceivedRequest[], maxLocations: number): readonly SelectedLocations[] => {
@@ -169,7 +189,10 @@ const countMonths = async (
   selections: readonly SelectedLocations[],
 ): Promise<ReadonlyMap<string, readonly MonthCount[]>> => {
   const counts: MonthCount[] = []
-  for (const tenantSelections of Map.groupBy(selections, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+  for (const tenantSelections of Map.groupBy(
+    selections,
+    ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`,
+  ).values()) {
     const from = earliest(tenantSelections.map(({ received }) => received.request.from))
     const to = latest(tenantSelections.map(({ received }) => received.request.to))
     const ids = [...new Set(tenantSelections.flatMap(selection => selection.locationIds))]
@@ -179,9 +202,15 @@ const countMonths = async (
 }
 
 /** The long rows of all locations that are looked at, in the spans of their orders. */
-const longRowsOf = async (db: ClickHouse, selections: readonly SelectedLocations[]): Promise<ReadonlyMap<string, LongRows>> => {
+const longRowsOf = async (
+  db: ClickHouse,
+  selections: readonly SelectedLocations[],
+): Promise<ReadonlyMap<string, LongRows>> => {
   const found: LongRows[] = []
-  for (const tenantSelections of Map.groupBy(selections, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+  for (const tenantSelections of Map.groupBy(
+    selections,
+    ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`,
+  ).values()) {
     const from = earliest(tenantSelections.map(({ received }) => received.request.from))
     const to = latest(tenantSelections.map(({ received }) => received.request.to))
     found.push(
@@ -220,10 +249,15 @@ const sumOf = (counts: readonly Lengths[]): Lengths => ({
 })
 
 /** How many rows of a location are costed again at a time: fewer than usual where these, or the long ones among them, have many pieces. */
-const rowsAtOnce = (counts: readonly PieceCounts[], usual: number, { maxPieces, minPiecesPerRecord }: LoadLimits): number => {
+const rowsAtOnce = (
+  counts: readonly PieceCounts[],
+  usual: number,
+  { maxPieces, minPiecesPerRecord }: LoadLimits,
+): number => {
   let maxRows = usual
   for (const { total, perRow } of counts)
-    if (total > maxPieces && perRow >= minPiecesPerRecord) maxRows = Math.min(maxRows, Math.max(1, Math.floor(maxPieces / perRow)))
+    if (total > maxPieces && perRow >= minPiecesPerRecord)
+      maxRows = Math.min(maxRows, Math.max(1, Math.floor(maxPieces / perRow)))
   return maxRows
 }
 
@@ -235,7 +269,10 @@ const gatherPrices = (
   const pricingRequests = new Map<string, PricingRequest>()
   for (const { received, tenant, locationIds: ids } of selections) {
     for (const locationId of ids) {
-      const from = Math.min(received.request.from ?? 0, pricingRequests.get(locationId)?.from ?? Number.POSITIVE_INFINITY)
+      const from = Math.min(
+        received.request.from ?? 0,
+        pricingRequests.get(locationId)?.from ?? Number.POSITIVE_INFINITY,
+      )
       pricingRequests.set(locationId, { ...tenant, locationId, from })
     }
   }
@@ -267,8 +304,13 @@ export const planRecosts = async (
   const months = new Set<string>()
   let remainingRows = recostBudget.rows
 
-  const defer = (received: ReceivedRequest, locationIds: readonly string[], changes: Partial<StoredRowRequest>): void => {
-    if (locationIds.length > 0) deferred.push({ ...received, request: { ...received.request, ...changes, locationIds } })
+  const defer = (
+    received: ReceivedRequest,
+    locationIds: readonly string[],
+    changes: Partial<StoredRowRequest>,
+  ): void => {
+    if (locationIds.length > 0)
+      deferred.push({ ...received, request: { ...received.request, ...changes, locationIds } })
   }
 
   /** Take months of a location until the budget is used up. */
@@ -277,7 +319,11 @@ export const planRecosts = async (
     const { locationId, cachedPricing } = target
     const from = received.request.from ?? target.months[0]?.month ?? 0
     const pieces = pieceCountsOf(cachedPricing, from, sumOf(target.months))
-    const maxRows = rowsAtOnce([pieces, pieceCountsOf(cachedPricing, from, longRows.get(locationId) ?? noRows)], limits.rowsAtOnce, load)
+    const maxRows = rowsAtOnce(
+      [pieces, pieceCountsOf(cachedPricing, from, longRows.get(locationId) ?? noRows)],
+      limits.rowsAtOnce,
+      load,
+    )
     const isReduced = maxRows < limits.rowsAtOnce
     if (isReduced && !isSlowWork) {
       slowRequests.push({ ...received, request: { ...received.request, locationIds: [locationId] } })
@@ -287,14 +333,22 @@ export const planRecosts = async (
     for (const interval of intervals) {
       if (remainingRows <= 0) return defer(received, [locationId], { from: interval.from })
       const { isRange, from, to } = await rangeOf(db, selection, target, interval, maxRows, isReduced)
-      tasks.push({ tenant, locationId, cachedPricing, trigger: { from, to, version: received.version }, received, isRange })
+      tasks.push({
+        tenant,
+        locationId,
+        cachedPricing,
+        trigger: { from, to, version: received.version },
+        received,
+        isRange,
+      })
       const month = monthOf(tenant, interval)
       const rows = Math.min(interval.rows, limits.rowsAtOnce) * (1 + pieces.perRow / piecesPerRow)
       remainingRows -= isReduced ? remainingRows : rows + rowsPerTask + (months.has(month) ? 0 : rowsPerNewMonth)
       months.add(month)
       if (isReduced && !isTierRequest(received)) {
         // Each long row once, however many months it lies in: what follows is done for rows that start there.
-        if (to < interval.to || interval !== intervals.at(-1)) defer(received, [locationId], { orderKind: 'TIER', from: to })
+        if (to < interval.to || interval !== intervals.at(-1))
+          defer(received, [locationId], { orderKind: 'TIER', from: to })
         return
       }
       if (to === interval.to) continue
@@ -312,7 +366,8 @@ export const planRecosts = async (
       const locationId = ids[plannedCount] as string
       const prices = cachedPricing.get(locationId)
       const reason = prices === undefined ? pricing.faultOf(locationId) : undefined
-      if (prices !== undefined) await planLocation(selection, { locationId, cachedPricing: prices, months: counts.get(locationId) ?? [] })
+      if (prices !== undefined)
+        await planLocation(selection, { locationId, cachedPricing: prices, months: counts.get(locationId) ?? [] })
       else if (reason !== undefined) failed.push({ received, reason: `${locationId}: ${reason}` })
     }
     defer(received, received.request.locationIds.slice(plannedCount), {})

@@ -15,7 +15,11 @@ import { costInSteps, type RecordToCost } from '../record-to-cost.ts'
 import { type ChangeSet, highestVersion, isEstimate, isTiered, overlaps, type RecostGroup } from './change-set.ts'
 
 /** A record among those of its location and direction; `isNew`: its energy or its place may differ from what was stored. */
-export type RecostEntry = CountedRecord & { readonly entry: RecordToCost; readonly covered: readonly Interval[]; readonly isNew: boolean }
+export type RecostEntry = CountedRecord & {
+  readonly entry: RecordToCost
+  readonly covered: readonly Interval[]
+  readonly isNew: boolean
+}
 
 /** Rows to be written, costed as they are taken, once; and how all that was read counts. */
 export type RecostResult = {
@@ -74,7 +78,11 @@ const overlapTest = (intervals: readonly Interval[]): ((other: Interval) => bool
 }
 
 /** What holds of each identity, and the stored forms that no longer do. */
-const effectiveEntries = ({ records, changeSet }: RecostGroup, stored: readonly MeterCostRow[], triggerVersion: bigint) => {
+const effectiveEntries = (
+  { records, changeSet }: RecostGroup,
+  stored: readonly MeterCostRow[],
+  triggerVersion: bigint,
+) => {
   const storedById = new Map(stored.map(row => [row.recordId, row]))
   const newById = new Map<string, RecordToCost>()
   const storedNewer = new Set<string>()
@@ -85,9 +93,11 @@ const effectiveEntries = ({ records, changeSet }: RecostGroup, stored: readonly 
   }
   const ownRecords = new Set(records)
   const plain: PlainEntry[] = []
-  for (const entry of newById.values()) if (entry.isWithdrawn !== true) plain.push({ entry, isNew: ownRecords.has(entry) })
+  for (const entry of newById.values())
+    if (entry.isWithdrawn !== true) plain.push({ entry, isNew: ownRecords.has(entry) })
   for (const row of stored) {
-    if (!newById.has(row.recordId)) plain.push({ entry: entryOf(row, triggerVersion), isNew: storedNewer.has(row.recordId) })
+    if (!newById.has(row.recordId))
+      plain.push({ entry: entryOf(row, triggerVersion), isNew: storedNewer.has(row.recordId) })
   }
   const former = [...newById.values()].flatMap(entry => {
     const storedRow = storedById.get(entry.record.recordId)
@@ -138,7 +148,11 @@ export const countedEnergyOf = (
   const counted = new Map<number, Energy>()
   for (const [index, { entry }] of plain.entries()) {
     if (!isCounted(stored[index] as MeterCostRow)) continue
-    for (const { type, direction, countingStart, before, after } of accumulatorChangesOf(snapshot, entry.record, coverage.covered(entry))) {
+    for (const { type, direction, countingStart, before, after } of accumulatorChangesOf(
+      snapshot,
+      entry.record,
+      coverage.covered(entry),
+    )) {
       const key = accumulatorKey(type, direction, countingStart)
       counted.set(key, (counted.get(key) ?? 0n) + after - before)
     }
@@ -156,7 +170,8 @@ const firstChangedIndex = (
   const newById = order.findIndex(isChanged)
   const first = newById < 0 ? order.length : newById
   let earliest = former[0]
-  for (const one of former) if (earliest !== undefined && compareSortKeys(one.record, earliest.record, countingStart) < 0) earliest = one
+  for (const one of former)
+    if (earliest !== undefined && compareSortKeys(one.record, earliest.record, countingStart) < 0) earliest = one
   if (earliest === undefined) return first
   const { record } = earliest
   const changedIndex = order.findIndex(entry => compareSortKeys(entry.sortKey, record, countingStart) >= 0)
@@ -200,7 +215,10 @@ function* recostRows(
   const { changeSet, triggers, records } = recostGroup
   const triggerVersion = highestVersion([...records, ...triggers])
   const ownRecords = new Set(changeSet.records)
-  const ordered = [...changed.filter(({ entry }) => !ownRecords.has(entry)), ...changed.filter(({ entry }) => ownRecords.has(entry))]
+  const ordered = [
+    ...changed.filter(({ entry }) => !ownRecords.has(entry)),
+    ...changed.filter(({ entry }) => ownRecords.has(entry)),
+  ]
   for (const one of ordered) {
     const { entry } = one
     const triggeredEntry = entry.version < triggerVersion ? { ...entry, version: triggerVersion } : entry
@@ -233,7 +251,13 @@ export function* recost(
     const covered = coverage.covered(entry)
     const all = hasTiers ? accumulatorChangesOf(snapshot, entry.record, covered) : noChanges
     const moves = entry.record.start < until ? all.filter(({ countingStart }) => countingStart >= until) : all
-    entries.push({ entry, covered, accumulatorChanges: moves, sortKey: entry.record, isNew: isNew || coverage.isRecut(entry) })
+    entries.push({
+      entry,
+      covered,
+      accumulatorChanges: moves,
+      sortKey: entry.record,
+      isNew: isNew || coverage.isRecut(entry),
+    })
     if (entries.length % entriesAtOnce === 0) yield null
   }
   yield null

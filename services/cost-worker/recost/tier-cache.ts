@@ -16,7 +16,10 @@ export type FailedChangeSet = { readonly changeSet: ChangeSet; readonly reason: 
 /** Rows of a group that start in a span and are yet to be costed again, because of records of it. */
 export type PendingInterval = { readonly changeSet: ChangeSet; readonly interval: QueryInterval }
 
-export type ChangeSetsResult = { readonly failed: readonly FailedChangeSet[]; readonly pending: readonly PendingInterval[] }
+export type ChangeSetsResult = {
+  readonly failed: readonly FailedChangeSet[]
+  readonly pending: readonly PendingInterval[]
+}
 
 /**
  * Settles groups: at once where records have their place near the end of the order of their accumulators, else from the stored rows, with
@@ -24,7 +27,11 @@ export type ChangeSetsResult = { readonly failed: readonly FailedChangeSet[]; re
  */
 export type TierCache = {
   /** `stored` settles once the rows of earlier steps are stored; what is read is read after it. Rows go into `hold`. */
-  readonly cost: (changeSets: readonly ChangeSet[], stored: Promise<void>, buffer: RowBuffer) => Promise<ChangeSetsResult>
+  readonly cost: (
+    changeSets: readonly ChangeSet[],
+    stored: Promise<void>,
+    buffer: RowBuffer,
+  ) => Promise<ChangeSetsResult>
   /** Forget all: what is stored may differ from what was settled here. */
   readonly drop: () => void
   readonly dropLocation: (locationId: string) => void
@@ -35,7 +42,8 @@ const maxCountedRecords = 300_000
 
 const maxLargeKeys = 10_000
 
-const keyOf = ({ locationId, direction }: Pick<ChangeSet, 'locationId' | 'direction'>): string => `${locationId}/${direction}`
+const keyOf = ({ locationId, direction }: Pick<ChangeSet, 'locationId' | 'direction'>): string =>
+  `${locationId}/${direction}`
 
 /** Tell whether all that a group asks for is to count some new records. */
 const isPlain = ({ records, triggers, hasEstimates }: ChangeSet): boolean =>
@@ -46,7 +54,11 @@ const isPlain = ({ records, triggers, hasEstimates }: ChangeSet): boolean =>
 type GroupedChangeSet = { readonly changeSet: ChangeSet; readonly recostGroups: readonly RecostGroup[] }
 
 /** Make an empty book over the stored rows. */
-export const tierCache = (db: ClickHouse, pricing: Pick<PricingCache, 'cached' | 'gather'>, limits: RowRangeLimits): TierCache => {
+export const tierCache = (
+  db: ClickHouse,
+  pricing: Pick<PricingCache, 'cached' | 'gather'>,
+  limits: RowRangeLimits,
+): TierCache => {
   const cached = new Map<string, AccumulatorTail>()
   /** Groups whose rows were once too many to be held: they are not read whole only to find that again. */
   const largeKeys = new Set<string>()
@@ -81,14 +93,23 @@ export const tierCache = (db: ClickHouse, pricing: Pick<PricingCache, 'cached' |
     return costAndRemember(changeSet, knownTail)
   }
 
-  function* costAndRemember(changeSet: ChangeSet, knownTail: AccumulatorTail): Generator<MeterCostRow | null, void, undefined> {
+  function* costAndRemember(
+    changeSet: ChangeSet,
+    knownTail: AccumulatorTail,
+  ): Generator<MeterCostRow | null, void, undefined> {
     remember(changeSet, yield* costNearTail(changeSet, changeSet.records, knownTail))
   }
 
   /** What is held of a later month stands, for a change before it does not reach it. */
-  const rememberAfter = (changeSet: ChangeSet, interval: QueryInterval, recosted: RecostResult, since?: number): void => {
+  const rememberAfter = (
+    changeSet: ChangeSet,
+    interval: QueryInterval,
+    recosted: RecostResult,
+    since?: number,
+  ): void => {
     const knownTail = cached.get(keyOf(changeSet))
-    if (knownTail === undefined || knownTail.from < interval.to) remember(changeSet, tailAfter(changeSet, interval, recosted, since))
+    if (knownTail === undefined || knownTail.from < interval.to)
+      remember(changeSet, tailAfter(changeSet, interval, recosted, since))
   }
 
   /** Cost a group's clusters; of a row that two of them write, either is right, and the higher version holds. */
@@ -112,11 +133,16 @@ export const tierCache = (db: ClickHouse, pricing: Pick<PricingCache, 'cached' |
   }
 
   /** Give each group's clusters prices that reach back to the oldest of their rows. */
-  const withLongerPrices = async (changeSets: readonly GroupedChangeSet[], stored: StoredRows): Promise<readonly GroupedChangeSet[]> => {
+  const withLongerPrices = async (
+    changeSets: readonly GroupedChangeSet[],
+    stored: StoredRows,
+  ): Promise<readonly GroupedChangeSet[]> => {
     const missing = changeSets.flatMap(({ changeSet, recostGroups }) => {
       let from = Number.POSITIVE_INFINITY
-      for (const recostGroup of recostGroups) for (const { start } of stored.get(recostGroup) ?? []) if (start < from) from = start
-      const isCached = from === Number.POSITIVE_INFINITY || pricing.cached(changeSet.locationId, from) === changeSet.cachedPricing
+      for (const recostGroup of recostGroups)
+        for (const { start } of stored.get(recostGroup) ?? []) if (start < from) from = start
+      const isCached =
+        from === Number.POSITIVE_INFINITY || pricing.cached(changeSet.locationId, from) === changeSet.cachedPricing
       return isCached ? [] : [{ ...changeSet.tenant, locationId: changeSet.locationId, from }]
     })
     if (missing.length === 0) return changeSets
@@ -170,7 +196,8 @@ export const tierCache = (db: ClickHouse, pricing: Pick<PricingCache, 'cached' |
       const tooLarge = recostGroups.filter(recostGroup => (stored.get(recostGroup) ?? null) === null)
       if (tooLarge.length > 0) noteLarge(keyOf(changeSet))
       const reason =
-        (await buffer.addAll(costRecostGroups(changeSet, recostGroups, stored))) ?? (await costLarge(changeSet, tooLarge, buffer, pending))
+        (await buffer.addAll(costRecostGroups(changeSet, recostGroups, stored))) ??
+        (await costLarge(changeSet, tooLarge, buffer, pending))
       if (reason === null) continue
       forget(keyOf(changeSet))
       failed.push({ changeSet, reason })

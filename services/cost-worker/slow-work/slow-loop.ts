@@ -37,7 +37,13 @@ export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add' | 'isAccountFull' | 'isPa
   readonly clear: () => Promise<void>
 }
 
-const emptySummary: StepSummary = { partitionCounts: new Map(), submissions: [], chunks: [], unreadableChunks: [], poison: [] }
+const emptySummary: StepSummary = {
+  partitionCounts: new Map(),
+  submissions: [],
+  chunks: [],
+  unreadableChunks: [],
+  poison: [],
+}
 
 /** Open the loop; it runs whenever something waits. */
 export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
@@ -57,7 +63,14 @@ export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
   const storePoison = async ({ stepOf }: SlowBatch, result: Omit<StepResult, 'rows'>): Promise<void> => {
     const poisonByStep = Map.groupBy(result.poison, ({ entry }: PoisonRecord): PendingStep | undefined => stepOf(entry))
     for (const [step, poison] of poisonByStep) {
-      const deadLetters = await storeRest(emptySummary, { ...result, poison, deferred: [], failedRequests: [], failures: [], readings: [] })
+      const deadLetters = await storeRest(emptySummary, {
+        ...result,
+        poison,
+        deferred: [],
+        failedRequests: [],
+        failures: [],
+        readings: [],
+      })
       step?.deadLetters.push(...deadLetters)
       for (const one of poison) step?.slowByAccount.get(one.entry.part.accountId)?.poison.push(one)
     }
@@ -68,7 +81,11 @@ export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
     await batch.after
     const { records, readings, requests } = batch.input
     const activeRows = new Set(eraser.withoutErasedRows(readings.map(({ row }) => row)))
-    const input = { records: eraser.withoutErasedRecords(records), readings: readings.filter(({ row }) => activeRows.has(row)), requests }
+    const input = {
+      records: eraser.withoutErasedRecords(records),
+      readings: readings.filter(({ row }) => activeRows.has(row)),
+      requests,
+    }
     const { rows, ...result } = await costStep.run(input, {
       stored: Promise.resolve(),
       store: buffered => storeRows(eraser.withoutErasedRows(buffered)),

@@ -6,7 +6,11 @@ import type { SlowTask, SplitStep } from './split-step.ts'
 import { estimateEdges } from './step-load.ts'
 
 /** A portion that waits, of a step whose rows before it are stored once `after` settles. */
-type WaitingTask = SlowTask & { readonly step: PendingStep; readonly after: Promise<void>; readonly load: SlowAccountLoad }
+type WaitingTask = SlowTask & {
+  readonly step: PendingStep
+  readonly after: Promise<void>
+  readonly load: SlowAccountLoad
+}
 
 /** Records and readings of an account that wait, and about how many pieces they have. */
 type SlowAccountLoad = { records: number; pieces: number }
@@ -55,9 +59,17 @@ const batchLimits = { pieces: 50_000, records: 20_000 }
 /** Pieces of a batch of a location with tiers, as a multiple of those before it. */
 const growthOfBatch = 3
 /** Records and readings that may wait, in all and of one account, and their pieces of one account: these take some ten seconds. */
-export type SlowWorkLimits = { readonly maxRecords: number; readonly maxRecordsPerAccount: number; readonly maxPiecesPerAccount: number }
+export type SlowWorkLimits = {
+  readonly maxRecords: number
+  readonly maxRecordsPerAccount: number
+  readonly maxPiecesPerAccount: number
+}
 
-export const defaultSlowWorkLimits: SlowWorkLimits = { maxRecords: 100_000, maxRecordsPerAccount: 20_000, maxPiecesPerAccount: 2_000_000 }
+export const defaultSlowWorkLimits: SlowWorkLimits = {
+  maxRecords: 100_000,
+  maxRecordsPerAccount: 20_000,
+  maxPiecesPerAccount: 2_000_000,
+}
 /** Of a record whose prices are not known yet. */
 const unknownPieces = 1_000
 /** Of a reading: what it brings is not known before it is looked at. */
@@ -91,11 +103,15 @@ const stepFinder = (tasks: readonly WaitingTask[]): SlowBatch['stepOf'] => {
     if (!byLocation.has(locationId)) byLocation.set(locationId, step)
     for (const { origin } of [...records, ...readings]) byOrigin.set(origin, step)
   }
-  return ({ origin, record }) => (origin === null ? undefined : byOrigin.get(origin)) ?? byLocation.get(record.locationId)
+  return ({ origin, record }) =>
+    (origin === null ? undefined : byOrigin.get(origin)) ?? byLocation.get(record.locationId)
 }
 
 /** Make an empty store of slow work. */
-export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWorkLimits = defaultSlowWorkLimits): SlowWork => {
+export const slowWork = (
+  pricing: Pick<PricingCache, 'cached'>,
+  limits: SlowWorkLimits = defaultSlowWorkLimits,
+): SlowWork => {
   /** Portions in order, by location, by account; the account and location that come next are first. */
   const accounts = new Map<string, Map<string, WaitingTask[]>>()
   const busy = new Map<string, number>()
@@ -105,7 +121,10 @@ export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWork
   const passed = new Map<string, number>()
   let waiting = 0
 
-  const piecesOf = ({ record: { locationId, tariffDirection, start, end } }: RecordToCost, piecesIfUnknown = unknownPieces): number => {
+  const piecesOf = (
+    { record: { locationId, tariffDirection, start, end } }: RecordToCost,
+    piecesIfUnknown = unknownPieces,
+  ): number => {
     const cachedPricing = pricing.cached(locationId, start)
     const length = { from: start, to: end, lengthMs: end - start, longestMs: end - start }
     return 1 + (cachedPricing === undefined ? piecesIfUnknown : estimateEdges(cachedPricing, tariffDirection, length))
@@ -149,7 +168,11 @@ export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWork
     for (const [accountId, task] of Map.groupBy(slowTasks, waitingTask => waitingTask.accountId)) {
       const accountWork = step.slowByAccount.get(accountId)
       if (accountWork === undefined)
-        step.slowByAccount.set(accountId, { remaining: task.length, chunks: slowChunks.get(accountId) ?? [], poison: [] })
+        step.slowByAccount.set(accountId, {
+          remaining: task.length,
+          chunks: slowChunks.get(accountId) ?? [],
+          poison: [],
+        })
       else accountWork.remaining += task.length
     }
     for (const waitingTask of slowTasks) {
@@ -178,7 +201,11 @@ export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWork
    * Take from one location within the room of a batch. Records of a location with tiers may cause all before them to be costed again. A batch
    * therefore takes more of it than the batches before: the whole then grows in proportion to the records.
    */
-  const takeWithin = (locations: Map<string, WaitingTask[]>, locationId: string, capacity: BatchCapacity): readonly TakenTask[] => {
+  const takeWithin = (
+    locations: Map<string, WaitingTask[]>,
+    locationId: string,
+    capacity: BatchCapacity,
+  ): readonly TakenTask[] => {
     const [first] = locations.get(locationId) ?? []
     if (first === undefined || !isTiered(first)) return takeFrom(locations, locationId, capacity)
     const before = passed.get(locationId) ?? 0
@@ -195,11 +222,19 @@ export const slowWork = (pricing: Pick<PricingCache, 'cached'>, limits: SlowWork
    * Take the first portions of a location that fit, the last of them maybe in part: orders that would each pass over the same rows become
    * one only where they are done together. What is left of the location goes behind the others of its account.
    */
-  const takeFrom = (locations: Map<string, WaitingTask[]>, locationId: string, capacity: BatchCapacity): readonly TakenTask[] => {
+  const takeFrom = (
+    locations: Map<string, WaitingTask[]>,
+    locationId: string,
+    capacity: BatchCapacity,
+  ): readonly TakenTask[] => {
     const remaining = [...(locations.get(locationId) as [WaitingTask, ...WaitingTask[]])]
     const taken: TakenTask[] = []
     const ids = new Set<string>()
-    for (let [first] = remaining; first !== undefined && (taken.length === 0 || hasCapacity(capacity)); [first] = remaining) {
+    for (
+      let [first] = remaining;
+      first !== undefined && (taken.length === 0 || hasCapacity(capacity));
+      [first] = remaining
+    ) {
       // A step has each identity once.
       if (first.records.some(({ record }) => ids.has(record.recordId))) break
       const { task, rest } = cutTask(first, capacity)

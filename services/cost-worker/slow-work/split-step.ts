@@ -21,7 +21,11 @@ export type SplitStep = {
   readonly slowChunks: ReadonlyMap<string, readonly ChunkHeaders[]>
 }
 
-const slowLocations = (step: Step, isBusy: (locationId: string) => boolean, heavy: ReadonlySet<string>): ReadonlySet<string> => {
+const slowLocations = (
+  step: Step,
+  isBusy: (locationId: string) => boolean,
+  heavy: ReadonlySet<string>,
+): ReadonlySet<string> => {
   const slow = new Set(heavy)
   for (const locationId of step.records.keys()) if (isBusy(locationId)) slow.add(locationId)
   for (const { row } of step.readings) if (isBusy(row.locationId)) slow.add(row.locationId)
@@ -31,7 +35,9 @@ const slowLocations = (step: Step, isBusy: (locationId: string) => boolean, heav
 
 /** Lay out orders of one location each that turned out to take long. */
 export const slowTasksOfRequests = (requests: readonly ReceivedRequest[]): readonly SlowTask[] =>
-  [...Map.groupBy(requests, ({ request }) => request.locationIds[0] ?? '')].map(([locationId, own]) => slowTask(locationId, [], [], own))
+  [...Map.groupBy(requests, ({ request }) => request.locationIds[0] ?? '')].map(([locationId, own]) =>
+    slowTask(locationId, [], [], own),
+  )
 
 const receiptKey = (chunkId: string | undefined, batchId: string | null): string => `${chunkId}/${batchId}`
 
@@ -47,13 +53,18 @@ const splitChunks = (chunks: readonly ChunkHeaders[], slowTasks: readonly SlowTa
   }
   const slow = new Map<string, ChunkHeaders[]>()
   const fast = chunks.map(chunk => {
-    for (const [accountId, batches] of Map.groupBy(chunk.batches, ({ batchId }) => accounts.get(receiptKey(chunk.chunkId, batchId)))) {
+    for (const [accountId, batches] of Map.groupBy(chunk.batches, ({ batchId }) =>
+      accounts.get(receiptKey(chunk.chunkId, batchId)),
+    )) {
       if (accountId === undefined) continue
       const own = slow.get(accountId)
       if (own === undefined) slow.set(accountId, [{ ...chunk, batches }])
       else own.push({ ...chunk, batches })
     }
-    return { ...chunk, batches: chunk.batches.filter(({ batchId }) => !accounts.has(receiptKey(chunk.chunkId, batchId))) }
+    return {
+      ...chunk,
+      batches: chunk.batches.filter(({ batchId }) => !accounts.has(receiptKey(chunk.chunkId, batchId))),
+    }
   })
   return { fast, slow }
 }
@@ -74,7 +85,9 @@ const slowTasksOf = (step: Step, slow: ReadonlySet<string>): readonly SlowTask[]
       else own.push(withLocations(received, [id]))
     }
   }
-  return [...slow].map(id => slowTask(id, step.records.get(id) ?? [], readingsByLocation.get(id) ?? [], requestsByLocation.get(id) ?? []))
+  return [...slow].map(id =>
+    slowTask(id, step.records.get(id) ?? [], readingsByLocation.get(id) ?? [], requestsByLocation.get(id) ?? []),
+  )
 }
 
 const slowTask = (
@@ -92,7 +105,11 @@ const slowTask = (
  * Split a step into what is settled at once, and portions of locations whose work takes long: those that are `heavy`, and those of which
  * work of earlier steps is still under way. All that concerns a location goes with its portion, so its order stays.
  */
-export const splitStep = (step: Step, isBusy: (locationId: string) => boolean, heavy: ReadonlySet<string>): SplitStep => {
+export const splitStep = (
+  step: Step,
+  isBusy: (locationId: string) => boolean,
+  heavy: ReadonlySet<string>,
+): SplitStep => {
   const slow = slowLocations(step, isBusy, heavy)
   if (slow.size === 0) return { fast: step, slowTasks: [], slowChunks: new Map() }
   const slowTasks = slowTasksOf(step, slow)

@@ -17,7 +17,11 @@ export type LoadLimits = { readonly maxPieces: number; readonly minPiecesPerReco
 export const defaultLoadLimits: LoadLimits = { maxPieces: 50_000, minPiecesPerRecord: 2 }
 
 /** Tell about how many edges of prices lie within records of a location. What throws here throws where it is costed, and is put aside there. */
-export const estimateEdges = ({ snapshot }: CachedPricing, direction: TariffDirection, lengths: RecordDurations): number => {
+export const estimateEdges = (
+  { snapshot }: CachedPricing,
+  direction: TariffDirection,
+  lengths: RecordDurations,
+): number => {
   try {
     return estimatePieceCount(snapshot.directions[direction], lengths)
   } catch {
@@ -71,7 +75,11 @@ const emptyLoad = (accountId: string, liveMode: boolean): LocationLoad => ({
 })
 
 /** A reading makes an interval that begins at the one before it; what comes late may lie within one that is as long as any. */
-const addReadings = (loads: Map<string, LocationLoad>, readings: readonly ReadingToStore[], newest: NewestReadings): void => {
+const addReadings = (
+  loads: Map<string, LocationLoad>,
+  readings: readonly ReadingToStore[],
+  newest: NewestReadings,
+): void => {
   const times = new Map<string, number>()
   for (const { row } of readings) {
     const key = registerKey(row)
@@ -85,7 +93,11 @@ const addReadings = (loads: Map<string, LocationLoad>, readings: readonly Readin
   }
 }
 
-const loadsOf = async ({ records, readings }: Pick<Step, 'records' | 'readings'>, newest: NewestReadings, timeSlice: TimeSlices) => {
+const loadsOf = async (
+  { records, readings }: Pick<Step, 'records' | 'readings'>,
+  newest: NewestReadings,
+  timeSlice: TimeSlices,
+) => {
   const loads = new Map<string, LocationLoad>()
   for (const [locationId, entries] of records) {
     const { accountId, liveMode } = (entries[0] as RecordToCost).part
@@ -131,7 +143,11 @@ const accountsOverLimit = (loads: Iterable<LocationLoad>, { maxPieces }: LoadLim
   for (const { accountId, lengthMs, unknownReadings } of loads) {
     lengths.set(accountId, (lengths.get(accountId) ?? 0) + lengthMs + unknownReadings * maxIntervalMs)
   }
-  return new Set([...lengths].flatMap(([accountId, lengthMs]) => ((lengthMs / dayMs) * assumedPricesPerDay > maxPieces ? [accountId] : [])))
+  return new Set(
+    [...lengths].flatMap(([accountId, lengthMs]) =>
+      (lengthMs / dayMs) * assumedPricesPerDay > maxPieces ? [accountId] : [],
+    ),
+  )
 }
 
 /** Find the locations whose share of a step is to be costed beside the steps: those beyond what their account has costed in one. */
@@ -149,7 +165,8 @@ export const heavyLocations = async (
   if (accounts.size === 0) return heavy
   const missing: PricingRequest[] = []
   for (const [locationId, { accountId, liveMode, from }] of loads) {
-    if (accounts.has(accountId) && pricing.cached(locationId, from) === undefined) missing.push({ accountId, liveMode, locationId, from })
+    if (accounts.has(accountId) && pricing.cached(locationId, from) === undefined)
+      missing.push({ accountId, liveMode, locationId, from })
   }
   if (missing.length > 0) await pricing.gather(missing)
   const used = new Map<string, number>()

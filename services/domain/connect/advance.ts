@@ -2,7 +2,14 @@ import { accepted, type Result, refused } from '../refusal.ts'
 import { pageAfterPrices, pageAfterProvider, pageAfterStructure, pageOfStructure, pagesBefore } from './next-page.ts'
 import type { ConnectAction, ConnectPageName } from './page.ts'
 import { applySubmission, type PageSubmission } from './page-submission.ts'
-import { type ConnectConfig, type ConnectState, enclosingRegion, followsMarket, hasPrices, isRegionOpen } from './session.ts'
+import {
+  type ConnectConfig,
+  type ConnectState,
+  enclosingRegion,
+  followsMarket,
+  hasPrices,
+  isRegionOpen,
+} from './session.ts'
 
 /** How the tariff of the session's kind stands at its location. */
 export type ConnectTariffStatus = 'none' | 'connected' | 'pending' | 'failed'
@@ -17,9 +24,14 @@ export type TransitionEffect = 'save' | 'complete' | 'disconnect' | 'report' | '
 
 export type Transition = { readonly state: ConnectState; readonly effect: TransitionEffect | null }
 
-const transition = (state: ConnectState, effect: TransitionEffect | null = null): Result<Transition> => accepted({ state, effect })
+const transition = (state: ConnectState, effect: TransitionEffect | null = null): Result<Transition> =>
+  accepted({ state, effect })
 
-const pageNotOpen = refused('route_invalid', 'This page is not open in this session; send session_start for the page that is', 'route')
+const pageNotOpen = refused(
+  'route_invalid',
+  'This page is not open in this session; send session_start for the page that is',
+  'route',
+)
 
 /** Whether what a page asks for can be answered now, so that a submit for it is taken as if the person were there. */
 const isOpen = (config: ConnectConfig, state: ConnectState, page: ConnectPageName): boolean => {
@@ -55,7 +67,8 @@ const isOpen = (config: ConnectConfig, state: ConnectState, page: ConnectPageNam
 }
 
 /** Whether a person has chosen prices in this session, to which a name and a term can be given. */
-const isCaptured = (state: ConnectState): boolean => (state.source === 'captured' || state.source === 'library') && hasPrices(state)
+const isCaptured = (state: ConnectState): boolean =>
+  (state.source === 'captured' || state.source === 'library') && hasPrices(state)
 
 /** Whether the tariff of the summary is the location's already. */
 const isExistingTariff = ({ source }: ConnectState): boolean => source === 'stored' || source === 'direct'
@@ -65,17 +78,30 @@ const pagesWithPrices: readonly ConnectPageName[] = ['name', 'term', 'summary']
 
 /** Whether a page that was passed can be shown still: what it stands on may have been given up since. */
 const isShowable = (config: ConnectConfig, state: ConnectState, page: ConnectPageName): boolean =>
-  pagesWithPrices.includes(page) ? hasPrices(state) : page !== 'surcharge' || config.layout === 'earlier' || !isRegionOpen(state)
+  pagesWithPrices.includes(page)
+    ? hasPrices(state)
+    : page !== 'surcharge' || config.layout === 'earlier' || !isRegionOpen(state)
 
 /** Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. */
-const goToPage = (config: ConnectConfig, state: ConnectState, from: ConnectPageName, page: ConnectPageName): Result<Transition> => {
-  const trail = pagesBefore(config, state, from).filter(passedPage => passedPage !== page && isShowable(config, state, passedPage))
+const goToPage = (
+  config: ConnectConfig,
+  state: ConnectState,
+  from: ConnectPageName,
+  page: ConnectPageName,
+): Result<Transition> => {
+  const trail = pagesBefore(config, state, from).filter(
+    passedPage => passedPage !== page && isShowable(config, state, passedPage),
+  )
   const next = { ...state, page, trail }
   if (page !== 'summary' || config.layout === 'earlier') return transition(next)
   return transition(next, isExistingTariff(state) ? 'complete' : 'save')
 }
 
-const firstTransition = (config: ConnectConfig, state: ConnectState, tariffStatus: ConnectTariffStatus): Result<Transition> => {
+const firstTransition = (
+  config: ConnectConfig,
+  state: ConnectState,
+  tariffStatus: ConnectTariffStatus,
+): Result<Transition> => {
   if (config.disconnect) return transition({ ...state, page: 'end', trail: [] }, 'disconnect')
   if (!config.edit && tariffStatus === 'connected') {
     const summaryState: ConnectState = { ...state, page: 'summary', trail: [], source: 'stored' }
@@ -88,9 +114,18 @@ const firstTransition = (config: ConnectConfig, state: ConnectState, tariffStatu
 
 /** A person who comes back from the provider without a tariff goes on by hand. */
 const continueWithoutLogin = (config: ConnectConfig, state: ConnectState): Result<Transition> =>
-  goToPage(config, { ...state, source: null }, 'provider', state.provider?.hasLibrary === true ? 'library' : 'structure')
+  goToPage(
+    config,
+    { ...state, source: null },
+    'provider',
+    state.provider?.hasLibrary === true ? 'library' : 'structure',
+  )
 
-const startSession = (config: ConnectConfig, state: ConnectState, tariffStatus: ConnectTariffStatus): Result<Transition> => {
+const startSession = (
+  config: ConnectConfig,
+  state: ConnectState,
+  tariffStatus: ConnectTariffStatus,
+): Result<Transition> => {
   if (state.page === null) return firstTransition(config, state, tariffStatus)
   if (state.page === 'login') return continueWithoutLogin(config, state)
   const isWaiting = state.page === 'pending' || state.page === 'failed'
@@ -100,7 +135,11 @@ const startSession = (config: ConnectConfig, state: ConnectState, tariffStatus: 
   return transition({ ...state, page, trail: state.trail.filter(passedPage => passedPage !== page) })
 }
 
-const submitPage = (config: ConnectConfig, stateBefore: ConnectState, submission: PageSubmission): Result<Transition> => {
+const submitPage = (
+  config: ConnectConfig,
+  stateBefore: ConnectState,
+  submission: PageSubmission,
+): Result<Transition> => {
   if (!isOpen(config, stateBefore, submission.page)) return pageNotOpen
   const applied = applySubmission(config, stateBefore, submission)
   if (!applied.ok) return applied
@@ -135,11 +174,16 @@ const pageAfterLogin = { connected: 'summary', pending: 'pending', again: 'login
 const pageAfterRegion = (config: ConnectConfig, state: ConnectState): ConnectPageName =>
   state.structure === 'MARKET' ? 'surcharge' : pageAfterPrices(config, 'advanced')
 
-const actionNotAvailable = refused('action_invalid', 'This button has no use on this page; send one of its actions', 'action')
+const actionNotAvailable = refused(
+  'action_invalid',
+  'This button has no use on this page; send one of its actions',
+  'action',
+)
 
 /** Go back from a page: from an older one as if the person were there still. */
 const goBack = (config: ConnectConfig, state: ConnectState, from: ConnectPageName): Result<Transition> => {
-  const passedPages = from === 'login' ? state.trail : pagesBefore(config, state, from).filter(passedPage => passedPage !== from)
+  const passedPages =
+    from === 'login' ? state.trail : pagesBefore(config, state, from).filter(passedPage => passedPage !== from)
   const trail = passedPages.filter(passedPage => isShowable(config, state, passedPage))
   const page = trail.at(-1)
   if (page === undefined) return transition(state, 'leave')
@@ -174,7 +218,9 @@ const applyAction = (
     case 'DISCONNECT':
       return transition({ ...state, page: 'end', trail: [], source: null }, 'disconnect')
     case 'WRONG_TARIFF_REPORT':
-      return state.page === 'summary' ? transition({ ...state, isReported: true }, state.isReported ? null : 'report') : actionNotAvailable
+      return state.page === 'summary'
+        ? transition({ ...state, isReported: true }, state.isReported ? null : 'report')
+        : actionNotAvailable
     case 'SAVE':
       return saveTariff(config, state)
     case 'DISMISS_DIRECT':
@@ -200,5 +246,7 @@ const saveTariff = (config: ConnectConfig, state: ConnectState): Result<Transiti
  */
 export const advance = (config: ConnectConfig, state: ConnectState, input: SessionInput): Result<Transition> => {
   if (input.kind === 'start') return startSession(config, state, input.tariffStatus)
-  return input.kind === 'submit' ? submitPage(config, state, input.submission) : applyAction(config, state, input.action, input.page)
+  return input.kind === 'submit'
+    ? submitPage(config, state, input.submission)
+    : applyAction(config, state, input.action, input.page)
 }

@@ -10,8 +10,13 @@ export const refusedComplete = refused(
 )
 
 /** Tell whether the token of a completed session may only read: always, unless the session was created with `edit_tariff`. */
-export const isReadOnly = ({ config, completedAt }: { readonly config: ConnectConfig; readonly completedAt: number | null }): boolean =>
-  completedAt !== null && !(config.editsWhenComplete ?? config.edit)
+export const isReadOnly = ({
+  config,
+  completedAt,
+}: {
+  readonly config: ConnectConfig
+  readonly completedAt: number | null
+}): boolean => completedAt !== null && !(config.editsWhenComplete ?? config.edit)
 
 const capturedText = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
 
@@ -47,8 +52,11 @@ export const advanceCompleted = (
     case 'submit': {
       const { page } = input.submission
       const repeated = advance(config, state, input)
-      if (page === 'name' || page === 'term') return isLateSubmission(page, state, elapsedMs) ? repeated : keepPage(state)
-      return repeated.ok && capturedText(repeated.value.state) === capturedText(state) ? keepPage(state) : refusedComplete
+      if (page === 'name' || page === 'term')
+        return isLateSubmission(page, state, elapsedMs) ? repeated : keepPage(state)
+      return repeated.ok && capturedText(repeated.value.state) === capturedText(state)
+        ? keepPage(state)
+        : refusedComplete
     }
     case 'action':
       if (input.action === 'WRONG_TARIFF_REPORT') return advance(config, state, input)

@@ -7,9 +7,9 @@ import { type ConnectState, type CostPeriod, followsMarket, type Structure, type
 
 const wholeDay = { valid_from: '00:00:00', valid_to: '00:00:00' }
 
-const everyDay = (hours: readonly { valid_from: string; valid_to: string; rate: readonly object[] }[]): readonly ScheduleEntryInput[] => [
-  { months: ['All'], dates: [], days_and_hours: [{ days: ['All'], hours }] },
-]
+const everyDay = (
+  hours: readonly { valid_from: string; valid_to: string; rate: readonly object[] }[],
+): readonly ScheduleEntryInput[] => [{ months: ['All'], dates: [], days_and_hours: [{ days: ['All'], hours }] }]
 
 /** Percent with 7 decimals is a fraction with 9. */
 const fractionOf = (percent: string): string => {
@@ -24,12 +24,20 @@ export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] =
     case 'FIXED':
       return everyDay([{ ...wholeDay, rate: [{ fixed: state.cost ?? '0' }] }])
     case 'TIME_OF_DAY':
-      return everyDay((state.hours ?? []).map(({ cost, valid_from, valid_to }) => ({ valid_from, valid_to, rate: [{ fixed: cost }] })))
+      return everyDay(
+        (state.hours ?? []).map(({ cost, valid_from, valid_to }) => ({
+          valid_from,
+          valid_to,
+          rate: [{ fixed: cost }],
+        })),
+      )
     case 'ADVANCED':
       return (state.advanced?.schedule ?? []) as readonly ScheduleEntryInput[]
     default: {
       const { fixed, percentage } = state.surcharge ?? { fixed: '0', percentage: '0' }
-      return everyDay([{ ...wholeDay, rate: [{ surcharge_fixed: fixed, surcharge_percentage: fractionOf(percentage) }] }])
+      return everyDay([
+        { ...wholeDay, rate: [{ surcharge_fixed: fixed, surcharge_percentage: fractionOf(percentage) }] },
+      ])
     }
   }
 }
@@ -66,7 +74,9 @@ export const tariffStartOf = (
   if (given !== null) return given
   const earlier = others.filter(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
   if (earlier.length === 0) return null
-  const closedTimes = earlier.map(({ closedAt }) => closedAt ?? Number.NEGATIVE_INFINITY).filter(closedAt => closedAt <= at)
+  const closedTimes = earlier
+    .map(({ closedAt }) => closedAt ?? Number.NEGATIVE_INFINITY)
+    .filter(closedAt => closedAt <= at)
   return Math.max(startOfLocalDay(zone, at), ...closedTimes)
 }
 
@@ -119,8 +129,12 @@ const isEveryDay = (entry: ScheduleEntry | undefined): boolean =>
 export const prefillOf = ({ schedule, marketRates }: Pick<Tariff, 'schedule' | 'marketRates'>): Prefill | null => {
   const [entry, ...others] = schedule
   const [daysAndHours] = entry?.daysAndHours ?? []
-  if (others.length > 0 || !isEveryDay(entry) || daysAndHours === undefined || `${daysAndHours.days}` !== 'All') return null
-  const timeBands = daysAndHours.hours.map(({ rate, ...hours }) => ({ ...hours, rate: rate.length === 1 ? (rate[0] as Rate) : null }))
+  if (others.length > 0 || !isEveryDay(entry) || daysAndHours === undefined || `${daysAndHours.days}` !== 'All')
+    return null
+  const timeBands = daysAndHours.hours.map(({ rate, ...hours }) => ({
+    ...hours,
+    rate: rate.length === 1 ? (rate[0] as Rate) : null,
+  }))
   const [first] = timeBands
   if (first === undefined || first.rate === null) return null
   const none = { cost: null, hours: null, surcharge: null }

@@ -22,7 +22,10 @@ export const pageAfterStructure = ({ layout }: ConnectConfig, state: ConnectStat
   pageOfStructure(state.structure) ?? (layout === 'current' && isRegionOpen(state) ? 'region' : 'surcharge')
 
 /** Name the page after prices, name or term: those that are enabled, in this order, then the summary. */
-export const pageAfterPrices = ({ capturesName, capturesTerm }: ConnectConfig, page: ConnectPageName): ConnectPageName => {
+export const pageAfterPrices = (
+  { capturesName, capturesTerm }: ConnectConfig,
+  page: ConnectPageName,
+): ConnectPageName => {
   if (capturesName && pageOrder(page) < pageOrder('name')) return 'name'
   return capturesTerm && pageOrder(page) < pageOrder('term') ? 'term' : 'summary'
 }

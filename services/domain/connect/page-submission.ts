@@ -44,8 +44,13 @@ export type PageSubmission =
  * Write down what was captured. Prices that are captured anew take the place of a library's, a provider's or a stored tariff.
  * Refuses `option_not_supported` and `market_region_invalid`.
  */
-export const applySubmission = (config: ConnectConfig, state: ConnectState, submission: PageSubmission): Result<ConnectState> => {
-  const withPrices = (more: Partial<ConnectState>): Result<ConnectState> => accepted({ ...state, source: 'captured', ...more })
+export const applySubmission = (
+  config: ConnectConfig,
+  state: ConnectState,
+  submission: PageSubmission,
+): Result<ConnectState> => {
+  const withPrices = (more: Partial<ConnectState>): Result<ConnectState> =>
+    accepted({ ...state, source: 'captured', ...more })
   switch (submission.page) {
     case 'address': {
       const { page: _, ...place } = submission

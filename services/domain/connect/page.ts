@@ -71,7 +71,10 @@ const pageDefinitions: Readonly<Record<ConnectPageName, PageDefinition>> = {
   time_of_day: simplePage('rate_tod_capture'),
   advanced: simplePage('rate_advanced_capture'),
   region: simplePage('region_select'),
-  surcharge: { routes: { current: 'surcharge_capture', earlier: 'market_surcharge_capture' }, actions: inBothVersions(leaveActions) },
+  surcharge: {
+    routes: { current: 'surcharge_capture', earlier: 'market_surcharge_capture' },
+    actions: inBothVersions(leaveActions),
+  },
   name: simplePage('tariff_name_capture'),
   term: simplePage('contract_term_capture'),
   pending: {
@@ -85,7 +88,10 @@ const pageDefinitions: Readonly<Record<ConnectPageName, PageDefinition>> = {
   summary: {
     routes: { current: 'tariffs_summary', earlier: 'summary_tou_confirm' },
     aliases: ['tariff_summary', 'summary_fixed_confirm'],
-    actions: { current: ['WRONG_TARIFF_REPORT', ...changeActions, 'CLOSE', 'BACK'], earlier: ['SAVE', ...changeActions] },
+    actions: {
+      current: ['WRONG_TARIFF_REPORT', ...changeActions, 'CLOSE', 'BACK'],
+      earlier: ['SAVE', ...changeActions],
+    },
   },
   end: { routes: { current: 'session_redirect', earlier: 'session_complete' }, actions: inBothVersions([]) },
 }
@@ -104,7 +110,11 @@ const pageByRoute = new Map<string, ConnectPageName>(
 export const pageOfRoute = (route: string): ConnectPageName | undefined => pageByRoute.get(route)
 
 /** What decides how the summary is called. */
-export type SummaryRouteContext = { readonly apiVersion: ConnectApiVersion; readonly summaryName: SummaryName; readonly isFixed: boolean }
+export type SummaryRouteContext = {
+  readonly apiVersion: ConnectApiVersion
+  readonly summaryName: SummaryName
+  readonly isFixed: boolean
+}
 
 /** Name a page on the wire. In the earlier layout the summary of a fixed price has a page of its own. */
 export const routeOf = (page: ConnectPageName, { apiVersion, summaryName, isFixed }: SummaryRouteContext): string => {

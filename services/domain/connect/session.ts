@@ -48,7 +48,11 @@ export type Surcharge = { readonly fixed: string; readonly percentage: string }
 export type ContractTermType = 'UNTIL_TERMINATED' | 'FIXED' | ''
 
 /** Instants in ms; null is open. */
-export type ContractTerm = { readonly start: number | null; readonly end: number | null; readonly type: ContractTermType }
+export type ContractTerm = {
+  readonly start: number | null
+  readonly end: number | null
+  readonly type: ContractTermType
+}
 
 /** What was captured on the page for advanced tariffs: a schedule in the words of the wire, its numbers as texts. */
 export type AdvancedTariff = { readonly marketRates: boolean; readonly schedule: unknown }
@@ -113,7 +117,8 @@ export const newConnectState: ConnectState = {
 const requiredParts = ['address_line1', 'city', 'post_code', 'country_code'] as const
 
 /** Tell whether an address has all that a location needs. */
-export const isCompleteAddress = (address: ConnectAddress): boolean => requiredParts.every(part => (address[part] ?? '') !== '')
+export const isCompleteAddress = (address: ConnectAddress): boolean =>
+  requiredParts.every(part => (address[part] ?? '') !== '')
 
 /** Tell whether a tariff of this session may follow the market: only prices of energy that is bought or sold, where a market is known. */
 export const mayFollowMarket = ({ type, direction }: ConnectConfig, state: ConnectState): boolean =>
@@ -121,10 +126,13 @@ export const mayFollowMarket = ({ type, direction }: ConnectConfig, state: Conne
 
 /** List the structures that a person may choose from. */
 export const structuresOf = (config: ConnectConfig, state: ConnectState): readonly Structure[] =>
-  structures.filter(one => (one === 'MARKET' ? mayFollowMarket(config, state) : one !== 'ADVANCED' || config.capturesAdvanced))
+  structures.filter(one =>
+    one === 'MARKET' ? mayFollowMarket(config, state) : one !== 'ADVANCED' || config.capturesAdvanced,
+  )
 
 /** Tell whether it is open which market area a market tariff belongs to. */
-export const isRegionOpen = (state: ConnectState): boolean => !state.hasMarketSource && state.regions.length > 1 && state.region === null
+export const isRegionOpen = (state: ConnectState): boolean =>
+  !state.hasMarketSource && state.regions.length > 1 && state.region === null
 
 /**
  * Name the region that holds all others, as GB holds GB-A …: it is right whatever the address; null where there is none.

@@ -13,10 +13,17 @@ const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []
 
 /** What a record has passed of its energy before an instant; one without length has it all at its end. */
-const energyPassedAt = (record: MeterRecord, at: number): Energy => (at === record.start ? 0n : energyShareAt(record, at))
+const energyPassedAt = (record: MeterRecord, at: number): Energy =>
+  at === record.start ? 0n : energyShareAt(record, at)
 
 /** The energy of a part of a record that counts: without what `covered`, from its index on, takes of it. */
-const countedEnergy = (record: MeterRecord, from: number, to: number, covered: readonly Interval[], first: number): Energy => {
+const countedEnergy = (
+  record: MeterRecord,
+  from: number,
+  to: number,
+  covered: readonly Interval[],
+  first: number,
+): Energy => {
   let energy = (to === record.end ? record.energy : energyShareAt(record, to)) - energyPassedAt(record, from)
   for (let index = first; index < covered.length; index += 1) {
     const interval = covered[index] as Interval
@@ -43,7 +50,8 @@ export const accumulatorChangesOf = (
   const isCounted = countsTowardsTiers(record)
   const changes: { -readonly [K in keyof AccumulatorChange]: AccumulatorChange[K] }[] = []
   const addChange = (type: TariffType, pricePeriod: PricePeriod, monthStart: number, energy: Energy): void => {
-    if (!isTiered[type] || (type === 'COMMODITY' ? pricePeriod.commodityId : pricePeriod.nonCommodityId) === null) return
+    if (!isTiered[type] || (type === 'COMMODITY' ? pricePeriod.commodityId : pricePeriod.nonCommodityId) === null)
+      return
     const from = countingStart(pricePeriod, type, monthStart)
     const existing = changes.find(change => change.type === type && change.countingStart === from)
     if (existing === undefined) changes.push({ type, direction, countingStart: from, before: 0n, after: energy })

@@ -14,10 +14,23 @@ export type ConfidenceMean = {
 }
 
 /** Begin a mean of nothing. The caller owns it. */
-export const createMean = (): ConfidenceMean => ({ energy: 0n, byEnergy: 0n, time: 0n, byTime: 0n, count: 0n, byCount: 0n })
+export const createMean = (): ConfidenceMean => ({
+  energy: 0n,
+  byEnergy: 0n,
+  time: 0n,
+  byTime: 0n,
+  count: 0n,
+  byCount: 0n,
+})
 
 /** Add a part, or `count` of them together, with their energy, their length (ms) and their confidence. */
-export const addToMean = (mean: ConfidenceMean, energy: Energy, lengthMs: number, confidence: bigint, count = 1n): void => {
+export const addToMean = (
+  mean: ConfidenceMean,
+  energy: Energy,
+  lengthMs: number,
+  confidence: bigint,
+  count = 1n,
+): void => {
   const time = BigInt(lengthMs)
   mean.energy += energy
   mean.byEnergy += energy * confidence

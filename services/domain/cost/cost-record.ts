@@ -6,7 +6,15 @@ import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import { addToMean, confidenceOfMean, createMean } from './confidence-mean.ts'
-import { type ConfidenceWeight, type CostPiece, changesOf, cutDay, energyShareAt, type RecordCutting, startCutting } from './cut-record.ts'
+import {
+  type ConfidenceWeight,
+  type CostPiece,
+  changesOf,
+  cutDay,
+  energyShareAt,
+  type RecordCutting,
+  startCutting,
+} from './cut-record.ts'
 import type { Interval } from './record-segments.ts'
 
 /** Part of a record whose energy actuals take or leave. */
@@ -72,7 +80,10 @@ const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, 
   const isOneConfidence = pieceWeights.length === 1
   const first = pieceWeights[0]?.confidence ?? 0
   return {
-    confidence: isOneConfidence && recordConfidence === fullConfidence ? first : meanConfidence(pieceWeights, recordConfidence, 1_000_000n),
+    confidence:
+      isOneConfidence && recordConfidence === fullConfidence
+        ? first
+        : meanConfidence(pieceWeights, recordConfidence, 1_000_000n),
     priceConfidence: isOneConfidence ? first * millionthsPerUnit : meanConfidence(pieceWeights, millionthsPerUnit, 1n),
   }
 }
@@ -92,9 +103,21 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
   const cost = costOf(energy, segment.price)
   const confidence = confidenceOf(pricePeriod, segment)
   const { commodityId, nonCommodityId } = pricePeriod
-  const piece: CostPiece = { start, end, energy, price: segment.price, tier: 0n, cost, confidence, commodityId, nonCommodityId }
+  const piece: CostPiece = {
+    start,
+    end,
+    energy,
+    price: segment.price,
+    tier: 0n,
+    cost,
+    confidence,
+    commodityId,
+    nonCommodityId,
+  }
   const confidenceOfRecord =
-    record.confidence === fullConfidence ? confidence : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
+    record.confidence === fullConfidence
+      ? confidence
+      : Number(divideHalfEven(BigInt(record.confidence * confidence), 1_000_000n))
   return {
     status: 'PRICED',
     energy,
@@ -110,7 +133,16 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
 
 /** What a record costs that is sliced to its end, with the pieces that were not taken yet. */
 const costOfPieces = (cutting: RecordCutting): RecordCost => {
-  const { record, covered, countedEnergy: energy, cost, pieces, firstPeriod, tariffIds: allTariffIds, isUnpriced } = cutting
+  const {
+    record,
+    covered,
+    countedEnergy: energy,
+    cost,
+    pieces,
+    firstPeriod,
+    tariffIds: allTariffIds,
+    isUnpriced,
+  } = cutting
   const tariffIds = allTariffIds === null ? (firstPeriod?.tariffIds ?? []) : [...allTariffIds]
   const accumulatorChanges = changesOf(cutting)
   if (isUnpriced) {
@@ -127,13 +159,29 @@ const costOfPieces = (cutting: RecordCutting): RecordCost => {
     }
   }
   const { confidence, priceConfidence } = confidencesOf(record, cutting)
-  return { status: 'PRICED', energy, cost, confidence, priceConfidence, tariffIds, pieces, cuts: noCuts, accumulatorChanges }
+  return {
+    status: 'PRICED',
+    energy,
+    cost,
+    confidence,
+    priceConfidence,
+    tariffIds,
+    pieces,
+    cuts: noCuts,
+    accumulatorChanges,
+  }
 }
 
 /** Cost a record that depends on nothing else, if it lies within one price. */
-const tryCostAtOnePrice = (snapshot: PricingSnapshot, record: MeterRecord, covered: readonly Interval[]): RecordCost | undefined => {
+const tryCostAtOnePrice = (
+  snapshot: PricingSnapshot,
+  record: MeterRecord,
+  covered: readonly Interval[],
+): RecordCost | undefined => {
   const prices = snapshot.directions[record.tariffDirection]
-  return prices.isTiered.COMMODITY || prices.isTiered.NON_COMMODITY || covered.length > 0 ? undefined : costAtOnePrice(prices, record)
+  return prices.isTiered.COMMODITY || prices.isTiered.NON_COMMODITY || covered.length > 0
+    ? undefined
+    : costAtOnePrice(prices, record)
 }
 
 /**

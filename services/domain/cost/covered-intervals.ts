@@ -4,7 +4,9 @@ import type { Interval } from './record-segments.ts'
 /** Give the union of intervals in any order: sorted and apart from each other. What has no length is left out. */
 export const unionOfIntervals = (intervals: readonly Interval[]): readonly Interval[] => {
   const union: { start: number; end: number }[] = []
-  for (const { start, end } of intervals.filter(interval => interval.start < interval.end).sort((a, b) => a.start - b.start)) {
+  for (const { start, end } of intervals
+    .filter(interval => interval.start < interval.end)
+    .sort((a, b) => a.start - b.start)) {
     const last = union.at(-1)
     if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
     else union.push({ start, end })
@@ -43,7 +45,13 @@ const noIntervals: readonly Interval[] = []
 /** Tell whether actuals take the place of a record. */
 export const isEstimate = ({ confidence }: Pick<MeterRecord, 'confidence'>): boolean => confidence < fullConfidence
 
-const estimateKey = ({ locationId, deviceId, energyFlowDirection, tariffDirection, sessionReferenceId }: MeterRecord): string =>
+const estimateKey = ({
+  locationId,
+  deviceId,
+  energyFlowDirection,
+  tariffDirection,
+  sessionReferenceId,
+}: MeterRecord): string =>
   JSON.stringify([locationId, deviceId, energyFlowDirection, tariffDirection, sessionReferenceId])
 
 /**

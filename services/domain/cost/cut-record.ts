@@ -1,7 +1,14 @@
 import { costOf, cumulativeShare, divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
-import { advanceCursor, confidenceOf, countingStart, type SegmentCursor, startCursor, type VisitPriceSegment } from '../tariff/evaluate.ts'
+import {
+  advanceCursor,
+  confidenceOf,
+  countingStart,
+  type SegmentCursor,
+  startCursor,
+  type VisitPriceSegment,
+} from '../tariff/evaluate.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import { type TierPrice, tierAt } from '../tariff/tier-price.ts'
@@ -85,7 +92,12 @@ export type RecordCutting = {
   weights: Map<number, ConfidenceWeight> | null
 }
 
-const noAccumulators: SegmentAccumulators = { pricePeriod: null, monthStart: Number.NaN, commodity: null, nonCommodity: null }
+const noAccumulators: SegmentAccumulators = {
+  pricePeriod: null,
+  monthStart: Number.NaN,
+  commodity: null,
+  nonCommodity: null,
+}
 
 const accumulatorFor = (
   { record, snapshot, counted, accumulators }: RecordCutting,
@@ -180,7 +192,8 @@ const appendPiece = (cutting: RecordCutting, next: OpenPiece): void => {
 const energyToBound = (tier: TierPrice | undefined, accumulator: Accumulator | null): Energy | null =>
   accumulator === null || tier === undefined || tier.to === null ? null : tier.to - accumulator.after
 
-const smallerEnergy = (a: Energy | null, b: Energy | null): Energy | null => (a === null ? b : b === null || a < b ? a : b)
+const smallerEnergy = (a: Energy | null, b: Energy | null): Energy | null =>
+  a === null ? b : b === null || a < b ? a : b
 
 /** The share of a record's energy that it has passed at an instant behind its start, or at its end. */
 export const energyShareAt = ({ start, end, energy }: MeterRecord, at: number): Energy =>
@@ -195,7 +208,13 @@ export const countsTowardsTiers = ({ energyFlowDirection, tariffDirection }: Met
   !(energyFlowDirection === 'OUTBOUND' && tariffDirection === 'IMPORT')
 
 /** Add the pieces of a part of the segment: one, or one more for each tier bound that its energy passes. */
-const cutPart = (cutting: RecordCutting, segment: RecordSegment, from: number, to: number, isCovered: boolean): void => {
+const cutPart = (
+  cutting: RecordCutting,
+  segment: RecordSegment,
+  from: number,
+  to: number,
+  isCovered: boolean,
+): void => {
   const { priceSegment, pricePeriod, monthStart } = segment
   const accumulators = accumulatorsOf(cutting, pricePeriod, monthStart)
   const isCounted = !isCovered && countsTowardsTiers(cutting.record)
@@ -203,10 +222,16 @@ const cutPart = (cutting: RecordCutting, segment: RecordSegment, from: number, t
   let at = from
   let isCut = true
   while (isCut) {
-    const commodity = priceSegment.commodity.length === 0 ? undefined : tierAt(priceSegment.commodity, accumulators.commodity?.after ?? 0n)
+    const commodity =
+      priceSegment.commodity.length === 0
+        ? undefined
+        : tierAt(priceSegment.commodity, accumulators.commodity?.after ?? 0n)
     const nonCommodity = tierAt(priceSegment.nonCommodity, accumulators.nonCommodity?.after ?? 0n)
     const toBound = isCounted
-      ? smallerEnergy(energyToBound(commodity, accumulators.commodity), energyToBound(nonCommodity, accumulators.nonCommodity))
+      ? smallerEnergy(
+          energyToBound(commodity, accumulators.commodity),
+          energyToBound(nonCommodity, accumulators.nonCommodity),
+        )
       : null
     const remaining = total - cutting.passedEnergy
     isCut = toBound !== null && toBound < remaining
@@ -217,7 +242,17 @@ const cutPart = (cutting: RecordCutting, segment: RecordSegment, from: number, t
     const tier = commodity?.from ?? 0n
     const energy = isCovered ? 0n : share
     const confidence = confidenceOf(pricePeriod, priceSegment)
-    appendPiece(cutting, { start: at, end, energy, price, tier, nonCommodityTier: nonCommodity.from, confidence, pricePeriod, isCovered })
+    appendPiece(cutting, {
+      start: at,
+      end,
+      energy,
+      price,
+      tier,
+      nonCommodityTier: nonCommodity.from,
+      confidence,
+      pricePeriod,
+      isCovered,
+    })
     cutting.countedEnergy += energy
     if (isCounted && accumulators.commodity !== null) accumulators.commodity.after += energy
     if (isCounted && accumulators.nonCommodity !== null) accumulators.nonCommodity.after += energy

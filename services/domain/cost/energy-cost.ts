@@ -99,7 +99,12 @@ const bucketSharesOf = (buckets: readonly BucketTotals[], piece: Interval, row: 
     const [start, end] = [Math.max(piece.start, bucket.start), Math.min(piece.end, bucket.end)]
     if (start >= end) continue
     const [from, to] = [start - piece.start, end - piece.start]
-    shares.push({ start, end, bucket, share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length) })
+    shares.push({
+      start,
+      end,
+      bucket,
+      share: amount => cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length),
+    })
   }
   return shares
 }
@@ -198,7 +203,10 @@ export type CostInterval = Interval & { readonly timeZone: TimeZone; readonly ag
  * holds it. Rows may come in any order and reach beyond the span. Confidence is weighed by energy over the parts of pieces.
  * Source: docs/rules/costs.md #cumulative-shares, #confidence.
  */
-export const energyCost = ({ start, end, timeZone, aggregation }: CostInterval, rows: Iterable<CostRow>): EnergyCostElement[] =>
+export const energyCost = (
+  { start, end, timeZone, aggregation }: CostInterval,
+  rows: Iterable<CostRow>,
+): EnergyCostElement[] =>
   costInBuckets(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
 
 /**

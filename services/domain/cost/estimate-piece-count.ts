@@ -9,7 +9,12 @@ const fewTimeBands = 24
 const longRecordMs = 2 * dayMs
 
 /** Records of one direction: from the first start to the last end, their lengths together and that of the longest one, in ms. */
-export type RecordDurations = { readonly from: number; readonly to: number; readonly lengthMs: number; readonly longestMs: number }
+export type RecordDurations = {
+  readonly from: number
+  readonly to: number
+  readonly lengthMs: number
+  readonly longestMs: number
+}
 
 const timeBandsOn = (schedule: CompiledSchedule | null, at: number, isLongRecord: boolean): number => {
   if (schedule === null) return 0
@@ -27,7 +32,10 @@ const marketPricesPerDay = (market: MarketSeries | null): number =>
  * Tell about how many edges of prices lie within records: a record has one piece more. An estimate for shares of time, from the prices of a
  * day: it is no bound.
  */
-export const estimatePieceCount = ({ pricePeriods }: DirectionPrices, { from, to, lengthMs, longestMs }: RecordDurations): number => {
+export const estimatePieceCount = (
+  { pricePeriods }: DirectionPrices,
+  { from, to, lengthMs, longestMs }: RecordDurations,
+): number => {
   let piecesPerDay = 0
   for (const pricePeriod of pricePeriods) {
     if (pricePeriod.end <= from || pricePeriod.start > to) continue
@@ -36,7 +44,9 @@ export const estimatePieceCount = ({ pricePeriods }: DirectionPrices, { from, to
     const { commodity, nonCommodity, market } = pricePeriod.plan
     piecesPerDay = Math.max(
       piecesPerDay,
-      timeBandsOn(commodity, at, isLongRecord) + timeBandsOn(nonCommodity, at, isLongRecord) + marketPricesPerDay(market),
+      timeBandsOn(commodity, at, isLongRecord) +
+        timeBandsOn(nonCommodity, at, isLongRecord) +
+        marketPricesPerDay(market),
     )
   }
   return (lengthMs / dayMs) * piecesPerDay

@@ -19,7 +19,10 @@ const isSameAccumulator = (a: RecordSegment, pricePeriod: PricePeriod, monthStar
   countingStart(a.pricePeriod, type, a.monthStart) === countingStart(pricePeriod, type, monthStart)
 
 const isSameRate = (a: Rate, b: Rate | undefined): boolean =>
-  a.fixed === b?.fixed && a.to === b.to && a.surchargeFixed === b.surchargeFixed && a.surchargePercentage === b.surchargePercentage
+  a.fixed === b?.fixed &&
+  a.to === b.to &&
+  a.surchargeFixed === b.surchargeFixed &&
+  a.surchargePercentage === b.surchargePercentage
 
 const areSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
   a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index])))
@@ -64,8 +67,11 @@ export const continuesSegment = (
   if (segment.priceSegment === priceSegment) return true
   const [segmentA, segmentB] = [segment.priceSegment, priceSegment]
   const isSameTimeBand =
-    segmentA.timeBands.commodity === segmentB.timeBands.commodity && segmentA.timeBands.nonCommodity === segmentB.timeBands.nonCommodity
+    segmentA.timeBands.commodity === segmentB.timeBands.commodity &&
+    segmentA.timeBands.nonCommodity === segmentB.timeBands.nonCommodity
   return (
-    isSameTimeBand && segmentA.market === segmentB.market && confidenceOf(pricePeriod, segmentA) === confidenceOf(pricePeriod, segmentB)
+    isSameTimeBand &&
+    segmentA.market === segmentB.market &&
+    confidenceOf(pricePeriod, segmentA) === confidenceOf(pricePeriod, segmentB)
   )
 }

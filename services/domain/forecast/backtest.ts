@@ -14,11 +14,19 @@ export type BacktestDay = {
 }
 
 /** `doubtCorrelation`: rank correlation of 1 − confidence with the absolute error, over all hours of all days. */
-export type Backtest = { readonly forecasts: number; readonly days: readonly BacktestDay[]; readonly uncertaintyCorrelation: number }
+export type Backtest = {
+  readonly forecasts: number
+  readonly days: readonly BacktestDay[]
+  readonly uncertaintyCorrelation: number
+}
 
 type DayTotals = { hours: number; error: number; naive: number; confidence: number }
 
-type BacktestTotals = { readonly sums: readonly DayTotals[]; readonly uncertainties: number[]; readonly errors: number[] }
+type BacktestTotals = {
+  readonly sums: readonly DayTotals[]
+  readonly uncertainties: number[]
+  readonly errors: number[]
+}
 
 const hoursPerWeek = 7 * hoursPerBlock
 
@@ -48,7 +56,8 @@ const addErrors = (
 export const backtestMidnights = (grid: HourGrid, from: number): readonly number[] => {
   const firstMidnight = from + ((hoursPerBlock - ((grid.firstHour + from) % hoursPerBlock)) % hoursPerBlock)
   const midnights: number[] = []
-  for (let origin = Math.max(firstMidnight, hoursPerWeek); origin < grid.values.length; origin += hoursPerBlock) midnights.push(origin)
+  for (let origin = Math.max(firstMidnight, hoursPerWeek); origin < grid.values.length; origin += hoursPerBlock)
+    midnights.push(origin)
   return midnights
 }
 

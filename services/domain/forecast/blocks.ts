@@ -31,7 +31,8 @@ const scaleDays = 364
 const stabilisePrices = (prices: Float64Array, { centre, spread }: PriceScale): Float64Array => {
   const scaled = new Float64Array(prices.length)
   if (spread > 0)
-    for (let hour = 0; hour < scaled.length; hour += 1) scaled[hour] = Math.asinh(((prices[hour] as number) - centre) / spread)
+    for (let hour = 0; hour < scaled.length; hour += 1)
+      scaled[hour] = Math.asinh(((prices[hour] as number) - centre) / spread)
   return scaled
 }
 
@@ -69,7 +70,12 @@ const kindShare = 0.5
 
 const dayKindOf = (weekday: number): number => (weekday < 5 ? 0 : weekday)
 
-const shapesOf = (scaled: Float64Array, levels: Float64Array, days: number, weekday: Weekday): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
+const shapesOf = (
+  scaled: Float64Array,
+  levels: Float64Array,
+  days: number,
+  weekday: Weekday,
+): Pick<Blocks, 'shapes' | 'sameDayShapes'> => {
   const shapes = new Float64Array((days + horizonDays) * hoursPerBlock)
   const sameDayShapes = new Float64Array(shapes.length)
   const buffer = new Float64Array(64)
@@ -84,7 +90,8 @@ const shapesOf = (scaled: Float64Array, levels: Float64Array, days: number, week
       const dayKind = dayKindOf(weekday(block, hour))
       let sameKindCount = 0
       for (let pastBlock = block - 7; pastBlock >= 0 && pastBlock > block - 7 - kindDays; pastBlock -= 1) {
-        if (dayKindOf(weekday(pastBlock, hour)) === dayKind) buffer[sameKindCount++] = deviationFromLevel(pastBlock, hour)
+        if (dayKindOf(weekday(pastBlock, hour)) === dayKind)
+          buffer[sameKindCount++] = deviationFromLevel(pastBlock, hour)
       }
       sameDayShapes[block * hoursPerBlock + hour] = sameDay
       shapes[block * hoursPerBlock + hour] =
@@ -105,6 +112,7 @@ export const cutBlocks = (grid: HourGrid, end: number): Blocks => {
   const dayMeans = calculateDayMeans(scaled, days)
   const levels = calculateWeekLevels(dayMeans)
   const firstHour = grid.firstHour + start
-  const weekday: Weekday = (block, hour) => weekdayOf(Math.floor((firstHour + block * hoursPerBlock + hour) / hoursPerBlock))
+  const weekday: Weekday = (block, hour) =>
+    weekdayOf(Math.floor((firstHour + block * hoursPerBlock + hour) / hoursPerBlock))
   return { days, scaled, known, scale, prices, levels, dayMeans, ...shapesOf(scaled, levels, days, weekday) }
 }

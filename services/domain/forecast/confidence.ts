@@ -50,7 +50,8 @@ export const confidencesOf = (pastPrices: Float64Array, { hourly, factors }: Exp
     const dayErrors = hourly.subarray(start, start + hoursPerBlock)
     const mean = meanOf(dayErrors)
     maxMean = Math.max(maxMean, mean)
-    if (mean > 0) for (const [hour, error] of dayErrors.entries()) dailyCourse[hour] = (dailyCourse[hour] as number) + error / mean
+    if (mean > 0)
+      for (const [hour, error] of dayErrors.entries()) dailyCourse[hour] = (dailyCourse[hour] as number) + error / mean
     const courseMean = Math.max(meanOf(dailyCourse), Number.MIN_VALUE)
     const day = smoothErrors(dailyCourse).map((share, hour) => {
       const error = ((maxMean * share) / courseMean) * (factors[start + hour] as number)

@@ -68,7 +68,12 @@ const errorFeatures = (prediction: number, errorLevel: number): readonly number[
 /** A past error: by how much it passed that of its hour, as a logarithm, and the features that are to explain it. */
 type Sample = { readonly features: readonly number[]; readonly logExcess: number }
 
-const samplesOf = (past: PastErrors, dayAhead: PastErrors, daysAhead: number, hourlyMeans: Float64Array): readonly Sample[] => {
+const samplesOf = (
+  past: PastErrors,
+  dayAhead: PastErrors,
+  daysAhead: number,
+  hourlyMeans: Float64Array,
+): readonly Sample[] => {
   const mean = meanOf(hourlyMeans)
   const samples: Sample[] = []
   for (let daysAgo = 0; daysAgo < errorDays; daysAgo += 1) {
@@ -78,7 +83,9 @@ const samplesOf = (past: PastErrors, dayAhead: PastErrors, daysAhead: number, ho
       const index = daysAgo * hoursPerBlock + hour
       const error = past.errors[index] as number
       if (Number.isNaN(error)) continue
-      const logExcess = Math.log((error + minErrorShare * mean) / ((hourlyMeans[hour] as number) + minErrorShare * mean))
+      const logExcess = Math.log(
+        (error + minErrorShare * mean) / ((hourlyMeans[hour] as number) + minErrorShare * mean),
+      )
       samples.push({ features: errorFeatures(past.predictions[index] as number, errorLevel), logExcess })
     }
   }
@@ -91,7 +98,8 @@ type ErrorModel = { readonly featureMeans: readonly number[]; readonly slopes: r
 /** Learn by ridge regression towards what is supposed, on features of variance 1. */
 const fitErrorModel = (samples: readonly Sample[]): ErrorModel => {
   const size = priorSlopes.length
-  const mean = (toValue: (sample: Sample) => number): number => samples.reduce((sum, one) => sum + toValue(one), 0) / samples.length
+  const mean = (toValue: (sample: Sample) => number): number =>
+    samples.reduce((sum, one) => sum + toValue(one), 0) / samples.length
   const featureMeans = priorSlopes.map((_, index) => mean(({ features }) => features[index] as number))
   const meanExcess = mean(({ logExcess }) => logExcess)
   const products = new Float64Array(size * size)
@@ -102,7 +110,8 @@ const fitErrorModel = (samples: readonly Sample[]): ErrorModel => {
       vector[row] = (vector[row] as number) + value * (logExcess - meanExcess)
       for (let column = 0; column <= row; column += 1) {
         products[row * size + column] =
-          (products[row * size + column] as number) + value * ((features[column] as number) - (featureMeans[column] as number))
+          (products[row * size + column] as number) +
+          value * ((features[column] as number) - (featureMeans[column] as number))
       }
     }
   }
@@ -111,7 +120,8 @@ const fitErrorModel = (samples: readonly Sample[]): ErrorModel => {
   for (let row = 0; row < size; row += 1) {
     vector[row] = (vector[row] as number) * (scale[row] as number) + ridgeLoad * (priorSlopes[row] as number)
     for (let column = 0; column <= row; column += 1)
-      products[row * size + column] = (products[row * size + column] as number) * (scale[row] as number) * (scale[column] as number)
+      products[row * size + column] =
+        (products[row * size + column] as number) * (scale[row] as number) * (scale[column] as number)
     products[row * size + row] = (products[row * size + row] as number) + ridgeLoad
   }
   solveSymmetric(products, vector, size)

@@ -30,7 +30,8 @@ type ExpertPanel = {
 export const createExpertPanel = (blocks: Blocks): ExpertPanel => {
   const { days } = blocks
   const anomalies = new Float64Array(days)
-  for (let block = Math.min(7, days - 1); block < days; block += 1) anomalies[block] = blockAnomaly(blocks, block, block)
+  for (let block = Math.min(7, days - 1); block < days; block += 1)
+    anomalies[block] = blockAnomaly(blocks, block, block)
   const canLearn = days >= warmUpDays + minTrainingDays
   const facts = canLearn ? Array.from({ length: days }, (_, block) => gatherOriginFacts(blocks, block)) : null
   return { blocks, facts, anomalies, workspace: createWorkspace(canLearn ? days : 0) }
@@ -48,7 +49,12 @@ const emptyPrediction = (): DayPrediction => ({
 })
 
 /** What the experts that do not learn say of an hour of a block when `from` is the last block known. */
-const baselinePredictions = ({ blocks, anomalies }: ExpertPanel, from: number, block: number, hour: number): readonly number[] => {
+const baselinePredictions = (
+  { blocks, anomalies }: ExpertPanel,
+  from: number,
+  block: number,
+  hour: number,
+): readonly number[] => {
   const carriedShare = carriedShares[block - from - 1] as number
   const index = block * hoursPerBlock + hour
   return [
@@ -80,10 +86,15 @@ function* askExperts(panel: ExpertPanel, daysAhead: number): Generator<void, rea
       const block = origin - daysAgo
       const index = block * hoursPerBlock + hour
       if (blocks.known[index] === 0) continue
-      const residuals = baselinePredictions(panel, block - daysAhead, block, hour).map(value => (blocks.scaled[index] as number) - value)
-      setValues(fitted === null ? residuals : [...residuals, fitted.residuals[daysAgo] ?? Number.NaN], (prediction, residual) => {
-        prediction.residuals[daysAgo * hoursPerBlock + hour] = residual
-      })
+      const residuals = baselinePredictions(panel, block - daysAhead, block, hour).map(
+        value => (blocks.scaled[index] as number) - value,
+      )
+      setValues(
+        fitted === null ? residuals : [...residuals, fitted.residuals[daysAgo] ?? Number.NaN],
+        (prediction, residual) => {
+          prediction.residuals[daysAgo * hoursPerBlock + hour] = residual
+        },
+      )
     }
   }
   return predictions
@@ -100,14 +111,17 @@ const meanError = ({ residuals }: DayPrediction): number => {
   return weights === 0 ? 0 : sum / weights
 }
 
-const weightsOf = ({ blocks, facts }: ExpertPanel, daysAhead: number, predictions: readonly DayPrediction[]): readonly number[] => {
+const weightsOf = (
+  { blocks, facts }: ExpertPanel,
+  daysAhead: number,
+  predictions: readonly DayPrediction[],
+): readonly number[] => {
   // What was learned from few days counts for less.
   const trainedShare = facts === null ? 0 : Math.min(1, (blocks.days - warmUpDays) / fullTrainingDays)
   const profileWeight = 1 - (1 - (profileShares[daysAhead - 1] as number)) * trainedShare
-  const [sameDay, lastWeek] = [sameDayShares, lastWeekShares].map(({ fitted, alone }) => alone + (fitted - alone) * trainedShare) as [
-    number,
-    number,
-  ]
+  const [sameDay, lastWeek] = [sameDayShares, lastWeekShares].map(
+    ({ fitted, alone }) => alone + (fitted - alone) * trainedShare,
+  ) as [number, number]
   const priorWeights = [1 - sameDay - lastWeek, sameDay, lastWeek].map(share => share * profileWeight)
   const errors = predictions.map(meanError)
   const typical = Math.max(errors[0] ?? 0, Number.MIN_VALUE)
@@ -129,7 +143,8 @@ export function* predictDay(panel: ExpertPanel, daysAhead: number): Generator<vo
   for (const [expert, weight] of weightsOf(panel, daysAhead, predictions).entries()) {
     const { values, residuals } = predictions[expert] as DayPrediction
     for (const [hour, value] of values.entries()) mean.values[hour] = (mean.values[hour] as number) + weight * value
-    for (const [index, residual] of residuals.entries()) mean.residuals[index] = (mean.residuals[index] as number) + weight * residual
+    for (const [index, residual] of residuals.entries())
+      mean.residuals[index] = (mean.residuals[index] as number) + weight * residual
   }
   return mean
 }

@@ -44,7 +44,8 @@ export const gatherOriginFacts = (blocks: Blocks, origin: number): OriginFacts =
     max = Math.max(max, value)
   }
   let monthLevel = 0
-  for (let week = 0; week < levelWeeks; week += 1) monthLevel += (levels[Math.max(0, origin - 7 * week)] as number) / levelWeeks
+  for (let week = 0; week < levelWeeks; week += 1)
+    monthLevel += (levels[Math.max(0, origin - 7 * week)] as number) / levelWeeks
   let lastHours = 0
   for (let hour = 21; hour < 24; hour += 1) lastHours += anomaly(blocks, level, origin, hour) / 3
   return {
@@ -66,7 +67,12 @@ export type ForecastTarget = { readonly origin: number; readonly block: number; 
  * and two weeks before, around it, over the last day; levels; the shape, and what the same weekdays alone stand above it. All relative to
  * the level, so that a market that moves to another level is described alike.
  */
-export const describeHour = (blocks: Blocks, facts: OriginFacts, { origin, block, hour }: ForecastTarget, features: Float64Array): void => {
+export const describeHour = (
+  blocks: Blocks,
+  facts: OriginFacts,
+  { origin, block, hour }: ForecastTarget,
+  features: Float64Array,
+): void => {
   const level = blocks.levels[origin] as number
   const before = anomaly(blocks, level, origin, Math.max(0, hour - 1))
   const sameHour = anomaly(blocks, level, origin, hour)

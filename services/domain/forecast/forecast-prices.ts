@@ -5,7 +5,12 @@ import { hourGrid, hourMs, type PriceHistory } from './hour-grid.ts'
 import { slotShape } from './slot-shape.ts'
 
 /** A price that is expected over a half-open interval (ms), in the unit of the past ones; 0 < confidence < 1. */
-export type ForecastPrice = { readonly start: number; readonly end: number; readonly value: number; readonly confidence: number }
+export type ForecastPrice = {
+  readonly start: number
+  readonly end: number
+  readonly value: number
+  readonly confidence: number
+}
 
 /** What is forecast: the time from the end of known prices to `until` (exclusive, ms). */
 export type ForecastInterval = { readonly start: number; readonly end: number }
@@ -46,7 +51,13 @@ export function* forecastPrices(
   const forecastEnd = Math.min(interval.end, interval.start + maxForecastMs)
   const grid = hourGrid(history, zone, interval.start)
   const knownHours = grid === null ? 0 : grid.known.reduce((sum, isKnown) => sum + isKnown, 0)
-  if (grid === null || forecastEnd <= interval.start || knownHours < minKnownHours || grid.values.length < 7 * hoursPerBlock) return []
+  if (
+    grid === null ||
+    forecastEnd <= interval.start ||
+    knownHours < minKnownHours ||
+    grid.values.length < 7 * hoursPerBlock
+  )
+    return []
   yield
   const firstHour = grid.firstHour + grid.values.length
   const hourOf = (at: number): number => Math.floor((at + offsetAt(zone, at)) / hourMs) - firstHour
@@ -63,7 +74,12 @@ export function* forecastPrices(
     const hour = Math.max(0, hourOf(start))
     const index = hour < hours.prices.length ? hour : hours.prices.length - hoursPerBlock + (hour % hoursPerBlock)
     const value = (hours.prices[index] as number) + deviationInHour(local)
-    forecast.push({ start, end, value: Math.round(value / step) * step, confidence: hours.confidences[index] as number })
+    forecast.push({
+      start,
+      end,
+      value: Math.round(value / step) * step,
+      confidence: hours.confidences[index] as number,
+    })
     start = end
   }
   return forecast

@@ -1,7 +1,11 @@
 import { type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 
 /** Prices over half-open intervals (ms) in the order of time, without overlap; gaps are allowed. Any unit. */
-export type PriceHistory = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly number[] }
+export type PriceHistory = {
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  readonly values: readonly number[]
+}
 
 /**
  * One price for each hour of the wall clock, from the first known one on. `firstHour` counts wall-clock hours from 1970-01-01T00:00.
@@ -14,7 +18,12 @@ const hoursPerWeek = 168
 
 type HourSums = { readonly firstHour: number; readonly weightedPrices: Float64Array; readonly coveredMs: Float64Array }
 
-const addPrice = ({ firstHour, weightedPrices, coveredMs }: HourSums, localStart: number, localEnd: number, value: number): void => {
+const addPrice = (
+  { firstHour, weightedPrices, coveredMs }: HourSums,
+  localStart: number,
+  localEnd: number,
+  value: number,
+): void => {
   for (let hour = Math.floor(localStart / hourMs); hour * hourMs < localEnd; hour += 1) {
     const durationMs = Math.min(localEnd, (hour + 1) * hourMs) - Math.max(localStart, hour * hourMs)
     const index = hour - firstHour
@@ -60,7 +69,8 @@ export const hourGrid = (history: PriceHistory, zone: TimeZone, end: number): Ho
     while (index < history.starts.length && (history.starts[index] as number) < end) {
       const overlapStart = Math.max(start, history.starts[index] as number)
       const overlapEnd = Math.min(end, history.ends[index] as number)
-      if (overlapStart < overlapEnd) addPrice(sums, overlapStart + offset, overlapEnd + offset, history.values[index] as number)
+      if (overlapStart < overlapEnd)
+        addPrice(sums, overlapStart + offset, overlapEnd + offset, history.values[index] as number)
       if ((history.ends[index] as number) > end) break
       index += 1
     }

@@ -2,9 +2,18 @@ import type { Price } from '../quantity.ts'
 import type { MarketSeries } from '../tariff/tariff.ts'
 
 /** Prices over half-open intervals (ms), in the order of time, without overlap. */
-export type PriceSeriesColumns = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly Price[] }
+export type PriceSeriesColumns = {
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  readonly values: readonly Price[]
+}
 
-type SeriesColumns = { readonly starts: number[]; readonly ends: number[]; readonly prices: Price[]; readonly confidences: number[] }
+type SeriesColumns = {
+  readonly starts: number[]
+  readonly ends: number[]
+  readonly prices: Price[]
+  readonly confidences: number[]
+}
 
 /** Forecasts or published prices that are joined between two points where the work can be interrupted. */
 const pricesAtOnce = 1_024
@@ -39,7 +48,8 @@ export function* provisionalSeries(
     const priceAndConfidence = [forecast.values[index] as Price, forecast.confidences[index] as number] as const
     // A published price may have begun before, and reach over several forecasts.
     while (publishedIndex < starts.length && (starts[publishedIndex] as number) < end) {
-      if ((starts[publishedIndex] as number) > start) addPrice(start, starts[publishedIndex] as number, ...priceAndConfidence)
+      if ((starts[publishedIndex] as number) > start)
+        addPrice(start, starts[publishedIndex] as number, ...priceAndConfidence)
       start = Math.max(start, ends[publishedIndex] as number)
       if ((ends[publishedIndex] as number) > end) break
       addPublished()

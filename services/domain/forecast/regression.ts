@@ -44,14 +44,16 @@ const solve = ({ gram, vector, matrix, weights }: RegressionWorkspace, count: nu
   const diagonalLoad = ridgeLoad * Math.sqrt(daysPerYear / count)
   for (let index = 0; index < columnCount; index += 1) {
     const diagonalIndex = index * columnCount + index
-    matrix[diagonalIndex] = (matrix[diagonalIndex] as number) * (1 + (index === 0 ? diagonalLoad / 10 : diagonalLoad)) + 1e-9 * count
+    matrix[diagonalIndex] =
+      (matrix[diagonalIndex] as number) * (1 + (index === 0 ? diagonalLoad / 10 : diagonalLoad)) + 1e-9 * count
   }
   solveSymmetric(matrix, weights, columnCount)
 }
 
 const dot = (rows: Float64Array, start: number, weights: Float64Array): number => {
   let sum = 0
-  for (let index = 0; index < columnCount; index += 1) sum += (rows[start + index] as number) * (weights[index] as number)
+  for (let index = 0; index < columnCount; index += 1)
+    sum += (rows[start + index] as number) * (weights[index] as number)
   return sum
 }
 
@@ -63,7 +65,8 @@ const addRow = ({ rows, targets, gram, vector }: RegressionWorkspace, row: numbe
     const value = weight * (rows[start + line] as number)
     vector[line] = (vector[line] as number) + value * target
     for (let column = 0; column <= line; column += 1)
-      gram[line * columnCount + column] = (gram[line * columnCount + column] as number) + value * (rows[start + column] as number)
+      gram[line * columnCount + column] =
+        (gram[line * columnCount + column] as number) + value * (rows[start + column] as number)
   }
 }
 
@@ -155,7 +158,8 @@ export const fitHour = (trainingSet: TrainingSet, errorDays: number, workspace: 
   const unseenFactor = 1 + columnCount / Math.max(1, rowAges.length)
   for (const [row, age] of rowAges.entries()) {
     if (age >= errorDays) break
-    residuals[age] = unseenFactor * ((workspace.targets[row] as number) - dot(workspace.rows, row * columnCount, workspace.weights))
+    residuals[age] =
+      unseenFactor * ((workspace.targets[row] as number) - dot(workspace.rows, row * columnCount, workspace.weights))
   }
   return { value: prediction + profileBase(blocks, origin, block, hour), residuals }
 }

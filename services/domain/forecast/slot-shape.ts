@@ -7,7 +7,12 @@ const shapeDays = 28
 const dayMs = hoursPerBlock * hourMs
 
 /** The hours of the last weeks that were published in slots of one length, whole: prices of the slots by hour of the day. */
-const completeHours = ({ starts, ends, values }: PriceHistory, zone: TimeZone, end: number, length: number): readonly number[][][] => {
+const completeHours = (
+  { starts, ends, values }: PriceHistory,
+  zone: TimeZone,
+  end: number,
+  length: number,
+): readonly number[][][] => {
   const hours: number[][][] = Array.from({ length: hoursPerBlock }, () => [])
   const slotsPerHour = hourMs / length
   let index = starts.findIndex(start => start >= end - shapeDays * dayMs)
@@ -42,7 +47,12 @@ const slotDeviations = (hours: readonly (readonly number[])[], slotsPerHour: num
  * Tell what a slot of an hour usually stands above the mean of its hour, by its local time (ms since 1970 on the wall clock): the median of
  * the last four weeks before `until`. The slots of an hour sum to 0. `length` divides the hour.
  */
-export const slotShape = (history: PriceHistory, zone: TimeZone, end: number, slotMs: number): ((local: number) => number) => {
+export const slotShape = (
+  history: PriceHistory,
+  zone: TimeZone,
+  end: number,
+  slotMs: number,
+): ((local: number) => number) => {
   const slotsPerHour = hourMs / slotMs
   if (slotsPerHour === 1) return () => 0
   const hourShapes = completeHours(history, zone, end, slotMs).map(hours => slotDeviations(hours, slotsPerHour))

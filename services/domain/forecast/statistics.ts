@@ -5,7 +5,9 @@ export const medianOf = (buffer: Float64Array, count: number): number => {
   if (count <= 16) insertionSort(sorted)
   else sorted.sort()
   const middle = count >> 1
-  return count % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
+  return count % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }
 
 const insertionSort = (values: Float64Array): void => {
@@ -55,17 +57,20 @@ export const solveSymmetric = (matrix: Float64Array, vector: Float64Array, size:
       let sum = matrix[row * size + column] as number
       for (let inner = 0; inner < column; inner += 1)
         sum -= (matrix[row * size + inner] as number) * (matrix[column * size + inner] as number)
-      matrix[row * size + column] = row === column ? Math.sqrt(Math.max(sum, 1e-12)) : sum / (matrix[column * size + column] as number)
+      matrix[row * size + column] =
+        row === column ? Math.sqrt(Math.max(sum, 1e-12)) : sum / (matrix[column * size + column] as number)
     }
   }
   for (let row = 0; row < size; row += 1) {
     let sum = vector[row] as number
-    for (let inner = 0; inner < row; inner += 1) sum -= (matrix[row * size + inner] as number) * (vector[inner] as number)
+    for (let inner = 0; inner < row; inner += 1)
+      sum -= (matrix[row * size + inner] as number) * (vector[inner] as number)
     vector[row] = sum / (matrix[row * size + row] as number)
   }
   for (let row = size - 1; row >= 0; row -= 1) {
     let sum = vector[row] as number
-    for (let inner = row + 1; inner < size; inner += 1) sum -= (matrix[inner * size + row] as number) * (vector[inner] as number)
+    for (let inner = row + 1; inner < size; inner += 1)
+      sum -= (matrix[inner * size + row] as number) * (vector[inner] as number)
     vector[row] = sum / (matrix[row * size + row] as number)
   }
 }

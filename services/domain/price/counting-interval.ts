@@ -7,7 +7,11 @@ import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 
 /** A half-open span in which the energy of a direction goes to the same accumulators, given by `tierKey`. */
-export type CountingInterval = { readonly start: number; readonly end: number; readonly accumulatorKeys: readonly number[] }
+export type CountingInterval = {
+  readonly start: number
+  readonly end: number
+  readonly accumulatorKeys: readonly number[]
+}
 
 const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 
@@ -33,14 +37,16 @@ const intervalsOfMonth = (
     }))
 }
 
-const isSameAccumulators = (a: CountingInterval, b: CountingInterval): boolean => a.accumulatorKeys.join() === b.accumulatorKeys.join()
+const isSameAccumulators = (a: CountingInterval, b: CountingInterval): boolean =>
+  a.accumulatorKeys.join() === b.accumulatorKeys.join()
 
 /** Join cells that follow each other and count alike, so that a record which passes from one to the next is whole. */
 const joinIntervals = (intervals: readonly CountingInterval[]): readonly CountingInterval[] => {
   const merged: CountingInterval[] = []
   for (const interval of intervals) {
     const last = merged.at(-1)
-    if (last !== undefined && isSameAccumulators(last, interval)) merged[merged.length - 1] = { ...last, end: interval.end }
+    if (last !== undefined && isSameAccumulators(last, interval))
+      merged[merged.length - 1] = { ...last, end: interval.end }
     else merged.push(interval)
   }
   return merged
@@ -76,7 +82,9 @@ const scheduleBounds = new WeakMap<CompiledSchedule, readonly Energy[]>()
 const tierBoundsOf = (schedule: CompiledSchedule): readonly Energy[] => {
   const cached = scheduleBounds.get(schedule)
   if (cached !== undefined) return cached
-  const rates = schedule.schedule.flatMap(({ daysAndHours }) => daysAndHours.flatMap(({ hours }) => hours.flatMap(({ rate }) => rate)))
+  const rates = schedule.schedule.flatMap(({ daysAndHours }) =>
+    daysAndHours.flatMap(({ hours }) => hours.flatMap(({ rate }) => rate)),
+  )
   const bounds = [...new Set(rates.map(({ to }) => to).filter(to => to !== null))]
   scheduleBounds.set(schedule, bounds)
   return bounds
@@ -86,8 +94,17 @@ const tierBoundsOf = (schedule: CompiledSchedule): readonly Energy[] => {
  * Give the bounds of the tiers that may be in force at some time in [from, to), of both types, ascending; none stands twice.
  * They are those of the whole schedules that are in force then: the time for this does not grow with the span.
  */
-export const tierBounds = (snapshot: PricingSnapshot, direction: TariffDirection, from: number, to: number): readonly Energy[] => {
-  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(pricePeriod => pricePeriod.start < to && pricePeriod.end > from)
-  const schedules = new Set(pricePeriods.flatMap(({ plan }) => [plan.commodity, plan.nonCommodity]).filter(one => one !== null))
+export const tierBounds = (
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  from: number,
+  to: number,
+): readonly Energy[] => {
+  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(
+    pricePeriod => pricePeriod.start < to && pricePeriod.end > from,
+  )
+  const schedules = new Set(
+    pricePeriods.flatMap(({ plan }) => [plan.commodity, plan.nonCommodity]).filter(one => one !== null),
+  )
   return [...new Set([...schedules].flatMap(tierBoundsOf))].sort((a, b) => (a < b ? -1 : 1))
 }

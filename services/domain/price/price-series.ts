@@ -6,7 +6,12 @@ import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 
 /** A half-open span with one price (1e-9 per kWh) and confidence (1e-4). */
-export type PriceElement = { readonly start: number; readonly end: number; readonly price: Price; readonly confidence: number }
+export type PriceElement = {
+  readonly start: number
+  readonly end: number
+  readonly price: Price
+  readonly confidence: number
+}
 
 /**
  * How a price is made up. `market + fixed + percentage === aggregate` and `aggregate + nonCommodity.fixed === price`.
@@ -26,7 +31,11 @@ export type PriceBreakdown = {
 export type PriceAuditElement = PriceElement & { readonly breakdown: PriceBreakdown }
 
 /** A half-open span without a price, and what it lacks. */
-export type UnpricedInterval = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+export type UnpricedInterval = {
+  readonly start: number
+  readonly end: number
+  readonly missing: 'TARIFF' | 'MARKET_PRICE'
+}
 
 /** Elements in order; together with the unpriced spans they cover what was asked, without overlap. */
 export type PriceSeries<Element> = {
@@ -48,7 +57,8 @@ type Interval = { readonly start: number; readonly end: number }
 /** Append to a list whose last member grows when it is equal and adjacent. */
 const appendMerged = <T extends Interval>(list: T[], addition: T, isEqual: (a: T, b: T) => boolean): void => {
   const last = list.at(-1)
-  if (last !== undefined && last.end === addition.start && isEqual(last, addition)) list[list.length - 1] = { ...last, end: addition.end }
+  if (last !== undefined && last.end === addition.start && isEqual(last, addition))
+    list[list.length - 1] = { ...last, end: addition.end }
   else list.push(addition)
 }
 
@@ -85,8 +95,16 @@ const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b
  * Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Yields after each day, so that a caller
  * may pause. Source: docs/rules/prices-and-audits.md #elements.
  */
-export const priceSeriesByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceElement>> =>
-  evaluateSeries(snapshot, request, ({ start, end, confidence }, price) => ({ start, end, price, confidence }), isSamePrice)
+export const priceSeriesByDay = (
+  snapshot: PricingSnapshot,
+  request: PriceRequest,
+): Generator<undefined, PriceSeries<PriceElement>> =>
+  evaluateSeries(
+    snapshot,
+    request,
+    ({ start, end, confidence }, price) => ({ start, end, price, confidence }),
+    isSamePrice,
+  )
 
 /** Give the prices of a span, as `priceSeriesByDay` does, without a pause. */
 export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
@@ -120,7 +138,10 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
  * Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Yields after each day, so that a caller
  * may pause. Source: docs/rules/prices-and-audits.md #audit.
  */
-export const priceAuditByDay = (snapshot: PricingSnapshot, request: PriceRequest): Generator<undefined, PriceSeries<PriceAuditElement>> =>
+export const priceAuditByDay = (
+  snapshot: PricingSnapshot,
+  request: PriceRequest,
+): Generator<undefined, PriceSeries<PriceAuditElement>> =>
   evaluateSeries(
     snapshot,
     request,

@@ -71,7 +71,10 @@ const timeBandCount = (schedules: CompiledSchedule | null): number => {
   if (schedules === null) return 0
   const count =
     timeBandCounts.get(schedules) ??
-    schedules.schedule.reduce((sum, entry) => sum + entry.daysAndHours.reduce((timeBands, { hours }) => timeBands + hours.length, 0), 0)
+    schedules.schedule.reduce(
+      (sum, entry) => sum + entry.daysAndHours.reduce((timeBands, { hours }) => timeBands + hours.length, 0),
+      0,
+    )
   timeBandCounts.set(schedules, count)
   return count
 }
@@ -109,8 +112,15 @@ const createCollector = <T, Copy>(copyOf: (one: T) => Copy) => {
  * Copy what prices some directions of a location in a span, for use outside of this thread. `openPricingCopy` gives a snapshot back whose
  * prices in the span, and tiers' counting starts, are the same.
  */
-export const copyPricing = (snapshot: PricingSnapshot, directions: readonly TariffDirection[], interval: Interval): PricingCopy => {
-  const schedules = createCollector((one: CompiledSchedule) => ({ schedule: one.schedule, marketRates: one.followsMarket }))
+export const copyPricing = (
+  snapshot: PricingSnapshot,
+  directions: readonly TariffDirection[],
+  interval: Interval,
+): PricingCopy => {
+  const schedules = createCollector((one: CompiledSchedule) => ({
+    schedule: one.schedule,
+    marketRates: one.followsMarket,
+  }))
   const markets = createCollector((one: MarketSeries) => pricesWithin(one, interval))
   const plans = createCollector(
     ({ commodity, nonCommodity, market, isFree }: PricePlan): PlanCopy => ({
@@ -123,9 +133,13 @@ export const copyPricing = (snapshot: PricingSnapshot, directions: readonly Tari
   const { locationId, currencyCode, timeZone } = snapshot
   const directionCopies = directions.map(direction => {
     const { pricePeriods, isTiered: tiered } = snapshot.directions[direction]
-    const isWithinInterval = (pricePeriod: PricePeriod): boolean => pricePeriod.start < interval.end && pricePeriod.end > interval.start
+    const isWithinInterval = (pricePeriod: PricePeriod): boolean =>
+      pricePeriod.start < interval.end && pricePeriod.end > interval.start
     const copies = pricePeriods.map(
-      (pricePeriod): PricePeriodCopy => ({ ...pricePeriod, plan: isWithinInterval(pricePeriod) ? plans.indexOf(pricePeriod.plan) : null }),
+      (pricePeriod): PricePeriodCopy => ({
+        ...pricePeriod,
+        plan: isWithinInterval(pricePeriod) ? plans.indexOf(pricePeriod.plan) : null,
+      }),
     )
     return { direction, tiered, pricePeriods: copies }
   })
@@ -146,7 +160,8 @@ const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: fal
 export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
   const { locationId, currencyCode, timeZone: zone } = copy
   const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
-  const elementAt = <T>(list: readonly T[], index: number | null): T | null => (index === null ? null : (list[index] as T))
+  const elementAt = <T>(list: readonly T[], index: number | null): T | null =>
+    index === null ? null : (list[index] as T)
   const createPlan = ({ commodity, nonCommodity, market, isFree }: PlanCopy): PricePlan => ({
     ...{
       zone,
@@ -155,7 +170,12 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
       nonCommodity: elementAt(schedules, nonCommodity),
       market: elementAt(copy.markets, market),
     },
-    ...{ segmentByTimeBands: new Map(), days: new Map(), onDayBuilt: () => undefined, latest: { interval: -1, segment: null } },
+    ...{
+      segmentByTimeBands: new Map(),
+      days: new Map(),
+      onDayBuilt: () => undefined,
+      latest: { interval: -1, segment: null },
+    },
   })
   const plans = copy.plans.map(createPlan)
   const emptyPlan = createPlan({ commodity: null, nonCommodity: null, market: null, isFree: false })
@@ -163,7 +183,10 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
     ({ direction, pricePeriods, tiered }) =>
       [
         direction,
-        { tiered, pricePeriods: pricePeriods.map(({ plan, ...era }) => ({ ...era, plan: elementAt(plans, plan) ?? emptyPlan })) },
+        {
+          tiered,
+          pricePeriods: pricePeriods.map(({ plan, ...era }) => ({ ...era, plan: elementAt(plans, plan) ?? emptyPlan })),
+        },
       ] as const,
   )
   const directions = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices, ...Object.fromEntries(openedDirections) }

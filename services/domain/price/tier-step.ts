@@ -4,7 +4,12 @@ import type { CountedStep } from '../tariff/evaluate.ts'
 import type { CountingInterval } from './counting-interval.ts'
 
 /** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */
-export type EnergyBucket = { readonly start: number; readonly end: number; readonly energy: Energy; readonly records: number }
+export type EnergyBucket = {
+  readonly start: number
+  readonly end: number
+  readonly energy: Energy
+  readonly records: number
+}
 
 /** What a record that lies across cells brings to one accumulator: it counts from `at` on, its start or the counting start, if later. */
 export type CrossingEnergy = { readonly key: number; readonly at: number; readonly energy: Energy }
@@ -17,15 +22,27 @@ export type CountedRecords = {
 }
 
 /** The steps of each accumulator by key, and the buckets that must be told more finely before the steps are right. */
-export type TierSteps = { readonly steps: ReadonlyMap<number, readonly CountedStep[]>; readonly tooCoarse: readonly EnergyBucket[] }
+export type TierSteps = {
+  readonly steps: ReadonlyMap<number, readonly CountedStep[]>
+  readonly tooCoarse: readonly EnergyBucket[]
+}
 
 /** What one accumulator gains within a span of instants. */
-type AccumulatorGain = { readonly start: number; readonly end: number; readonly bucket: EnergyBucket | null; energy: Energy }
+type AccumulatorGain = {
+  readonly start: number
+  readonly end: number
+  readonly bucket: EnergyBucket | null
+  energy: Energy
+}
 
 /** The gains of an accumulator in order; what lies across cells is told with the bucket that it falls into. */
-const accumulatorGainsOf = (key: number, { intervals, buckets, crossing }: CountedRecords): readonly AccumulatorGain[] => {
+const accumulatorGainsOf = (
+  key: number,
+  { intervals, buckets, crossing }: CountedRecords,
+): readonly AccumulatorGain[] => {
   const ownIntervals = intervals.filter(({ accumulatorKeys }) => accumulatorKeys.includes(key))
-  const startsInOwn = ({ start }: EnergyBucket): boolean => ownIntervals.some(interval => interval.start <= start && start < interval.end)
+  const startsInOwn = ({ start }: EnergyBucket): boolean =>
+    ownIntervals.some(interval => interval.start <= start && start < interval.end)
   const gains: AccumulatorGain[] = buckets.filter(startsInOwn).map(bucket => ({ ...bucket, bucket }))
   const crossingGains: AccumulatorGain[] = []
   for (const { at, energy } of crossing.filter(one => one.key === key)) {

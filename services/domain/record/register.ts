@@ -6,7 +6,12 @@ import { maxRecordMs } from './validate-record.ts'
  * What a register showed at an instant (ms), in 1e-6 Wh. `sourceVersion` orders readings of one instant: the higher one holds.
  * `version` is that of the message which brought it into the lane, and never below `sourceVersion`.
  */
-export type RegisterReading = { readonly time: number; readonly value: Energy; readonly version: bigint; readonly sourceVersion: bigint }
+export type RegisterReading = {
+  readonly time: number
+  readonly value: Energy
+  readonly version: bigint
+  readonly sourceVersion: bigint
+}
 
 /**
  * The interval that a reading opens, as it stands now. `metered` null: there is none, and one that is stored is withdrawn.
@@ -70,7 +75,9 @@ const stateAt = <Reading extends RegisterReading>(
   arrivedReadings: readonly Reading[],
 ): Pick<RegisterUpdate<Reading>, 'readings' | 'intervals'> => {
   const newReadings = new Set(arrivedReadings)
-  const indexes = [...new Set(arrivedReadings.map(({ time }) => time))].sort((a, b) => a - b).map(time => firstIndexFrom(readings, time))
+  const indexes = [...new Set(arrivedReadings.map(({ time }) => time))]
+    .sort((a, b) => a - b)
+    .map(time => firstIndexFrom(readings, time))
   const openings = new Set(indexes.flatMap(index => [index - 1, index]))
   return {
     readings: indexes.flatMap(index => readings[index] ?? []).filter(reading => newReadings.has(reading)),
@@ -81,7 +88,10 @@ const stateAt = <Reading extends RegisterReading>(
   }
 }
 
-const intervalOf = <Reading extends RegisterReading>(opening: Reading, closing: Reading | undefined): RegisterInterval<Reading> => {
+const intervalOf = <Reading extends RegisterReading>(
+  opening: Reading,
+  closing: Reading | undefined,
+): RegisterInterval<Reading> => {
   const { version, sourceVersion } = opening
   if (closing === undefined) return { opening, consumption: null, end: opening.time, version, sourceVersion }
   return {
@@ -99,11 +109,13 @@ const refusePair = (opening: RegisterReading, closing: RegisterReading): Refusal
     return refused('register_decreased', 'value must not be below that of the reading before it', 'value').refusal
   }
   if (!isTooLong(opening, closing)) return null
-  return refused('interval_too_long', 'time must be at most 366 days after that of the reading before it', 'time').refusal
+  return refused('interval_too_long', 'time must be at most 366 days after that of the reading before it', 'time')
+    .refusal
 }
 
 /** Two readings so far apart have never been neighbours with an interval between them. */
-const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean => closing.time - opening.time > maxRecordMs
+const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean =>
+  closing.time - opening.time > maxRecordMs
 
 const maxVersion = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 

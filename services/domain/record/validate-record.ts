@@ -35,7 +35,8 @@ const explainInterval = (start: number, end: number): Refusal => {
  * Give the tariff direction of a record that names none: what comes in is bought, what goes out is sold.
  * Source: docs/rules/metering.md #directions.
  */
-export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirection => (flow === 'INBOUND' ? 'IMPORT' : 'EXPORT')
+export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirection =>
+  flow === 'INBOUND' ? 'IMPORT' : 'EXPORT'
 
 /**
  * Tell why two directions cannot stand together; null when they can: bought, sold, own generation used, supplied from storage.
@@ -43,11 +44,13 @@ export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirecti
  */
 export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: TariffDirection): Refusal | null => {
   if (flow === 'INBOUND' && tariffDirection === 'EXPORT') {
-    const advice = 'tariff_direction EXPORT cannot stand with energy_flow_direction INBOUND; set energy_flow_direction to OUTBOUND'
+    const advice =
+      'tariff_direction EXPORT cannot stand with energy_flow_direction INBOUND; set energy_flow_direction to OUTBOUND'
     return refused('direction_pair_refused', advice, 'tariff_direction').refusal
   }
   if (flow === 'OUTBOUND' && tariffDirection === 'LOCAL') {
-    const advice = 'tariff_direction LOCAL cannot stand with energy_flow_direction OUTBOUND; set energy_flow_direction to INBOUND'
+    const advice =
+      'tariff_direction LOCAL cannot stand with energy_flow_direction OUTBOUND; set energy_flow_direction to INBOUND'
     return refused('direction_pair_refused', advice, 'tariff_direction').refusal
   }
   return null

@@ -25,7 +25,12 @@ export type AmountRequest = {
 }
 
 /** Own generation that is expected, at constant power over a half-open span. Confidence in 1e-6. */
-export type ExpectedGeneration = { readonly start: number; readonly end: number; readonly energy: Energy; readonly confidence: number }
+export type ExpectedGeneration = {
+  readonly start: number
+  readonly end: number
+  readonly energy: Energy
+  readonly confidence: number
+}
 
 /** What more energy costs, rising; `upTo` is counted from where the plan begins, and the last step has no bound. */
 export type PlanSteps = readonly { readonly upTo: Energy | null; readonly price: Price }[]
@@ -45,7 +50,11 @@ export type PlanPrice = {
 }
 
 /** A half-open span that has no price, and what it lacks. */
-export type UnpricedInterval = { readonly start: number; readonly end: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+export type UnpricedInterval = {
+  readonly start: number
+  readonly end: number
+  readonly missing: 'TARIFF' | 'MARKET_PRICE'
+}
 
 /** The prices of a plan in one direction: priced and unpriced spans in order, which together cover its time. */
 export type PlanPrices = { readonly priced: readonly PlanPrice[]; readonly unpriced: readonly UnpricedInterval[] }

@@ -114,7 +114,9 @@ function* planDirection(
 ): Generator<undefined, Result<DirectionPlan>> {
   const interval = intervalOf(devices)
   const prices = planPrices(snapshot, direction, interval, counted)
-  const unpriced = prices.unpriced.filter(scaleOfOne => devices.some(({ start, end }) => start < scaleOfOne.end && end > scaleOfOne.start))
+  const unpriced = prices.unpriced.filter(scaleOfOne =>
+    devices.some(({ start, end }) => start < scaleOfOne.end && end > scaleOfOne.start),
+  )
   const sitePower = direction === 'IMPORT' ? request.sitePower : null
   const ownGeneration =
     direction === 'IMPORT' && generation.length > 0
@@ -123,13 +125,23 @@ function* planDirection(
   const createFlowInput = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
     const slots = planSlots(priced, devices, ownGeneration)
     const scale = planScale(slots, devices, sitePower)
-    return { slots, scale, sitePower, problem: flowProblem(slots, devices, scale), sign: direction === 'IMPORT' ? 1n : -1n, isAllowed }
+    return {
+      slots,
+      scale,
+      sitePower,
+      problem: flowProblem(slots, devices, scale),
+      sign: direction === 'IMPORT' ? 1n : -1n,
+      isAllowed,
+    }
   }
   const refusalContext = { path: tariffPath, offsetOf }
   const input = createFlowInput(prices.priced, thresholdOf(direction, request, prices))
   const [firstUnpriced] = unpriced
   if (input.slots.length === 0 && firstUnpriced !== undefined) {
-    return { ok: false, refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)) }
+    return {
+      ok: false,
+      refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)),
+    }
   }
   const amountFlowFound = yield* amountFlow(input)
   if (request.threshold !== null || sitePower !== null) yield* serveInOrder(input.problem, amountFlowFound.flow)
@@ -139,7 +151,10 @@ function* planDirection(
       const { flow } = yield* amountFlow(placeholderInput)
       const isPriceTheOnlyReason = !devices.some((_, job) => isShort(placeholderInput.problem, flow, job))
       if (isPriceTheOnlyReason)
-        return { ok: false, refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)) }
+        return {
+          ok: false,
+          refusal: refuseMissingPrice(snapshot, firstUnpriced, direction, refusalContext, isPending(direction)),
+        }
     }
     return { ok: false, refusal: refuseInfeasible(shortageOf(input, amountFlowFound, devices), offsetOf) }
   }
@@ -162,7 +177,11 @@ const withPlaceholderPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
 
 const scaleOfOne = 1_000_000_000n
 
-const thresholdOf = (direction: PlanDirection, { threshold }: AmountRequest, { priced }: PlanPrices): ((price: Price) => boolean) => {
+const thresholdOf = (
+  direction: PlanDirection,
+  { threshold }: AmountRequest,
+  { priced }: PlanPrices,
+): ((price: Price) => boolean) => {
   if (threshold === null || priced.length === 0) return () => true
   const { min, max } = priceRange(priced.map(({ steps }) => steps[0]?.price ?? 0n))
   const share = (threshold.relative ?? 0n) * (max - min)

@@ -10,7 +10,10 @@ import { createFlowSearch, drawAvailable } from './flow-search.ts'
  * the cheapest. Numbers are whole, so nothing is rounded up to 2^53. Yields between searches, so that a caller may pause.
  * Source: Federgruen and Groenevelt (1986), https://doi.org/10.1287/opre.34.6.909.
  */
-export function* fillCheapestFirst(problem: FlowProblem, prices: readonly (readonly Supply[])[]): Generator<undefined, Flow> {
+export function* fillCheapestFirst(
+  problem: FlowProblem,
+  prices: readonly (readonly Supply[])[],
+): Generator<undefined, Flow> {
   const flow = emptyFlow(problem, prices.flat().length)
   const flowSearch = createFlowSearch(problem, flow, flow.unmet, false)
   const available = new Float64Array(problem.slotLength.length)

@@ -18,7 +18,10 @@ export const scheduleDuration = (elements: readonly PriceElement[], request: Dur
 const durationOf = ({ start, end }: { readonly start: number; readonly end: number }): number => end - start
 
 /** All that is better than the price at the margin, and as much at that price as is left to choose. */
-const chooseSplit = (elements: readonly PriceElement[], { segment, durationMs }: DurationRequest): PriceElement[] | null => {
+const chooseSplit = (
+  elements: readonly PriceElement[],
+  { segment, durationMs }: DurationRequest,
+): PriceElement[] | null => {
   const sorted = elements.toSorted((a, b) => comparePrices(segment, a.price, b.price))
   let remainingMs = durationMs
   const marginal = sorted.find(element => {
@@ -80,7 +83,10 @@ const chooseAtMargin = (
  * The best run lies where its start or its end meets an edge of the prices, because the sum is linear in between; so checking those is
  * exact. Sums are price × ms, so no rounding decides a tie.
  */
-const chooseRun = (elements: readonly PriceElement[], { segment, durationMs }: DurationRequest): PriceElement[] | null => {
+const chooseRun = (
+  elements: readonly PriceElement[],
+  { segment, durationMs }: DurationRequest,
+): PriceElement[] | null => {
   let best: { readonly start: number; readonly sum: bigint; readonly elements: readonly PriceElement[] } | null = null
   for (const group of contiguousGroups(elements)) {
     const sumUntil = sumsOf(group)

@@ -20,7 +20,11 @@ export type AmountFlow = { readonly flow: Flow; readonly generated: Float64Array
 export const totalDemand = ({ demand }: FlowProblem): number => demand.reduce((sum, one) => sum + one, 0)
 
 /** Give the most that each slot can take from the grid. */
-export const gridCapacities = ({ problem, scale, sitePower }: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>): Float64Array => {
+export const gridCapacities = ({
+  problem,
+  scale,
+  sitePower,
+}: Pick<FlowInput, 'problem' | 'scale' | 'sitePower'>): Float64Array => {
   if (sitePower === null) return new Float64Array(problem.slotLength.length).fill(totalDemand(problem))
   const gridCapacity = onScale(scale, sitePower * BigInt(scale.timeUnitMs))
   return problem.slotLength.map(length => gridCapacity * length)

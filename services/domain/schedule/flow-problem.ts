@@ -35,7 +35,12 @@ export const emptyFlow = (problem: FlowProblem, supplies: number): Flow => {
     rowStart[job] = cellCount
     cellCount += (problem.endSlot[job] as number) - (problem.firstSlot[job] as number)
   }
-  return { rowStart, energy: new Float64Array(cellCount), unmet: problem.demand.slice(), used: new Float64Array(supplies) }
+  return {
+    rowStart,
+    energy: new Float64Array(cellCount),
+    unmet: problem.demand.slice(),
+    used: new Float64Array(supplies),
+  }
 }
 
 /** Give the place of a job's energy in a slot of its window. */

@@ -22,13 +22,19 @@ export type FlowSearch = ResidualGraph & {
 }
 
 /** Begin with an empty flow. */
-export const createFlowSearch = (problem: FlowProblem, flow: Flow, demand: Float64Array, isByJob: boolean): FlowSearch => {
+export const createFlowSearch = (
+  problem: FlowProblem,
+  flow: Flow,
+  demand: Float64Array,
+  isByJob: boolean,
+): FlowSearch => {
   const graph = createResidualGraph(problem, flow, isByJob)
   return { ...graph, demand, closed: createMarks(graph), seen: createMarks(graph), levels: [] }
 }
 
 /** The columns that a row can have up: the window of a job, or all jobs. */
-const firstColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number => (isJobRow ? (problem.firstSlot[row] as number) : 0)
+const firstColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number =>
+  isJobRow ? (problem.firstSlot[row] as number) : 0
 const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number =>
   isJobRow ? (problem.endSlot[row] as number) : problem.demand.length
 
@@ -37,7 +43,11 @@ const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): num
  * when it ends. Fills all shortest ways before it searches again. Yields between searches.
  * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
  */
-export function* drawAvailable(flowSearch: FlowSearch, givers: readonly number[], available: Float64Array): Generator<undefined, void> {
+export function* drawAvailable(
+  flowSearch: FlowSearch,
+  givers: readonly number[],
+  available: Float64Array,
+): Generator<undefined, void> {
   for (;;) {
     const sources = givers.filter(giver => (available[giver] as number) > 0)
     if (sources.length === 0) return
@@ -66,7 +76,14 @@ const findLevels = (flowSearch: FlowSearch, sources: readonly number[]): number 
   for (let depth = 0; givers.length > 0; depth += 1) {
     const [takers, next]: [number[], number[]] = [[], []]
     for (const giver of givers) {
-      collectUnseen(openTakers, giver, firstColumn(flowSearch, giver, isByJob), endColumn(flowSearch, giver, isByJob), seen.takers, takers)
+      collectUnseen(
+        openTakers,
+        giver,
+        firstColumn(flowSearch, giver, isByJob),
+        endColumn(flowSearch, giver, isByJob),
+        seen.takers,
+        takers,
+      )
     }
     levels[depth] ??= createMarks(flowSearch)
     const level = levels[depth] as NodeMarks
@@ -124,7 +141,13 @@ const pushAvailable = (flowSearch: FlowSearch, source: number, available: Float6
     const next =
       mask === null
         ? -1
-        : firstCommonColumn(activeGivers, taker, firstColumn(flowSearch, taker, !isByJob), endColumn(flowSearch, taker, !isByJob), mask)
+        : firstCommonColumn(
+            activeGivers,
+            taker,
+            firstColumn(flowSearch, taker, !isByJob),
+            endColumn(flowSearch, taker, !isByJob),
+            mask,
+          )
     if (next !== -1) path.givers.push(next)
     else {
       clearBit((levels[position] as NodeMarks).takers, taker)
@@ -137,9 +160,12 @@ const pushAvailable = (flowSearch: FlowSearch, source: number, available: Float6
 const pushAlong = (flowSearch: FlowSearch, { givers, takers }: FlowPath, maxEnergy: number): number => {
   const { demand } = flowSearch
   const last = takers.length - 1
-  const capacityAt = (step: number): number => residualCapacity(flowSearch, givers[step] as number, takers[step] as number)
+  const capacityAt = (step: number): number =>
+    residualCapacity(flowSearch, givers[step] as number, takers[step] as number)
   const energyAfter = (step: number): number =>
-    step === last ? Number.POSITIVE_INFINITY : flowBetween(flowSearch, givers[step + 1] as number, takers[step] as number)
+    step === last
+      ? Number.POSITIVE_INFINITY
+      : flowBetween(flowSearch, givers[step + 1] as number, takers[step] as number)
   const end = takers[last] as number
   let energy = Math.min(maxEnergy, demand[end] as number)
   for (let step = 0; step <= last; step += 1) energy = Math.min(energy, capacityAt(step), energyAfter(step))

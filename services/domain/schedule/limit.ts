@@ -23,9 +23,15 @@ export const priceRange = (prices: readonly Price[]): { readonly min: Price; rea
  * `elements` are the prices of the window, in order, without overlap; adjacent ones that pass become one slot. A relative bound r is
  * min + r × (max − min) of these prices, not rounded. Source: docs/rules/schedules.md #limit.
  */
-export const scheduleLimit = (elements: readonly PriceElement[], segment: Segment, { absolute, relative }: PriceBound): Slot[] => {
+export const scheduleLimit = (
+  elements: readonly PriceElement[],
+  segment: Segment,
+  { absolute, relative }: PriceBound,
+): Slot[] => {
   if (elements.length === 0) return []
   const { min, max } = priceRange(elements.map(({ price }) => price))
   const bound = absolute === null ? min * scaleOfOne + (relative ?? 0n) * (max - min) : absolute * scaleOfOne
-  return slotsOf(elements.filter(({ price }) => (segment === 'LOW' ? price * scaleOfOne <= bound : price * scaleOfOne >= bound)))
+  return slotsOf(
+    elements.filter(({ price }) => (segment === 'LOW' ? price * scaleOfOne <= bound : price * scaleOfOne >= bound)),
+  )
 }

@@ -8,14 +8,21 @@ export const isShort = ({ demand, minEnergy }: FlowProblem, { unmet }: Flow, job
   (unmet[job] as number) > Math.max(minEnergy, (demand[job] as number) * negligibleShare)
 
 /** Tell whether energy of a job in a slot is more than what numbers that do not fit 53 bits leave there. */
-const isSignificant = ({ rate, slotLength, minEnergy }: FlowProblem, job: number, slot: number, energy: number): boolean =>
-  energy > Math.max(minEnergy, (rate[job] as number) * (slotLength[slot] as number) * negligibleShare)
+const isSignificant = (
+  { rate, slotLength, minEnergy }: FlowProblem,
+  job: number,
+  slot: number,
+  energy: number,
+): boolean => energy > Math.max(minEnergy, (rate[job] as number) * (slotLength[slot] as number) * negligibleShare)
 
 /**
  * Find the min cut that a flow of the most energy leaves: the jobs that compete for too little, and the slots that they fill up.
  * Outside those slots they run at full power throughout their windows. Both ascend; empty when no job lacks energy.
  */
-export const minCut = (problem: FlowProblem, flow: Flow): { readonly jobs: readonly number[]; readonly slots: readonly number[] } => {
+export const minCut = (
+  problem: FlowProblem,
+  flow: Flow,
+): { readonly jobs: readonly number[]; readonly slots: readonly number[] } => {
   const [jobs, slots] = [problem.demand.length, problem.slotLength.length]
   const isReached = new Uint8Array(jobs)
   const isFull = new Uint8Array(slots)
@@ -27,10 +34,16 @@ export const minCut = (problem: FlowProblem, flow: Flow): { readonly jobs: reado
   }
   for (const job of reachedJobs) {
     for (let slot = problem.firstSlot[job] as number; slot < (problem.endSlot[job] as number); slot += 1) {
-      if (isFull[slot] === 1 || !isSignificant(problem, job, slot, remainingCapacity(problem, flow, job, slot))) continue
+      if (isFull[slot] === 1 || !isSignificant(problem, job, slot, remainingCapacity(problem, flow, job, slot)))
+        continue
       isFull[slot] = 1
       for (let other = 0; other < jobs; other += 1) {
-        if (isReached[other] === 1 || slot < (problem.firstSlot[other] as number) || slot >= (problem.endSlot[other] as number)) continue
+        if (
+          isReached[other] === 1 ||
+          slot < (problem.firstSlot[other] as number) ||
+          slot >= (problem.endSlot[other] as number)
+        )
+          continue
         if (!isSignificant(problem, other, slot, flow.energy[cellOf(problem, flow, other, slot)] as number)) continue
         isReached[other] = 1
         reachedJobs.push(other)

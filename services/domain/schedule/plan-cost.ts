@@ -2,10 +2,18 @@ import { costOf, divideHalfEven, type Energy, type Money, mulDivHalfEven, type P
 import type { PlanSlot } from './plan-slots.ts'
 
 /** Energy (1e-6 Wh) of a slot's jobs, of which `own` comes from generation. Jobs in ascending order, energies above 0. */
-export type SlotUse = { readonly jobs: readonly number[]; readonly energies: readonly Energy[]; readonly ownEnergy: Energy }
+export type SlotUse = {
+  readonly jobs: readonly number[]
+  readonly energies: readonly Energy[]
+  readonly ownEnergy: Energy
+}
 
 /** What each job costs, and its confidence in 1e-4 by energy (1 without energy). */
-export type PlanCost = { readonly costs: readonly Money[]; readonly confidences: readonly number[]; readonly confidence: number }
+export type PlanCost = {
+  readonly costs: readonly Money[]
+  readonly confidences: readonly number[]
+  readonly confidence: number
+}
 
 /** Energy at one price and confidence (1e-4). */
 type PricedEnergy = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
@@ -18,7 +26,11 @@ const slotsPerPause = 64
  * shares add up to it. Yields between some slots, so that a caller may pause.
  * Source: docs/rules/schedules.md #tiers-in-plans.
  */
-export function* costPlan(slots: readonly PlanSlot[], uses: readonly SlotUse[], jobs: number): Generator<undefined, PlanCost> {
+export function* costPlan(
+  slots: readonly PlanSlot[],
+  uses: readonly SlotUse[],
+  jobs: number,
+): Generator<undefined, PlanCost> {
   const costs = new Array<Money>(jobs).fill(0n)
   const [energies, weighted] = [new Array<Energy>(jobs).fill(0n), new Array<bigint>(jobs).fill(0n)]
   const counted = new Map<string, Energy>()
@@ -40,11 +52,15 @@ export function* costPlan(slots: readonly PlanSlot[], uses: readonly SlotUse[], 
     }
   }
   const confidences = energies.map((energy, job) => weightedMean(weighted[job] as bigint, energy))
-  const [allWeighted, totalEnergy] = [weighted, energies].map(list => list.reduce((sum, one) => sum + one, 0n)) as [bigint, bigint]
+  const [allWeighted, totalEnergy] = [weighted, energies].map(list => list.reduce((sum, one) => sum + one, 0n)) as [
+    bigint,
+    bigint,
+  ]
   return { costs, confidences, confidence: weightedMean(allWeighted, totalEnergy) }
 }
 
-const weightedMean = (weighted: bigint, energy: Energy): number => (energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)))
+const weightedMean = (weighted: bigint, energy: Energy): number =>
+  energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy))
 
 const meanConfidence = (pricedEnergies: readonly PricedEnergy[]): number =>
   pricedEnergies.length === 1
@@ -78,7 +94,8 @@ const priceSlot = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<st
       const countedBefore = counted.get(accumulator) ?? 0n
       const step = steps.find(({ upTo }) => upTo === null || countedBefore < upTo)
       sum += step?.price ?? 0n
-      if (step !== undefined && step.upTo !== null && step.upTo - countedBefore < energy) energy = step.upTo - countedBefore
+      if (step !== undefined && step.upTo !== null && step.upTo - countedBefore < energy)
+        energy = step.upTo - countedBefore
     }
     for (const { accumulator } of price.components) counted.set(accumulator, (counted.get(accumulator) ?? 0n) + energy)
     pricedEnergies.push({ energy, price: sum, confidence: price.confidence })

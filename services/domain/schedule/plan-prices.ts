@@ -46,7 +46,14 @@ export const planPrices = (
 
 const priceOf = (snapshot: PricingSnapshot, interval: PricedInterval): PlanPrice => {
   const { start, end, confidence, price } = interval
-  const inForcePrice = { start, end, confidence, accumulator: null, components: [], steps: [{ upTo: null, price: price ?? 0n }] }
+  const inForcePrice = {
+    start,
+    end,
+    confidence,
+    accumulator: null,
+    components: [],
+    steps: [{ upTo: null, price: price ?? 0n }],
+  }
   if (!interval.segment.isTiered) return inForcePrice
   const steps = priceSteps(interval)
   const isRising = steps.every((step, index) => index === 0 || step.price >= (steps[index - 1]?.price ?? 0n))
@@ -65,9 +72,16 @@ const priceOf = (snapshot: PricingSnapshot, interval: PricedInterval): PlanPrice
   return { ...inForcePrice, accumulator: `${monthStart} ${tieredIds.join(' ')}`, steps, components }
 }
 
-const componentOf = (accumulator: string, tiers: readonly TierPrice[], counted: Energy): PlanPrice['components'][number] => {
+const componentOf = (
+  accumulator: string,
+  tiers: readonly TierPrice[],
+  counted: Energy,
+): PlanPrice['components'][number] => {
   const steps = tiers.map(({ to, aggregate }) => ({ upTo: to === null ? null : to - counted, price: aggregate }))
-  return { accumulator: tiers.length > 1 ? accumulator : '', steps: steps.filter(({ upTo }) => upTo === null || upTo > 0n) }
+  return {
+    accumulator: tiers.length > 1 ? accumulator : '',
+    steps: steps.filter(({ upTo }) => upTo === null || upTo > 0n),
+  }
 }
 
 const areSameSteps = (a: PlanSteps, b: PlanSteps): boolean =>

@@ -9,7 +9,12 @@ export type PricedGeneration = ExpectedGeneration & { readonly price: Price }
 type SlotGeneration = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
 /** A half-open span in which no price changes, no window begins or ends, and generation is steady. */
-export type PlanSlot = { readonly start: number; readonly end: number; readonly price: PlanPrice; readonly generated: SlotGeneration }
+export type PlanSlot = {
+  readonly start: number
+  readonly end: number
+  readonly price: PlanPrice
+  readonly generated: SlotGeneration
+}
 
 /** Whole numbers stand for energy in multiples of `unit` (1e-6 W × ms) and for time in multiples of `timeUnit` (ms). */
 export type PlanScale = { readonly unit: bigint; readonly timeUnitMs: number }
@@ -18,7 +23,10 @@ export type PlanScale = { readonly unit: bigint; readonly timeUnitMs: number }
 export const energyUnitMs = 3_600_000n
 
 /** Price generation: cut where the price changes; what has none is left out. */
-export const priceGeneration = (generation: readonly ExpectedGeneration[], prices: readonly PlanPrice[]): PricedGeneration[] =>
+export const priceGeneration = (
+  generation: readonly ExpectedGeneration[],
+  prices: readonly PlanPrice[],
+): PricedGeneration[] =>
   generation.flatMap(one =>
     prices
       .filter(price => price.start < one.end && price.end > one.start)
@@ -41,7 +49,9 @@ export const planSlots = (
   devices: readonly PlannedDevice[],
   generation: readonly PricedGeneration[],
 ): PlanSlot[] => {
-  const edges = [...new Set([...prices, ...devices, ...generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
+  const edges = [...new Set([...prices, ...devices, ...generation].flatMap(({ start, end }) => [start, end]))].sort(
+    (a, b) => a - b,
+  )
   const isInWindow = windowTest(devices)
   const slots: PlanSlot[] = []
   let index = 0
@@ -80,14 +90,22 @@ const generationIn = (activeGeneration: readonly PricedGeneration[], start: numb
     energy += share
     weighted += share * BigInt(one.confidence)
   }
-  return { energy, price: activeGeneration[0]?.price ?? 0n, confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)) }
+  return {
+    energy,
+    price: activeGeneration[0]?.price ?? 0n,
+    confidence: energy === 0n ? 10_000 : Number(divideHalfEven(weighted, energy)),
+  }
 }
 
 const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))
 const greatestCommonDivisorMs = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisorMs(b, a % b))
 
 /** Find the coarsest scale on which every power, energy and length of a plan is whole. */
-export const planScale = (slots: readonly PlanSlot[], devices: readonly PlannedDevice[], sitePower: Power | null): PlanScale => {
+export const planScale = (
+  slots: readonly PlanSlot[],
+  devices: readonly PlannedDevice[],
+  sitePower: Power | null,
+): PlanScale => {
   const timeUnitMs = slots.reduce((unit, { start, end }) => greatestCommonDivisorMs(end - start, unit), 0) || 1
   let unit = (sitePower ?? 0n) * BigInt(timeUnitMs)
   for (const { power, energy } of devices)
@@ -104,7 +122,11 @@ export const onScale = ({ unit }: PlanScale, amount: bigint): number =>
   amount % unit === 0n ? Number(amount / unit) : Number(amount) / Number(unit)
 
 /** Write slots and devices on a scale; job j is `devices[j]`. A window without a priced slot has none. */
-export const flowProblem = (slots: readonly PlanSlot[], devices: readonly PlannedDevice[], scale: PlanScale): FlowProblem => {
+export const flowProblem = (
+  slots: readonly PlanSlot[],
+  devices: readonly PlannedDevice[],
+  scale: PlanScale,
+): FlowProblem => {
   const starts = slots.map(({ start }) => start)
   const firstFrom = (at: number): number => {
     let [low, high] = [0, starts.length]

@@ -33,8 +33,17 @@ export const distancesOf = (network: PoolNetwork): Distances => {
 }
 
 /** How far each queue is gone through, and what is to be added to its prices. */
-const createQueueHeads = (queues: PoolNetwork['queues'], ownQueue: PoolNetwork['ownQueue'], nodeCosts: Float64Array) => {
-  const ofPools = queues.map((queue, pool) => ({ ...queue, isOwnEnergy: false, poolCost: nodeCosts[pool] as number, next: 0 }))
+const createQueueHeads = (
+  queues: PoolNetwork['queues'],
+  ownQueue: PoolNetwork['ownQueue'],
+  nodeCosts: Float64Array,
+) => {
+  const ofPools = queues.map((queue, pool) => ({
+    ...queue,
+    isOwnEnergy: false,
+    poolCost: nodeCosts[pool] as number,
+    next: 0,
+  }))
   return [{ ...ownQueue, isOwnEnergy: true, poolCost: 0, next: 0 }, ...ofPools].filter(
     ({ slots, poolCost }) => slots.length > 0 && poolCost < infinite,
   )
@@ -77,7 +86,14 @@ const measureSlotsAndJobs = (
       for (const job of jobs) {
         nodeCosts[nodes.job + job] = cost
         if ((flow.unmet[job] as number) > 0) nearest = Math.min(nearest, cost)
-        collectUnseen(activeGivers, job, problem.firstSlot[job] as number, problem.endSlot[job] as number, seen.givers, reachedSlots)
+        collectUnseen(
+          activeGivers,
+          job,
+          problem.firstSlot[job] as number,
+          problem.endSlot[job] as number,
+          seen.givers,
+          reachedSlots,
+        )
       }
     }
   }
@@ -101,7 +117,8 @@ const lowerPoolCosts = ({ offers, drawn, nodes }: PoolNetwork, nodeCosts: Float6
   for (let offer = 0; offer < drawn.length; offer += 1) {
     if ((drawn[offer] as number) <= 0) continue
     const pool = offers.pool[offer] as number
-    const givenBack = (nodeCosts[nodes.grid + (offers.slot[offer] as number)] as number) - (offers.price[offer] as number)
+    const givenBack =
+      (nodeCosts[nodes.grid + (offers.slot[offer] as number)] as number) - (offers.price[offer] as number)
     if (givenBack >= (nodeCosts[pool] as number)) continue
     nodeCosts[pool] = givenBack
     isLower = true

@@ -84,7 +84,8 @@ const nextAfterPool = ({ network, nodeCosts, layers, triedSlots }: PathSearch, p
   for (; (triedSlots[pool] as number) < slots.length; triedSlots[pool] = (triedSlots[pool] as number) + 1) {
     const index = triedSlots[pool] as number
     const grid = network.nodes.grid + (slots[index] as number)
-    if (layers.level[grid] === depth && (nodeCosts[pool] as number) + (prices[index] as number) === nodeCosts[grid]) return grid
+    if (layers.level[grid] === depth && (nodeCosts[pool] as number) + (prices[index] as number) === nodeCosts[grid])
+      return grid
   }
   return -1
 }
@@ -113,7 +114,9 @@ const nextAfterSlot = ({ network, nodeCosts, layers }: PathSearch, slot: number,
     if (nodeCosts[nodes.job + job] === nodeCosts[from]) return nodes.job + job
   }
   const grid = nodes.grid + slot
-  return layers.level[grid] === depth && (gridDrawn[slot] as number) > 0 && nodeCosts[grid] === nodeCosts[from] ? grid : -1
+  return layers.level[grid] === depth && (gridDrawn[slot] as number) > 0 && nodeCosts[grid] === nodeCosts[from]
+    ? grid
+    : -1
 }
 
 const nextAfterJob = ({ network, nodeCosts, layers }: PathSearch, job: number, depth: number): number => {
@@ -133,9 +136,13 @@ const capacityBetween = (network: PoolNetwork, from: number, to: number): number
   const { graph, gridCapacity, gridDrawn, drawn, nodes } = network
   if (from < nodes.grid) return Number.POSITIVE_INFINITY
   if (from < nodes.slot)
-    return (to < nodes.grid ? drawn[findOffer(network, from - nodes.grid, to)] : gridCapacity[from - nodes.grid]) as number
+    return (
+      to < nodes.grid ? drawn[findOffer(network, from - nodes.grid, to)] : gridCapacity[from - nodes.grid]
+    ) as number
   if (from >= nodes.job) return flowBetween(graph, to - nodes.slot, from - nodes.job)
-  return to < nodes.slot ? (gridDrawn[to - nodes.grid] as number) : residualCapacity(graph, from - nodes.slot, to - nodes.job)
+  return to < nodes.slot
+    ? (gridDrawn[to - nodes.grid] as number)
+    : residualCapacity(graph, from - nodes.slot, to - nodes.job)
 }
 
 /** Let so much go from one node to the next. */
@@ -168,7 +175,8 @@ const sendAlong = (network: PoolNetwork, path: number[], maxEnergy: number): num
   for (let index = 1; index < path.length; index += 1) {
     energy = Math.min(energy, capacityBetween(network, path[index - 1] as number, path[index] as number))
   }
-  for (let index = 1; index < path.length; index += 1) addBetween(network, path[index - 1] as number, path[index] as number, energy)
+  for (let index = 1; index < path.length; index += 1)
+    addBetween(network, path[index - 1] as number, path[index] as number, energy)
   unmet[job] = (unmet[job] as number) - energy
   for (let index = 1; index < path.length; index += 1) {
     if (capacityBetween(network, path[index - 1] as number, path[index] as number) > 0) continue

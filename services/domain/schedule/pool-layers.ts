@@ -33,7 +33,10 @@ const routesToNearest = (
       let isRoute = isSameCost && (gridCapacity[slot] as number) > 0 && costs.has(cost)
       for (let offer = first; offer < last && !isRoute; offer += 1) {
         const pool = offers.pool[offer] as number
-        isRoute = pools[pool] === 1 && (drawn[offer] as number) > 0 && cost - (offers.price[offer] as number) === nodeCosts[pool]
+        isRoute =
+          pools[pool] === 1 &&
+          (drawn[offer] as number) > 0 &&
+          cost - (offers.price[offer] as number) === nodeCosts[pool]
       }
       if (!isRoute) continue
       isStable = false
@@ -78,7 +81,8 @@ type LayerSearch = {
   next: number[]
 }
 
-const seenAtCost = ({ nodeCosts, seen }: LayerSearch, node: number): NodeMarks => seen.get(nodeCosts[node] as number) as NodeMarks
+const seenAtCost = ({ nodeCosts, seen }: LayerSearch, node: number): NodeMarks =>
+  seen.get(nodeCosts[node] as number) as NodeMarks
 
 /** Find the cheapest ways of the fewest steps. */
 export const layersOf = (network: PoolNetwork, distances: Distances): Layers => {
@@ -86,9 +90,17 @@ export const layersOf = (network: PoolNetwork, distances: Distances): Layers => 
   const { nodeCosts } = distances
   const routes = routesToNearest(network, distances)
   const seen = new Map([...routes.costs].map(cost => [cost, marksOfOtherCosts(network, nodeCosts, cost)]))
-  const search: LayerSearch = { network, nodeCosts, routes, seen, level: new Int32Array(nodes.count).fill(-1), next: [] }
+  const search: LayerSearch = {
+    network,
+    nodeCosts,
+    routes,
+    seen,
+    level: new Int32Array(nodes.count).fill(-1),
+    next: [],
+  }
   for (const [pool, { cost }] of pools.entries()) {
-    if (routes.pools[pool] === 1 && (poolCapacity[pool] as number) > 0 && nodeCosts[pool] === cost) enterNode(search, pool, 0)
+    if (routes.pools[pool] === 1 && (poolCapacity[pool] as number) > 0 && nodeCosts[pool] === cost)
+      enterNode(search, pool, 0)
   }
   for (const [slot, capacity] of ownCapacity.entries()) {
     if (capacity > 0 && nodeCosts[nodes.slot + slot] === ownPrice[slot] && routes.costs.has(ownPrice[slot] as number))
@@ -150,7 +162,8 @@ const leaveGrid = (search: LayerSearch, slot: number, depth: number): void => {
     enterNode(search, nodes.slot + slot, depth)
   for (let offer = offers.firstOffer[slot] as number; offer < (offers.firstOffer[slot + 1] as number); offer += 1) {
     const [pool, price] = [offers.pool[offer] as number, offers.price[offer] as number]
-    if ((drawn[offer] as number) > 0 && routes.pools[pool] === 1 && cost - price === nodeCosts[pool]) enterNode(search, pool, depth)
+    if ((drawn[offer] as number) > 0 && routes.pools[pool] === 1 && cost - price === nodeCosts[pool])
+      enterNode(search, pool, depth)
   }
 }
 
@@ -164,7 +177,8 @@ const leaveSlot = (search: LayerSearch, slot: number, depth: number): void => {
     next.push(nodes.job + job)
   }
   const isSameCost = nodeCosts[nodes.slot + slot] === nodeCosts[nodes.grid + slot]
-  if (isSameCost && (gridDrawn[slot] as number) > 0 && routes.grids[slot] === 1) enterNode(search, nodes.grid + slot, depth)
+  if (isSameCost && (gridDrawn[slot] as number) > 0 && routes.grids[slot] === 1)
+    enterNode(search, nodes.grid + slot, depth)
 }
 
 const leaveJob = (search: LayerSearch, job: number, depth: number): void => {
@@ -172,7 +186,14 @@ const leaveJob = (search: LayerSearch, job: number, depth: number): void => {
   const { graph, nodes } = network
   const { firstSlot: first, endSlot: last } = graph.problem
   const slots: number[] = []
-  collectUnseen(graph.activeGivers, job, first[job] as number, last[job] as number, seenAtCost(search, nodes.job + job).givers, slots)
+  collectUnseen(
+    graph.activeGivers,
+    job,
+    first[job] as number,
+    last[job] as number,
+    seenAtCost(search, nodes.job + job).givers,
+    slots,
+  )
   for (const slot of slots) {
     level[nodes.slot + slot] = depth
     next.push(nodes.slot + slot)

@@ -8,7 +8,11 @@ export type Pool = { readonly capacity: number; readonly cost: number }
 export type Offer = { readonly slot: number; readonly pool: number; readonly price: number }
 
 /** What each slot has of its own, at which price, and the most that it may draw through the grid. */
-export type SlotSupply = { readonly ownEnergy: Float64Array; readonly ownPrice: Float64Array; readonly grid: Float64Array }
+export type SlotSupply = {
+  readonly ownEnergy: Float64Array
+  readonly ownPrice: Float64Array
+  readonly grid: Float64Array
+}
 
 /** Offers in columns, in order of their slots; those of a slot begin at `at[slot]`, and the next slot's where they end. */
 export type OfferColumns = {
@@ -50,9 +54,14 @@ const createQueue = (offers: readonly { readonly slot: number; readonly price: n
 const offerColumns = (offers: readonly Offer[], slots: number): OfferColumns => {
   const firstOffer = new Int32Array(slots + 1)
   for (const { slot } of offers) firstOffer[slot + 1] = (firstOffer[slot + 1] as number) + 1
-  for (let slot = 0; slot < slots; slot += 1) firstOffer[slot + 1] = (firstOffer[slot + 1] as number) + (firstOffer[slot] as number)
+  for (let slot = 0; slot < slots; slot += 1)
+    firstOffer[slot + 1] = (firstOffer[slot + 1] as number) + (firstOffer[slot] as number)
   return {
-    ...{ firstOffer, pool: Int32Array.from(offers, ({ pool }) => pool), slot: Int32Array.from(offers, ({ slot }) => slot) },
+    ...{
+      firstOffer,
+      pool: Int32Array.from(offers, ({ pool }) => pool),
+      slot: Int32Array.from(offers, ({ slot }) => slot),
+    },
     price: Float64Array.from(offers, ({ price }) => price),
   }
 }
@@ -69,14 +78,24 @@ export const createPoolNetwork = (
   for (const offer of offers) offersOfPools[offer.pool]?.push(offer)
   const slotsWithOwn = [...ownEnergy.keys()].filter(slot => (ownEnergy[slot] as number) > 0)
   return {
-    ...{ graph: createResidualGraph(problem, emptyFlow(problem, 0), false), pools, offers: offerColumns(offers, slots), ownPrice },
+    ...{
+      graph: createResidualGraph(problem, emptyFlow(problem, 0), false),
+      pools,
+      offers: offerColumns(offers, slots),
+      ownPrice,
+    },
     ...{
       queues: offersOfPools.map(createQueue),
       ownQueue: createQueue(slotsWithOwn.map(slot => ({ slot, price: ownPrice[slot] as number }))),
     },
     ...{ poolCapacity: Float64Array.from(pools, ({ capacity }) => capacity), ownCapacity: ownEnergy.slice() },
     ...{ gridCapacity: grid.slice(), gridDrawn: new Float64Array(slots), drawn: new Float64Array(offers.length) },
-    nodes: { grid: pools.length, slot: pools.length + slots, job: pools.length + 2 * slots, count: pools.length + 2 * slots + jobs },
+    nodes: {
+      grid: pools.length,
+      slot: pools.length + slots,
+      job: pools.length + 2 * slots,
+      count: pools.length + 2 * slots + jobs,
+    },
   }
 }
 

@@ -9,7 +9,8 @@ import { energyUnitMs, onScale, type PlanScale } from './plan-slots.ts'
 /** Energy (1e-6 Wh, above 0) of a job in a slot. */
 export type SlotEnergy = { readonly slot: number; readonly energy: Energy }
 
-const energyOfAmount = ({ unit }: PlanScale, amount: number): Energy => divideHalfEven(BigInt(Math.round(amount)) * unit, energyUnitMs)
+const energyOfAmount = ({ unit }: PlanScale, amount: number): Energy =>
+  divideHalfEven(BigInt(Math.round(amount)) * unit, energyUnitMs)
 
 const minEnergy = (a: Energy, b: Energy): Energy => (a < b ? a : b)
 
@@ -29,9 +30,18 @@ const createCollector = (scale: PlanScale) => {
 }
 
 /** Read what a job gets in each slot, in order of slots. One that lacks nothing gets exactly what its device asks for. */
-export const energiesOf = ({ slots, problem, scale }: FlowInput, flow: Flow, device: PlannedDevice, job: number): SlotEnergy[] => {
+export const energiesOf = (
+  { slots, problem, scale }: FlowInput,
+  flow: Flow,
+  device: PlannedDevice,
+  job: number,
+): SlotEnergy[] => {
   const { found, addEnergy } = createCollector(scale)
-  for (let slot = problem.firstSlot[job] as number; slot < Math.min(problem.endSlot[job] as number, slots.length); slot += 1) {
+  for (
+    let slot = problem.firstSlot[job] as number;
+    slot < Math.min(problem.endSlot[job] as number, slots.length);
+    slot += 1
+  ) {
     const amount = flow.energy[cellOf(problem, flow, job, slot)] as number
     if (amount > 0) addEnergy(slot, amount)
   }
@@ -43,11 +53,19 @@ export const energiesOf = ({ slots, problem, scale }: FlowInput, flow: Flow, dev
 }
 
 /** Give the energies of a job when it runs at full power from its window's start until it has what is planned in all. */
-export const energiesAtFullPower = ({ problem, scale }: FlowInput, job: number, planned: readonly SlotEnergy[]): SlotEnergy[] => {
+export const energiesAtFullPower = (
+  { problem, scale }: FlowInput,
+  job: number,
+  planned: readonly SlotEnergy[],
+): SlotEnergy[] => {
   let remaining = planned.reduce((sum, { energy }) => sum + energy, 0n)
   const { found, addEnergy } = createCollector(scale)
   const energies: SlotEnergy[] = []
-  for (let slot = problem.firstSlot[job] as number; slot < (problem.endSlot[job] as number) && remaining > 0n; slot += 1) {
+  for (
+    let slot = problem.firstSlot[job] as number;
+    slot < (problem.endSlot[job] as number) && remaining > 0n;
+    slot += 1
+  ) {
     addEnergy(slot, (problem.rate[job] as number) * (problem.slotLength[slot] as number))
     const lastFound = found.at(-1)
     if (lastFound?.slot !== slot) continue
@@ -106,10 +124,16 @@ const extendToWholeSecond = (
  */
 export const findRunningTimes = (input: FlowInput, flow: Flow, generated: Float64Array): Float64Array => {
   const { slots, problem, sitePower, scale } = input
-  const runningMs = Float64Array.from(slots, ({ start, end }, slot) => ((generated[slot] as number) > 0 ? end - start : 0))
+  const runningMs = Float64Array.from(slots, ({ start, end }, slot) =>
+    (generated[slot] as number) > 0 ? end - start : 0,
+  )
   if (sitePower === null) return runningMs
   const cap = onScale(scale, sitePower * BigInt(scale.timeUnitMs))
-  const [rates, amounts, shares] = [new Float64Array(slots.length), new Float64Array(slots.length), new Float64Array(slots.length)]
+  const [rates, amounts, shares] = [
+    new Float64Array(slots.length),
+    new Float64Array(slots.length),
+    new Float64Array(slots.length),
+  ]
   for (const [job, rate] of problem.rate.entries()) {
     for (let slot = problem.firstSlot[job] as number; slot < (problem.endSlot[job] as number); slot += 1) {
       const amount = flow.energy[cellOf(problem, flow, job, slot)] as number
@@ -121,8 +145,15 @@ export const findRunningTimes = (input: FlowInput, flow: Flow, generated: Float6
   }
   for (const [index, { start, end }] of slots.entries()) {
     if ((rates[index] as number) <= cap || runningMs[index] !== 0) continue
-    const share = Math.max(shares[index] as number, (amounts[index] as number) / cap / (problem.slotLength[index] as number))
-    runningMs[index] = extendToWholeSecond({ start, end }, Math.min(end - start, Math.ceil((end - start) * share)), false)
+    const share = Math.max(
+      shares[index] as number,
+      (amounts[index] as number) / cap / (problem.slotLength[index] as number),
+    )
+    runningMs[index] = extendToWholeSecond(
+      { start, end },
+      Math.min(end - start, Math.ceil((end - start) * share)),
+      false,
+    )
   }
   return runningMs
 }
@@ -131,7 +162,13 @@ export const findRunningTimes = (input: FlowInput, flow: Flow, generated: Float6
  * Write what a job gets as stretches of constant power; neighbours of equal power are one. At full power it runs beside what it does before or
  * after, else from the slot's start. Edges within a slot lie on whole seconds. `times` are those of `runningTimes`.
  */
-export const piecesOf = (input: FlowInput, flow: Flow, device: PlannedDevice, job: number, runningMs: Float64Array): PlanPiece[] => {
+export const piecesOf = (
+  input: FlowInput,
+  flow: Flow,
+  device: PlannedDevice,
+  job: number,
+  runningMs: Float64Array,
+): PlanPiece[] => {
   const { slots, problem } = input
   const pieces: PlanPiece[] = []
   for (let index = problem.firstSlot[job] as number; index < (problem.endSlot[job] as number); index += 1) {
@@ -156,7 +193,8 @@ const pieceInSlot = (
   runningMs: number,
 ): PlanPiece => {
   const { start, end } = slots[index] as FlowInput['slots'][number]
-  if (amount === (problem.rate[job] as number) * (problem.slotLength[index] as number)) return { start, end, power: device.power }
+  if (amount === (problem.rate[job] as number) * (problem.slotLength[index] as number))
+    return { start, end, power: device.power }
   const energy = BigInt(Math.round(amount)) * scale.unit
   // Whole milliseconds, rounded up: the power may be a hair below the full one, never above.
   const neededMs = runningMs === 0 ? Number((energy + device.power - 1n) / device.power) : runningMs

@@ -12,7 +12,11 @@ import type { PlannedDevice, UnpricedInterval } from './amount-request.ts'
 type Interval = { readonly start: number; readonly end: number }
 
 /** The devices that bind, the hours in which the location's power is used up, and how much energy they can have in all (1e-6 Wh). */
-export type Shortage = { readonly devices: readonly PlannedDevice[]; readonly hours: readonly Interval[]; readonly possible: bigint }
+export type Shortage = {
+  readonly devices: readonly PlannedDevice[]
+  readonly hours: readonly Interval[]
+  readonly possible: bigint
+}
 
 const maxListed = 10
 
@@ -55,9 +59,13 @@ export const refuseInfeasible = ({ devices, hours, possible }: Shortage, offsetO
   const requestText = `${joinWords(deviceIds)} ${deviceIds.length === 1 ? 'asks' : 'together ask'} for ${kilowattHours(requested, true)}`
   const possibleText = `can have at most ${kilowattHours(possible, false)}`
   const reason =
-    hours.length === 0 ? `at full power ${timesText(devices)}` : `because max_power of the location is used up ${timesText(hours)}`
-  return refused('schedule_infeasible', `${requestText}, but ${possibleText} ${reason}; ask for less energy, more power or a longer window`)
-    .refusal
+    hours.length === 0
+      ? `at full power ${timesText(devices)}`
+      : `because max_power of the location is used up ${timesText(hours)}`
+  return refused(
+    'schedule_infeasible',
+    `${requestText}, but ${possibleText} ${reason}; ask for less energy, more power or a longer window`,
+  ).refusal
 }
 
 /**
@@ -74,6 +82,9 @@ export const refuseMissingPrice = (
   if (isPending && missing === 'TARIFF') return refusePendingTariff(direction)
   const at = writeInstant(start, offsetOf(start))
   return missing === 'MARKET_PRICE'
-    ? refused('no_price_data', `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`).refusal
+    ? refused(
+        'no_price_data',
+        `There is no price for ${direction} from ${at}; choose other times, or wait until prices are known`,
+      ).refusal
     : refuseMissingTariff(snapshot, direction, start, { path, offsetOf })
 }

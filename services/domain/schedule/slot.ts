@@ -5,7 +5,12 @@ import { divideHalfEven, type Price } from '../quantity.ts'
 export type Segment = 'LOW' | 'HIGH'
 
 /** A half-open span of a schedule, with the time-weighted means of its price (1e-9 per kWh) and confidence (1e-4). */
-export type Slot = { readonly start: number; readonly end: number; readonly average: Price; readonly confidence: number }
+export type Slot = {
+  readonly start: number
+  readonly end: number
+  readonly average: Price
+  readonly confidence: number
+}
 
 /** Order prices from the best of a segment to its worst: below 0 when `a` is better than `b`. */
 export const comparePrices = (segment: Segment, a: bigint, b: bigint): number => {

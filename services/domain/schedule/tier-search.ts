@@ -8,7 +8,9 @@ type SlotRange = { readonly from: number; readonly to: number }
 /** By how much the price of a slot rises at each bound, and in which of its tiers it may be used; the same text for the same rises. */
 const priceRisesOf = (slot: FlowInput['slots'][number], { isAllowed }: FlowInput, tierBounds: TierBounds): string => {
   const prices = tierPricesOf(slot, tierBounds)
-  return [slot.price.accumulator, ...prices.map(price => (isAllowed(price) ? price - (prices[0] ?? 0n) : 'none'))].join(' ')
+  return [slot.price.accumulator, ...prices.map(price => (isAllowed(price) ? price - (prices[0] ?? 0n) : 'none'))].join(
+    ' ',
+  )
 }
 
 /**
@@ -37,11 +39,14 @@ const isUnrestricted = ({ slots, isAllowed }: FlowInput): boolean =>
 export const isCoupled = (input: FlowInput, tierBounds: TierBounds): boolean => {
   const { slots, problem, scale } = input
   const total = totalDemand(problem)
-  const isReached = [...tierBounds.values()].some(([first]) => first !== undefined && onScale(scale, first * energyUnitMs) < total)
+  const isReached = [...tierBounds.values()].some(
+    ([first]) => first !== undefined && onScale(scale, first * energyUnitMs) < total,
+  )
   if (!isReached) return false
   const [onlyAccumulator] = [...tierBounds.keys()]
   const isOneAccumulator =
-    tierBounds.size === 1 && slots.every(({ price, generated }) => price.accumulator === onlyAccumulator && generated.energy === 0n)
+    tierBounds.size === 1 &&
+    slots.every(({ price, generated }) => price.accumulator === onlyAccumulator && generated.energy === 0n)
   return !(isOneAccumulator && isUnrestricted(input) && slotRunsOf(input, tierBounds).last[0] === slots.length - 1)
 }
 
@@ -56,7 +61,9 @@ type CountedFlow = {
 /** Count a flow slot by slot, as its records will be. */
 const countInOrder = (input: FlowInput, tierBounds: TierBounds, flow: TieredFlow): CountedFlow => {
   const { slots, scale, sign } = input
-  const bounds = new Map([...tierBounds].map(([name, all]) => [name, all.map(bound => onScale(scale, bound * energyUnitMs))]))
+  const bounds = new Map(
+    [...tierBounds].map(([name, all]) => [name, all.map(bound => onScale(scale, bound * energyUnitMs))]),
+  )
   const metSlots = new Map([...tierBounds].map(([name, all]) => [name, all.map(() => slots.length)]))
   const deviations = new Map([...tierBounds].map(([name, all]) => [name, all.map(() => 0)]))
   const counted = new Map<string, number>()
@@ -69,7 +76,10 @@ const countInOrder = (input: FlowInput, tierBounds: TierBounds, flow: TieredFlow
     const from = accumulator === null ? 0 : (counted.get(accumulator) ?? 0)
     const to = from + total - own
     const edges = accumulator === null ? [] : (bounds.get(accumulator) ?? [])
-    const [metOfBounds, deviationOfBounds] = [metSlots.get(accumulator ?? '') ?? [], deviations.get(accumulator ?? '') ?? []]
+    const [metOfBounds, deviationOfBounds] = [
+      metSlots.get(accumulator ?? '') ?? [],
+      deviations.get(accumulator ?? '') ?? [],
+    ]
     let [at, drawn] = [from, 0]
     for (const [tier, price] of tierPricesOf(one, tierBounds).entries()) {
       const until = Math.max(at, Math.min(to, edges[tier] ?? to))
@@ -89,7 +99,11 @@ const countInOrder = (input: FlowInput, tierBounds: TierBounds, flow: TieredFlow
 type UncertainBound = { readonly name: string; readonly bound: number; readonly from: number; readonly to: number }
 
 /** The bound about which a flow is most wrong; those of which it is not known whether they are met come first. Null where it is right. */
-const mostUncertainBound = (limits: TierLimits, { deviations }: CountedFlow, { last }: SlotRuns): UncertainBound | null => {
+const mostUncertainBound = (
+  limits: TierLimits,
+  { deviations }: CountedFlow,
+  { last }: SlotRuns,
+): UncertainBound | null => {
   const slots = last.length
   let uncertainBound: UncertainBound | null = null
   let largest = { isUnbounded: false, gap: 0 }
@@ -147,7 +161,9 @@ const widestLimits = (input: FlowInput, tierBounds: TierBounds): TierLimits => {
   const total = totalDemand(problem)
   const rangeOf = (bound: bigint): SlotRange => {
     if (!isOneAccumulator) return { from: 0, to: slots.length }
-    return onScale(scale, bound * energyUnitMs) <= total ? { from: 0, to: slots.length - 1 } : { from: slots.length, to: slots.length }
+    return onScale(scale, bound * energyUnitMs) <= total
+      ? { from: 0, to: slots.length - 1 }
+      : { from: slots.length, to: slots.length }
   }
   return new Map([...tierBounds].map(([name, bounds]) => [name, bounds.map(rangeOf)]))
 }
@@ -176,7 +192,10 @@ const toleranceOf = ({ scale }: FlowInput, cost: number): number =>
 /** Limits that leave each bound the stretch in which a flow has met it. */
 const limitsAsMet = ({ metSlots }: CountedFlow, { first, last }: SlotRuns): TierLimits =>
   new Map(
-    [...metSlots].map(([name, metOfBounds]) => [name, metOfBounds.map(slot => ({ from: first[slot] ?? slot, to: last[slot] ?? slot }))]),
+    [...metSlots].map(([name, metOfBounds]) => [
+      name,
+      metOfBounds.map(slot => ({ from: first[slot] ?? slot, to: last[slot] ?? slot })),
+    ]),
   )
 
 type SearchNode = { readonly limits: TierLimits; readonly found: TieredFlow; readonly counted: CountedFlow }
@@ -218,7 +237,10 @@ export function* searchTiers(input: FlowInput, tierBounds: TierBounds): Generato
     const bestNode = best
     openNodes = bestNode === null ? openNodes : openNodes.filter(one => isPromising(input, one, bestNode))
     const comesFirst = turn % 3 === 0 ? isBetter : isLikelier
-    const next = openNodes.reduce<SearchNode | null>((first, one) => (first === null || comesFirst(one, first) ? one : first), null)
+    const next = openNodes.reduce<SearchNode | null>(
+      (first, one) => (first === null || comesFirst(one, first) ? one : first),
+      null,
+    )
     if (next === null || isLimitReached()) return (best ?? (yield* relaxLimits(limitsUnmet(tierBounds, count)))).found
     openNodes = openNodes.filter(one => one !== next)
     for (const limits of splitLimits(next.limits, next.counted, slotRuns)) {
@@ -230,7 +252,9 @@ export function* searchTiers(input: FlowInput, tierBounds: TierBounds): Generato
 }
 
 const isBetter = (one: SearchNode, best: SearchNode | null): boolean =>
-  best === null || one.found.energy > best.found.energy || (one.found.energy === best.found.energy && one.counted.cost < best.counted.cost)
+  best === null ||
+  one.found.energy > best.found.energy ||
+  (one.found.energy === best.found.energy && one.counted.cost < best.counted.cost)
 
 /** Whether there may be a better plan within the limits of a flow. */
 const isPromising = (input: FlowInput, { found }: SearchNode, best: SearchNode): boolean =>
@@ -239,4 +263,5 @@ const isPromising = (input: FlowInput, { found }: SearchNode, best: SearchNode):
 
 /** Whether the plans within the limits of a flow may be better than those within another's. */
 const isLikelier = (one: SearchNode, first: SearchNode): boolean =>
-  one.found.energy > first.found.energy || (one.found.energy === first.found.energy && one.found.cost < first.found.cost)
+  one.found.energy > first.found.energy ||
+  (one.found.energy === first.found.energy && one.found.cost < first.found.cost)

@@ -45,14 +45,17 @@ const priceAt = ({ steps }: PlanPrice, counted: Energy): Price =>
 
 /** Give the prices of a slot in the tiers of its accumulator, or its one price. */
 export const tierPricesOf = ({ price }: FlowInput['slots'][number], tierBounds: TierBounds): Price[] =>
-  [0n, ...(price.accumulator === null ? [] : (tierBounds.get(price.accumulator) ?? []))].map(from => priceAt(price, from))
+  [0n, ...(price.accumulator === null ? [] : (tierBounds.get(price.accumulator) ?? []))].map(from =>
+    priceAt(price, from),
+  )
 
 /** The pools of a network: what needs no tier, and then the tiers of all accumulators. */
 const createPools = (input: FlowInput, tierBounds: TierBounds, limits: TierLimits) => {
   const { scale, problem, slots } = input
   const total = totalDemand(problem)
   const prices = slots.flatMap(slotOfPlan => tierPricesOf(slotOfPlan, tierBounds)).map(Number)
-  const range = prices.reduce((max, price) => Math.max(max, price), 0) - prices.reduce((min, price) => Math.min(min, price), 0)
+  const range =
+    prices.reduce((max, price) => Math.max(max, price), 0) - prices.reduce((min, price) => Math.min(min, price), 0)
   // What fills a tier that must be full is worth more than any price could save.
   const fullTierBonus = (range + 1) * 2 * (slots.length + 1)
   const first = new Map<string, number>()
@@ -71,7 +74,12 @@ const createPools = (input: FlowInput, tierBounds: TierBounds, limits: TierLimit
 type TierOffer = Offer & { readonly tier: number }
 
 /** What each slot may draw on through the grid, as limits let it. */
-const createOffers = (input: FlowInput, tierBounds: TierBounds, limits: TierLimits, first: ReadonlyMap<string, number>): TierOffer[] =>
+const createOffers = (
+  input: FlowInput,
+  tierBounds: TierBounds,
+  limits: TierLimits,
+  first: ReadonlyMap<string, number>,
+): TierOffer[] =>
   input.slots.flatMap((slotOfPlan, slot) => {
     const { accumulator } = slotOfPlan.price
     const ranges = accumulator === null ? [] : (limits.get(accumulator) ?? [])
@@ -96,7 +104,11 @@ const createSupply = (input: FlowInput): SlotSupply => {
 }
 
 /** Find the cheapest flow of the most energy where each tier is a pool with its room, on which each slot may draw as limits let it. */
-export function* tieredFlow(input: FlowInput, tierBounds: TierBounds, limits: TierLimits): Generator<undefined, TieredFlow> {
+export function* tieredFlow(
+  input: FlowInput,
+  tierBounds: TierBounds,
+  limits: TierLimits,
+): Generator<undefined, TieredFlow> {
   const { slots, problem } = input
   const { pools, first } = createPools(input, tierBounds, limits)
   const offers = createOffers(input, tierBounds, limits, first)

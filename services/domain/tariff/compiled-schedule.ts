@@ -62,8 +62,11 @@ const manyTimeBands = 32
 /** Make the patterns of a schedule; `indexOf` gives the number of a list of rates. */
 const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: readonly Rate[]) => number) => {
   const byContent = new Map<string, DayPattern>()
-  let sweepCache: { readonly days: DaySweep; readonly byClass: Map<string, DayPattern>; readonly numbers: Map<TimeBand, number> } | null =
-    null
+  let sweepCache: {
+    readonly days: DaySweep
+    readonly byClass: Map<string, DayPattern>
+    readonly numbers: Map<TimeBand, number>
+  } | null = null
 
   const rateIndexOf = (hours: TimeBand | undefined): number => {
     if (hours === undefined) return -1
@@ -73,14 +76,19 @@ const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates:
   }
 
   /** Append the parts of a day; of bands that overlap, which no tariff that was read has, the first one holds. */
-  const visitDayParts = (days: DaySweep, kind: CalendarDayKind, append: (from: number, hours: TimeBand | undefined) => void): void => {
+  const visitDayParts = (
+    days: DaySweep,
+    kind: CalendarDayKind,
+    append: (from: number, hours: TimeBand | undefined) => void,
+  ): void => {
     let isOverlapping = false
     days.sweep(kind, (from, _to, band) => {
       isOverlapping ||= band === overlappingTimeBands
       append(from, days.timeBands[band])
       return isOverlapping
     })
-    if (isOverlapping) for (const { startSecond: from, timeBands } of dayPattern(schedule, kind)) append(from, timeBands[0]?.hours)
+    if (isOverlapping)
+      for (const { startSecond: from, timeBands } of dayPattern(schedule, kind)) append(from, timeBands[0]?.hours)
   }
 
   const makePattern = (days: DaySweep, kind: CalendarDayKind): DayPattern => {
@@ -126,7 +134,10 @@ export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates:
     byDay.set(key, pattern)
     return pattern
   }
-  const timeBandCount = schedule.reduce((sum, { daysAndHours }) => daysAndHours.reduce((own, { hours }) => own + hours.length, sum), 0)
+  const timeBandCount = schedule.reduce(
+    (sum, { daysAndHours }) => daysAndHours.reduce((own, { hours }) => own + hours.length, sum),
+    0,
+  )
   let maxCount: number | null = null
   const maxTimeBandsPerDay = (): number => {
     maxCount ??= hasDates

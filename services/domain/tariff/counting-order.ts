@@ -1,10 +1,19 @@
 import type { Energy } from '../quantity.ts'
 import { runToEnd } from '../run-to-end.ts'
 import { sortInSteps } from '../sort-in-steps.ts'
-import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey, compareSortKeys, type RecordSortKey } from './accumulator.ts'
+import {
+  type AccumulatorChange,
+  type AccumulatorCounts,
+  accumulatorKey,
+  compareSortKeys,
+  type RecordSortKey,
+} from './accumulator.ts'
 
 /** A record's place, and the accumulators that it stands in; what a move adds (`after` − `before`) holds wherever the record stands. */
-export type CountedRecord = { readonly sortKey: RecordSortKey; readonly accumulatorChanges: readonly AccumulatorChange[] }
+export type CountedRecord = {
+  readonly sortKey: RecordSortKey
+  readonly accumulatorChanges: readonly AccumulatorChange[]
+}
 
 /**
  * What records have counted, by `tierKey`: `before` each of them, and in `total` behind the last. `orders` gives the records of each
@@ -66,5 +75,7 @@ export function* countInOrderInSteps<T extends CountedRecord>(
 }
 
 /** Count at once, as `countInOrderInSteps` does. */
-export const countInSortOrder = <T extends CountedRecord>(records: readonly T[], counted?: AccumulatorCounts): CountOrder<T> =>
-  runToEnd(countInOrderInSteps(records, counted))
+export const countInSortOrder = <T extends CountedRecord>(
+  records: readonly T[],
+  counted?: AccumulatorCounts,
+): CountOrder<T> => runToEnd(countInOrderInSteps(records, counted))

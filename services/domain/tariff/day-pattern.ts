@@ -1,6 +1,19 @@
 import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from './tariff.ts'
 
-export const monthNames: readonly Month[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+export const monthNames: readonly Month[] = [
+  'Jan',
+  'Feb',
+  'Mar',
+  'Apr',
+  'May',
+  'Jun',
+  'Jul',
+  'Aug',
+  'Sep',
+  'Oct',
+  'Nov',
+  'Dec',
+]
 export const dayNames: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 export const secondsPerDay = 86_400
 
@@ -22,11 +35,19 @@ export type DaySegment = {
 type RankedTimeBand = TimeBandIndex & { readonly hours: TimeBand; readonly rank: number }
 
 /** Return the rank of the entry of an index in a month and on a date: dates with months, dates, months, none: 3 … 0; -1: it does not apply. */
-export const entryRanks = (schedule: readonly ScheduleEntry[]): ((entry: number, month: number, date: number) => number) => {
-  const [months, dates, ranks] = [new Int32Array(schedule.length), new Int32Array(schedule.length), new Int8Array(schedule.length)]
+export const entryRanks = (
+  schedule: readonly ScheduleEntry[],
+): ((entry: number, month: number, date: number) => number) => {
+  const [months, dates, ranks] = [
+    new Int32Array(schedule.length),
+    new Int32Array(schedule.length),
+    new Int8Array(schedule.length),
+  ]
   for (const [index, entry] of schedule.entries()) {
     const isEveryMonth = entry.months.includes('All')
-    months[index] = isEveryMonth ? -1 : entry.months.reduce((mask, name) => mask | (1 << monthNames.indexOf(name as Month)), 0)
+    months[index] = isEveryMonth
+      ? -1
+      : entry.months.reduce((mask, name) => mask | (1 << monthNames.indexOf(name as Month)), 0)
     dates[index] = entry.dates.length === 0 ? -1 : entry.dates.reduce((mask, date) => mask | (1 << (date - 1)), 0)
     ranks[index] = (entry.dates.length > 0 ? 2 : 0) + (isEveryMonth ? 0 : 1)
   }
@@ -52,7 +73,13 @@ const timeBandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind):
     return entry.daysAndHours.flatMap((daysAndHours, block) => {
       const dayRank = blockRank(daysAndHours, kind.weekday)
       if (dayRank < 0) return []
-      return daysAndHours.hours.map((hours, band) => ({ entry: entryIndex, block, band, hours, rank: rank * 3 + dayRank }))
+      return daysAndHours.hours.map((hours, band) => ({
+        entry: entryIndex,
+        block,
+        band,
+        hours,
+        rank: rank * 3 + dayRank,
+      }))
     })
   })
 }
@@ -102,7 +129,12 @@ export const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDay
     const timeBands = highestRanked(openBandsByRank)
     const endSecond = edges[next]?.second ?? secondsPerDay
     const last = segments.at(-1)
-    if (last !== undefined && timeBands.length === 1 && last.timeBands.length === 1 && last.timeBands[0] === timeBands[0])
+    if (
+      last !== undefined &&
+      timeBands.length === 1 &&
+      last.timeBands.length === 1 &&
+      last.timeBands[0] === timeBands[0]
+    )
       last.endSecond = endSecond
     else segments.push({ startSecond: second, endSecond, timeBands })
   }

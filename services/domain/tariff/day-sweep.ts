@@ -25,10 +25,20 @@ export type DaySweep = {
 }
 
 /** `ranks`: by weekday, -1 if it does not apply. `edges`: places of the edges of its bands, ascending. */
-type Block = { readonly entry: number; readonly timeBands: number; readonly ranks: readonly number[]; readonly edges: number[] }
+type Block = {
+  readonly entry: number
+  readonly timeBands: number
+  readonly ranks: readonly number[]
+  readonly edges: number[]
+}
 
 /** Edges in order of time: second of the day, number of the block, index of the band, and 1 if the band opens, -1 if it closes. */
-type Edges = { readonly second: Int32Array; readonly block: Int32Array; readonly timeBand: Int32Array; readonly sign: Int8Array }
+type Edges = {
+  readonly second: Int32Array
+  readonly block: Int32Array
+  readonly timeBand: Int32Array
+  readonly sign: Int8Array
+}
 
 const weekdays = [0, 1, 2, 3, 4, 5, 6]
 const maxEdges = 4_194_304
@@ -51,7 +61,8 @@ const edgesOfTimeBand = ({ validFrom, validTo }: TimeBand): readonly (readonly [
 
 /** Sort the edges of all bands by time, and tell each block the places of its own. */
 const sortEdges = (blocks: readonly Block[], timeBandsOfBlocks: readonly (readonly TimeBand[])[]): Edges => {
-  const found: { readonly second: number; readonly sign: number; readonly block: number; readonly timeBand: number }[] = []
+  const found: { readonly second: number; readonly sign: number; readonly block: number; readonly timeBand: number }[] =
+    []
   let timeBand = 0
   for (const [block, hours] of timeBandsOfBlocks.entries()) {
     for (const one of hours) {
@@ -136,7 +147,8 @@ export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => 
 
   const classOf: DaySweep['classOf'] = ({ month, date, weekday }) => {
     let text = String.fromCharCode(sameRankDays[weekday] as number)
-    for (let entry = 0; entry < schedule.length; entry += 1) if (entryRank(entry, month, date) >= 0) text += String.fromCharCode(entry)
+    for (let entry = 0; entry < schedule.length; entry += 1)
+      if (entryRank(entry, month, date) >= 0) text += String.fromCharCode(entry)
     return text
   }
 
@@ -144,7 +156,8 @@ export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => 
     rankBlocks(kind)
     for (const [index, { edges: own }] of blocks.entries()) {
       if ((ranks[index] as number) < 0) continue
-      for (const edgeIndex of own) markedEdges[edgeIndex >>> 5] = (markedEdges[edgeIndex >>> 5] as number) | (1 << (edgeIndex & 31))
+      for (const edgeIndex of own)
+        markedEdges[edgeIndex >>> 5] = (markedEdges[edgeIndex >>> 5] as number) | (1 << (edgeIndex & 31))
     }
     visitMarked(edges, ranks, markedEdges, visit)
   }

@@ -6,7 +6,13 @@ import type { TariffDirection, TariffType } from './tariff.ts'
 import { type TierPrice, tierAt } from './tier-price.ts'
 
 /** Called for each stretch of an interval; `monthStart` is that of the local month of [start, end). */
-export type VisitPriceSegment = (start: number, end: number, pricePeriod: PricePeriod, segment: PriceSegment, monthStart: number) => void
+export type VisitPriceSegment = (
+  start: number,
+  end: number,
+  pricePeriod: PricePeriod,
+  segment: PriceSegment,
+  monthStart: number,
+) => void
 
 /** How far a walk over the stretches of a direction has come: the instant, and the index of its era. */
 export type SegmentCursor = { at: number; periodIndex: number }
@@ -17,7 +23,12 @@ export const startCursor = (pricePeriods: readonly PricePeriod[], from: number):
 })
 
 /** Walk on as `walkStretches` does, to the end of the UTC day or of the era at most; all is walked once `walk.at` is `to`. */
-export const advanceCursor = (pricePeriods: readonly PricePeriod[], cursor: SegmentCursor, to: number, visit: VisitPriceSegment): void => {
+export const advanceCursor = (
+  pricePeriods: readonly PricePeriod[],
+  cursor: SegmentCursor,
+  to: number,
+  visit: VisitPriceSegment,
+): void => {
   const period = pricePeriods[cursor.periodIndex] as PricePeriod
   const dayIndex = Math.floor(cursor.at / dayMs)
   const dayEnd = Math.min(to, period.end, (dayIndex + 1) * dayMs)
@@ -42,7 +53,13 @@ export const visitPriceSegments = (
   while (cursor.at < to)
 }
 
-const visitSegmentsOfDay = (day: PlanDay, from: number, dayEnd: number, pricePeriod: PricePeriod, visit: VisitPriceSegment): number => {
+const visitSegmentsOfDay = (
+  day: PlanDay,
+  from: number,
+  dayEnd: number,
+  pricePeriod: PricePeriod,
+  visit: VisitPriceSegment,
+): number => {
   let at = from
   for (let index = segmentIndex(day, from); index < day.segments.length; index += 1) {
     const segmentEnd = Math.min(dayEnd, day.starts[index + 1] ?? dayEnd)
@@ -75,7 +92,11 @@ export type CountedStep = { readonly from: number; readonly counted: Energy }
  * What an accumulator has counted for a record that starts at a time, as ascending steps; 0 before the first one.
  * An accumulator that has counted nothing yet, such as that of a month to come, has no steps.
  */
-export type CountedEnergy = (type: TariffType, direction: TariffDirection, countingStart: number) => readonly CountedStep[]
+export type CountedEnergy = (
+  type: TariffType,
+  direction: TariffDirection,
+  countingStart: number,
+) => readonly CountedStep[]
 
 /** No energy has been counted. */
 export const nothingCounted: CountedEnergy = () => []
@@ -181,8 +202,10 @@ export const priceSteps = (interval: PricedInterval): PriceStep[] => {
   while (energyAhead !== null) {
     const commoditySteps = tierAt(interval.segment.commodity, interval.counted.commodity + energyAhead)
     const nonCommoditySteps = tierAt(interval.segment.nonCommodity, interval.counted.nonCommodity + energyAhead)
-    const toCommodityBound: Energy | null = commoditySteps.to === null ? null : commoditySteps.to - interval.counted.commodity
-    const toNonCommodityBound: Energy | null = nonCommoditySteps.to === null ? null : nonCommoditySteps.to - interval.counted.nonCommodity
+    const toCommodityBound: Energy | null =
+      commoditySteps.to === null ? null : commoditySteps.to - interval.counted.commodity
+    const toNonCommodityBound: Energy | null =
+      nonCommoditySteps.to === null ? null : nonCommoditySteps.to - interval.counted.nonCommodity
     energyAhead =
       toCommodityBound === null
         ? toNonCommodityBound
@@ -212,7 +235,8 @@ export function* firstUnpriced(
   const unpriced: FirstUnpriced[] = []
   do {
     advanceCursor(pricePeriods, cursor, to, (start, _end, pricePeriod, { commodity }) => {
-      if (commodity.length === 0) unpriced.push({ start, missing: pricePeriod.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
+      if (commodity.length === 0)
+        unpriced.push({ start, missing: pricePeriod.commodityId === null ? 'TARIFF' : 'MARKET_PRICE' })
     })
     if (unpriced[0] !== undefined) return unpriced[0]
     yield null

@@ -5,7 +5,12 @@ import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from './snap
 import type { TariffDirection } from './tariff.ts'
 
 /** The time around an instant in which no tariff prices a direction, and the tariffs on both sides of it; infinite without one. */
-type TariffGap = { readonly start: number; readonly end: number; readonly tariffBefore: string | null; readonly tariffAfter: string | null }
+type TariffGap = {
+  readonly start: number
+  readonly end: number
+  readonly tariffBefore: string | null
+  readonly tariffAfter: string | null
+}
 
 const findGap = (pricePeriods: readonly PricePeriod[], at: number): TariffGap => {
   let first = pricePeriodIndex(pricePeriods, at)
@@ -22,7 +27,8 @@ const findGap = (pricePeriods: readonly PricePeriod[], at: number): TariffGap =>
 
 const describeNeighbours = ({ start, end, tariffBefore, tariffAfter }: TariffGap, offsetOf: AnswerOffset): string => {
   const [from, to] = [start, end].map(at => (Number.isFinite(at) ? writeInstant(at, offsetOf(at)) : ''))
-  if (tariffBefore !== null && tariffAfter !== null) return `: ${tariffBefore} ended at ${from} and ${tariffAfter} starts at ${to}`
+  if (tariffBefore !== null && tariffAfter !== null)
+    return `: ${tariffBefore} ended at ${from} and ${tariffAfter} starts at ${to}`
   if (tariffAfter !== null) return `: the first one, ${tariffAfter}, starts at ${to}`
   return tariffBefore === null ? '' : `: the last one, ${tariffBefore}, ended at ${from}`
 }

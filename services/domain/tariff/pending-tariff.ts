@@ -15,11 +15,15 @@ export const hasTimedOut = ({ failingSince }: Pick<PendingTariff, 'failingSince'
 
 /** Tell whether the COMMODITY tariff of a direction is on its way to a location at `at` (ms): none lives there, and one is waited for. */
 export const isTariffPending = (
-  { tariffs, pendingTariffs = [] }: { readonly tariffs: readonly DirectionAndType[]; readonly pendingTariffs?: readonly PendingTariff[] },
+  {
+    tariffs,
+    pendingTariffs = [],
+  }: { readonly tariffs: readonly DirectionAndType[]; readonly pendingTariffs?: readonly PendingTariff[] },
   direction: TariffDirection,
   at: number,
 ): boolean => {
-  const isCommodityOfDirection = (one: DirectionAndType): boolean => one.direction === direction && one.type === 'COMMODITY'
+  const isCommodityOfDirection = (one: DirectionAndType): boolean =>
+    one.direction === direction && one.type === 'COMMODITY'
   const pending = tariffs.some(isCommodityOfDirection) ? undefined : pendingTariffs.find(isCommodityOfDirection)
   return pending !== undefined && !hasTimedOut(pending, at)
 }
@@ -29,4 +33,7 @@ export const isTariffPending = (
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const refusePendingTariff = (direction: TariffDirection): Refusal =>
-  refused('pending_connect', `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`).refusal
+  refused(
+    'pending_connect',
+    `The tariff for ${direction} is still being connected; ask again when its tariff_status is CONNECTED`,
+  ).refusal

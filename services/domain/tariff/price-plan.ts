@@ -91,7 +91,8 @@ const timeBandRuns = (schedule: CompiledSchedule, zone: TimeZone, from: number, 
 const noTimeBand = (from: number): TimeBandRuns => ({ starts: [from], values: [-1] })
 
 /** A published price is certain, and only that: what is below 1 stays below. */
-const marketConfidence = (confidence: number): number => (confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000)))
+const marketConfidence = (confidence: number): number =>
+  confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000))
 
 const createSegment = (
   { commodity: schedule, nonCommodity: nonCommoditySchedule, isFree }: PricePlan,
@@ -115,7 +116,12 @@ const createSegment = (
 }
 
 /** Give what a stretch of rates that wait for the market is at the price of an interval. */
-const withPrice = (segment: PriceSegment, rates: readonly Rate[], series: MarketSeries, interval: number): PriceSegment => {
+const withPrice = (
+  segment: PriceSegment,
+  rates: readonly Rate[],
+  series: MarketSeries,
+  interval: number,
+): PriceSegment => {
   const market = series.prices[interval] as Price
   const commodity = marketTierPrices(rates, market)
   const { nonCommodity, timeBands } = segment
@@ -164,7 +170,12 @@ const firstIntervalAfter = ({ starts, ends }: MarketSeries, at: number): number 
  * Give what holds at an instant of a stretch that waits for the market, and call `until` with the instant up to which it does.
  * In a gap of the series there is no price.
  */
-export const atMarketPrice = (plan: PricePlan, segment: PriceSegment, at: number, until: (end: number) => void): PriceSegment => {
+export const atMarketPrice = (
+  plan: PricePlan,
+  segment: PriceSegment,
+  at: number,
+  until: (end: number) => void,
+): PriceSegment => {
   const { market } = plan
   if (market === null || segment.ratesBeforeMarket === null) return segment
   const interval = firstIntervalAfter(market, at)

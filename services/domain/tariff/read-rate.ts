@@ -50,17 +50,35 @@ const readFixed = (value: NumberText, isMarket: boolean, field: string): Result<
     : readOptional(value, priceRule, field)
 }
 
-const readBound = (value: NumberText, boundBefore: bigint | null, isLast: boolean, field: string): Result<bigint | null> => {
+const readBound = (
+  value: NumberText,
+  boundBefore: bigint | null,
+  isLast: boolean,
+  field: string,
+): Result<bigint | null> => {
   if (isMissing(value)) {
-    return isLast ? accepted(null) : refused('schedule_invalid', `${field} is required on every tier but the last`, field)
+    return isLast
+      ? accepted(null)
+      : refused('schedule_invalid', `${field} is required on every tier but the last`, field)
   }
-  if (isLast) return refused('schedule_invalid', `${field} must be left out on the last tier, which has no upper bound`, field)
+  if (isLast)
+    return refused('schedule_invalid', `${field} must be left out on the last tier, which has no upper bound`, field)
   const read = readDecimal(String(value), boundRule, field)
   if (!read.ok || read.value > (boundBefore ?? 0n)) return read
-  return refused('schedule_invalid', `${field} must be above the bound of the tier before it: bounds are cumulative`, field)
+  return refused(
+    'schedule_invalid',
+    `${field} must be above the bound of the tier before it: bounds are cumulative`,
+    field,
+  )
 }
 
-const readRate = (rate: RateInput, boundBefore: bigint | null, isLast: boolean, isMarket: boolean, path: string): Result<Rate> => {
+const readRate = (
+  rate: RateInput,
+  boundBefore: bigint | null,
+  isLast: boolean,
+  isMarket: boolean,
+  path: string,
+): Result<Rate> => {
   const fixed = readFixed(rate.fixed, isMarket, `${path}.fixed`)
   if (!fixed.ok) return fixed
   const to = readBound(rate.to_kwh, boundBefore, isLast, `${path}.to_kwh`)

@@ -24,7 +24,10 @@ export type PricePeriod = {
 }
 
 /** The prices of one direction: eras over all time, in order, and whether its records move tiers. */
-export type DirectionPrices = { readonly pricePeriods: readonly PricePeriod[]; readonly isTiered: Readonly<Record<TariffType, boolean>> }
+export type DirectionPrices = {
+  readonly pricePeriods: readonly PricePeriod[]
+  readonly isTiered: Readonly<Record<TariffType, boolean>>
+}
 
 /** All that prices the energy of one location, ready to be looked up. Immutable: a change of its input needs a new one. */
 export type PricingSnapshot = {
@@ -53,7 +56,8 @@ const createPricePeriod = (
 ): PricePeriod => {
   const commodity = compiledScheduleOf(pool, commodityCoverage)
   const nonCommodity = compiledScheduleOf(pool, nonCommodityCoverage)
-  const market = commodity?.followsMarket !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
+  const market =
+    commodity?.followsMarket !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
   // On-site generation without a tariff is worth nothing and known to be.
   const isFree = commodity === null && direction === 'LOCAL'
   return {
@@ -64,17 +68,18 @@ const createPricePeriod = (
     commodityId: commodityCoverage.tariff?.id ?? null,
     nonCommodityId: nonCommodityCoverage.tariff?.id ?? null,
     tariffIds: [commodityCoverage.tariff?.id, nonCommodityCoverage.tariff?.id].filter(id => id !== undefined),
-    commodityStart: commodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(commodityCoverage.tariff),
-    nonCommodityStart: nonCommodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(nonCommodityCoverage.tariff),
+    commodityStart:
+      commodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(commodityCoverage.tariff),
+    nonCommodityStart:
+      nonCommodityCoverage.tariff === null ? Number.NEGATIVE_INFINITY : contractStartOf(nonCommodityCoverage.tariff),
     unchangedSince: Math.max(commodityCoverage.unchangedSince, nonCommodityCoverage.unchangedSince),
   }
 }
 
 const compileDirection = (input: PricingInput, pool: PricingPool, direction: TariffDirection): DirectionPrices => {
-  const [commodityCoverages, nonCommodityCoverages] = bothTypes.map(type => tariffCoverage(input.tariffs, direction, type)) as [
-    Coverage[],
-    Coverage[],
-  ]
+  const [commodityCoverages, nonCommodityCoverages] = bothTypes.map(type =>
+    tariffCoverage(input.tariffs, direction, type),
+  ) as [Coverage[], Coverage[]]
   const pricePeriods: PricePeriod[] = []
   let [commodityCoverage, nonCommodityCoverage] = [0, 0]
   while (commodityCoverage < commodityCoverages.length && nonCommodityCoverage < nonCommodityCoverages.length) {
@@ -87,8 +92,13 @@ const compileDirection = (input: PricingInput, pool: PricingPool, direction: Tar
     if (nonCommodityOne.end <= commodityOne.end) nonCommodityCoverage += 1
   }
   const hasTieredTariff = (type: TariffType) =>
-    input.tariffs.some(commodityOne => commodityOne.direction === direction && commodityOne.type === type && hasTiers(commodityOne))
-  return { pricePeriods, isTiered: { COMMODITY: hasTieredTariff('COMMODITY'), NON_COMMODITY: hasTieredTariff('NON_COMMODITY') } }
+    input.tariffs.some(
+      commodityOne => commodityOne.direction === direction && commodityOne.type === type && hasTiers(commodityOne),
+    )
+  return {
+    pricePeriods,
+    isTiered: { COMMODITY: hasTieredTariff('COMMODITY'), NON_COMMODITY: hasTieredTariff('NON_COMMODITY') },
+  }
 }
 
 /** Directions without tariffs are alike in all locations of a zone, that is, on one plan. */

@@ -24,7 +24,8 @@ export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Ta
 
 const infinite = Number.POSITIVE_INFINITY
 
-const isSameSchedule = (a: Tariff['schedule'] = [], b: Tariff['schedule'] = []): boolean => a === b || scheduleText(a) === scheduleText(b)
+const isSameSchedule = (a: Tariff['schedule'] = [], b: Tariff['schedule'] = []): boolean =>
+  a === b || scheduleText(a) === scheduleText(b)
 
 /** The first instant at which the prices of two forms of a tariff differ; open if they do not. */
 const firstPriceChange = (before: Tariff, after: Tariff): number => {
@@ -32,14 +33,20 @@ const firstPriceChange = (before: Tariff, after: Tariff): number => {
   const isDifferent = (index: number): boolean =>
     schedulesBefore[index]?.effectiveFrom !== schedulesAfter[index]?.effectiveFrom ||
     !isSameSchedule(schedulesBefore[index]?.schedule, schedulesAfter[index]?.schedule)
-  const firstDifferent = [...(schedulesBefore.length > schedulesAfter.length ? schedulesBefore : schedulesAfter).keys()].find(isDifferent)
+  const firstDifferent = [
+    ...(schedulesBefore.length > schedulesAfter.length ? schedulesBefore : schedulesAfter).keys(),
+  ].find(isDifferent)
   if (firstDifferent === undefined) return infinite
   if (firstDifferent === 0) return Math.min(contractStartOf(before), contractStartOf(after))
-  return Math.min(schedulesBefore[firstDifferent]?.effectiveFrom ?? infinite, schedulesAfter[firstDifferent]?.effectiveFrom ?? infinite)
+  return Math.min(
+    schedulesBefore[firstDifferent]?.effectiveFrom ?? infinite,
+    schedulesAfter[firstDifferent]?.effectiveFrom ?? infinite,
+  )
 }
 
 /** The earlier of two ends that differ; open where they do not. */
-const firstMovedEnd = (a: number | null, b: number | null): number => (a === b ? infinite : Math.min(a ?? infinite, b ?? infinite))
+const firstMovedEnd = (a: number | null, b: number | null): number =>
+  a === b ? infinite : Math.min(a ?? infinite, b ?? infinite)
 
 /**
  * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
@@ -47,13 +54,16 @@ const firstMovedEnd = (a: number | null, b: number | null): number => (a === b ?
  * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect.
  * Source: docs/rules/tariffs.md #changed-time.
  */
-export const changedInterval = (before: Tariff | null, after: Tariff | null, others: readonly Tariff[]): OpenInterval | null => {
+export const changedInterval = (
+  before: Tariff | null,
+  after: Tariff | null,
+  others: readonly Tariff[],
+): OpenInterval | null => {
   const changed = after ?? before
   if (changed === null) throw new RangeError('a change has a tariff before or after it')
-  const [earliest, latest] = [contractStartOf(before ?? changed), contractStartOf(changed)].sort((a, b) => (a < b ? -1 : 1)) as [
-    number,
-    number,
-  ]
+  const [earliest, latest] = [contractStartOf(before ?? changed), contractStartOf(changed)].sort((a, b) =>
+    a < b ? -1 : 1,
+  ) as [number, number]
   const isMoved = before === null || after === null || earliest < latest
   const firstChange = isMoved
     ? earliest

@@ -22,7 +22,8 @@ const provisionalSteps = [8000, 6000, 4000, 2000]
 
 export const contractStartOf = (tariff: Tariff): number => tariff.contractStart ?? -infinite
 /** The exclusive end of the span in which a tariff is in force under contract. */
-export const contractEndOf = (tariff: Tariff): number => Math.min(tariff.contractEnd ?? infinite, tariff.closedAt ?? infinite)
+export const contractEndOf = (tariff: Tariff): number =>
+  Math.min(tariff.contractEnd ?? infinite, tariff.closedAt ?? infinite)
 
 const compareClosedFirst = (a: Tariff, b: Tariff): number => {
   const closing = (a.closedAt ?? infinite) - (b.closedAt ?? infinite)
@@ -50,7 +51,9 @@ const freeIntervals = (contract: ContractInterval, takenIntervals: readonly Cont
 const contractIntervals = (tariffs: readonly Tariff[]): ContractInterval[] => {
   const takenIntervals: ContractInterval[] = []
   for (const tariff of [...tariffs].sort(compareClosedFirst)) {
-    takenIntervals.push(...freeIntervals({ start: contractStartOf(tariff), end: contractEndOf(tariff), tariff }, takenIntervals))
+    takenIntervals.push(
+      ...freeIntervals({ start: contractStartOf(tariff), end: contractEndOf(tariff), tariff }, takenIntervals),
+    )
     takenIntervals.sort((a, b) => (a.start < b.start ? -1 : 1))
   }
   return takenIntervals
@@ -58,7 +61,8 @@ const contractIntervals = (tariffs: readonly Tariff[]): ContractInterval[] => {
 
 /** What follows a span until `to`: the pattern goes on, less and less certain, unless the tariff was closed; then nothing. */
 const afterContract = ({ end: from, tariff }: ContractInterval, to: number): TariffCoverage[] => {
-  const provisionalEnd = tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? infinite) : from
+  const provisionalEnd =
+    tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? infinite) : from
   const parts: TariffCoverage[] = []
   const contractEnd = tariff.contractEnd ?? from
   let start = from
@@ -93,7 +97,11 @@ const cutAtVersions = (coverage: TariffCoverage): Coverage[] => {
  * A closed tariff does not go on; before the first contract there is none.
  * Source: docs/rules/tariffs.md #after-the-contract.
  */
-export const tariffCoverage = (tariffs: readonly Tariff[], direction: TariffDirection, type: TariffType): Coverage[] => {
+export const tariffCoverage = (
+  tariffs: readonly Tariff[],
+  direction: TariffDirection,
+  type: TariffType,
+): Coverage[] => {
   const contracts = contractIntervals(tariffs.filter(tariff => tariff.direction === direction && tariff.type === type))
   const first = contracts[0]
   if (first === undefined) return cutAtVersions({ start: -infinite, end: infinite, tariff: null, confidence: 10_000 })

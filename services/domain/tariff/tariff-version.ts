@@ -24,7 +24,8 @@ export const scheduleAt = ({ schedule, versions = [] }: TariffPrices, at: number
  * Source: docs/rules/tariffs.md #price-versions.
  */
 export const withVersion = <T extends TariffPrices>(tariff: T, { effectiveFrom, schedule }: TariffVersion): T => {
-  if (tariff.contractStart !== null && effectiveFrom <= tariff.contractStart) return { ...tariff, schedule, versions: [] }
+  if (tariff.contractStart !== null && effectiveFrom <= tariff.contractStart)
+    return { ...tariff, schedule, versions: [] }
   const earlier = (tariff.versions ?? []).filter(version => version.effectiveFrom < effectiveFrom)
   return { ...tariff, versions: [...earlier, { effectiveFrom, schedule }] }
 }

@@ -19,7 +19,10 @@ export type Rate = {
 /** A band of local wall time in seconds of the day, 0 … 86400; `validTo` at or before `validFrom` wraps over midnight. */
 export type TimeBand = { readonly validFrom: number; readonly validTo: number; readonly rate: readonly Rate[] }
 
-export type DaysAndHours = { readonly days: readonly (Day | 'Weekdays' | 'Weekend' | 'All')[]; readonly hours: readonly TimeBand[] }
+export type DaysAndHours = {
+  readonly days: readonly (Day | 'Weekdays' | 'Weekend' | 'All')[]
+  readonly hours: readonly TimeBand[]
+}
 
 /** `dates` empty: every day of the month. */
 export type ScheduleEntry = {

@@ -19,7 +19,8 @@ const scaleOfOne = 1_000_000_000n
 const withSurcharge = (base: Price, { surchargePercentage }: Rate): Price =>
   surchargePercentage === 0n ? base : timesNano(base, scaleOfOne + surchargePercentage)
 
-const lowerBoundOf = (rates: readonly Rate[], index: number): Energy => (index === 0 ? 0n : (rates[index - 1]?.to ?? 0n))
+const lowerBoundOf = (rates: readonly Rate[], index: number): Energy =>
+  index === 0 ? 0n : (rates[index - 1]?.to ?? 0n)
 
 /**
  * Give the tier prices of a band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
@@ -29,7 +30,14 @@ export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   rates.map((rate, index) => {
     const fixed = rate.fixed + rate.surchargeFixed
     const aggregate = withSurcharge(fixed, rate)
-    return { from: lowerBoundOf(rates, index), to: rate.to, market: 0n, fixed, percentage: aggregate - fixed, aggregate }
+    return {
+      from: lowerBoundOf(rates, index),
+      to: rate.to,
+      market: 0n,
+      fixed,
+      percentage: aggregate - fixed,
+      aggregate,
+    }
   })
 
 /**
@@ -45,7 +53,9 @@ export const marketTierPrices = (rates: readonly Rate[], market: Price): readonl
   })
 
 /** No charge at all: the price of what is not tariffed and costs nothing. */
-export const freeOfCharge: readonly TierPrice[] = [{ from: 0n, to: null, market: 0n, fixed: 0n, percentage: 0n, aggregate: 0n }]
+export const freeOfCharge: readonly TierPrice[] = [
+  { from: 0n, to: null, market: 0n, fixed: 0n, percentage: 0n, aggregate: 0n },
+]
 
 /** Give the tier that the next energy meets when `counted` has been counted. */
 export const tierAt = (tiers: readonly TierPrice[], counted: Energy): TierPrice => {

@@ -1,7 +1,14 @@
 import { daysInMonth } from '../civil-date.ts'
 import type { Refusal } from '../refusal.ts'
 import { runToEnd } from '../run-to-end.ts'
-import { type CalendarDayKind, type DaySegment, dayNames, dayPattern, monthNames, type TimeBandIndex } from './day-pattern.ts'
+import {
+  type CalendarDayKind,
+  type DaySegment,
+  dayNames,
+  dayPattern,
+  monthNames,
+  type TimeBandIndex,
+} from './day-pattern.ts'
 import { createDaySweep, type DaySweep } from './day-sweep.ts'
 import type { ScheduleEntry } from './tariff.ts'
 
@@ -12,7 +19,8 @@ const padTwo = (value: number): string => String(value).padStart(2, '0')
 const formatClock = (second: number): string =>
   `${padTwo(Math.floor(second / 3600))}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`
 
-const pathOf = ({ entry, block, band }: TimeBandIndex): string => `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
+const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
+  `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
 
 const describeDay = ({ month, date, weekday }: CalendarDayKind, showsDate: boolean): string =>
   `${dayNames[weekday]} in ${monthNames[month - 1]}${showsDate ? ` on date ${date}` : ''}`
@@ -101,4 +109,5 @@ export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Ge
 }
 
 /** Judge coverage at once. */
-export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined => runToEnd(validateCoverageInSteps(schedule))
+export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined =>
+  runToEnd(validateCoverageInSteps(schedule))

@@ -26,7 +26,10 @@ export type TariffTermsInput = {
 }
 
 /** What of a tariff decides its prices. */
-export type TariffTerms = Pick<Tariff, 'direction' | 'type' | 'marketRates' | 'contractStart' | 'contractEnd' | 'schedule'>
+export type TariffTerms = Pick<
+  Tariff,
+  'direction' | 'type' | 'marketRates' | 'contractStart' | 'contractEnd' | 'schedule'
+>
 
 const maxEntries = 400
 const monthChoices: readonly string[] = [...monthNames, 'All']
@@ -38,12 +41,15 @@ const readNames = <T extends string>(
   path: string,
 ): Result<T[]> => {
   const given = names ?? ['All']
-  if (given.length === 0) return refused('schedule_invalid', `${path} must name at least one of ${choices.join(', ')}`, path)
+  if (given.length === 0)
+    return refused('schedule_invalid', `${path} must name at least one of ${choices.join(', ')}`, path)
   for (const [index, name] of given.entries()) {
     const field = `${path}[${index}]`
-    if (!choices.includes(name)) return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
+    if (!choices.includes(name))
+      return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
     if (given.indexOf(name) !== index) return refused('schedule_invalid', `${field} names ${name} a second time`, field)
-    if (name === 'All' && given.length > 1) return refused('schedule_invalid', `${path} must name All alone, or leave All out`, path)
+    if (name === 'All' && given.length > 1)
+      return refused('schedule_invalid', `${path} must name All alone, or leave All out`, path)
   }
   return accepted(given as T[])
 }
@@ -82,7 +88,9 @@ function* readHours(hours: HoursInput, isMarket: boolean, path: string): ReadSte
     )
   }
   const rate = readRates(hours.rate, isMarket, `${path}.rate`)
-  return rate.ok ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsPerDay : to.value, rate: rate.value }) : rate
+  return rate.ok
+    ? accepted({ validFrom: from.value, validTo: to.value === 0 ? secondsPerDay : to.value, rate: rate.value })
+    : rate
 }
 
 /** Work that can be interrupted at each `yield`. */
@@ -92,7 +100,11 @@ type ReadSteps<T> = Generator<void, Result<T>>
 const timeBandsPerPause = 16
 
 /** Read each member in turn; the first refusal is that of the list. */
-function* readEach<In, Out>(members: readonly In[], path: string, read: (member: In, path: string) => ReadSteps<Out>): ReadSteps<Out[]> {
+function* readEach<In, Out>(
+  members: readonly In[],
+  path: string,
+  read: (member: In, path: string) => ReadSteps<Out>,
+): ReadSteps<Out[]> {
   if (members.length === 0) return refused('schedule_invalid', `${path} must not be empty`, path)
   const values: Out[] = []
   for (const [index, member] of members.entries()) {
@@ -107,7 +119,9 @@ function* readEach<In, Out>(members: readonly In[], path: string, read: (member:
 function* readBlock(daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): ReadSteps<DaysAndHours> {
   const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`)
   if (!days.ok) return days
-  const hours = yield* readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) => readHours(timeBand, isMarket, bandPath))
+  const hours = yield* readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
+    readHours(timeBand, isMarket, bandPath),
+  )
   return hours.ok ? accepted({ days: days.value, hours: hours.value }) : hours
 }
 
@@ -123,7 +137,13 @@ function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string):
 }
 
 /** What is wrong with a tariff apart from its schedule. */
-const validateKind = ({ direction, type, marketRates, contractStart, contractEnd }: TariffTermsInput): Refusal | undefined => {
+const validateKind = ({
+  direction,
+  type,
+  marketRates,
+  contractStart,
+  contractEnd,
+}: TariffTermsInput): Refusal | undefined => {
   if (type === 'NON_COMMODITY' && direction !== 'IMPORT') {
     return { code: 'field_invalid', message: 'direction must be IMPORT for a NON_COMMODITY tariff', field: 'direction' }
   }
@@ -132,7 +152,11 @@ const validateKind = ({ direction, type, marketRates, contractStart, contractEnd
     return { code: 'field_invalid', message: `market_rates must be false for a ${which} tariff`, field: 'market_rates' }
   }
   if (contractStart !== null && contractEnd !== null && contractEnd <= contractStart) {
-    return { code: 'end_before_start', message: 'contract_end_date must be after contract_start_date', field: 'contract_end_date' }
+    return {
+      code: 'end_before_start',
+      message: 'contract_end_date must be after contract_start_date',
+      field: 'contract_end_date',
+    }
   }
   return undefined
 }
@@ -147,8 +171,11 @@ const validateKind = ({ direction, type, marketRates, contractStart, contractEnd
 export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<TariffTerms> {
   const fault = validateKind(input)
   if (fault !== undefined) return { ok: false, refusal: fault }
-  if (input.schedule.length > maxEntries) return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
-  const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) => readEntry(entry, input.marketRates, path))
+  if (input.schedule.length > maxEntries)
+    return refused('schedule_invalid', `schedule must have at most ${maxEntries} entries`, 'schedule')
+  const schedule = yield* readEach(input.schedule, 'schedule', (entry, path) =>
+    readEntry(entry, input.marketRates, path),
+  )
   if (!schedule.ok) return schedule
   yield
   const uncovered = yield* validateCoverageInSteps(schedule.value)

@@ -3,7 +3,8 @@ const matchesFilter = (filter: string, type: string): boolean =>
   filter === '*' || filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1)))
 
 /** Tell whether one of the filters takes events of a type. */
-export const matchesAnyFilter = (filters: readonly string[], type: string): boolean => filters.some(filter => matchesFilter(filter, type))
+export const matchesAnyFilter = (filters: readonly string[], type: string): boolean =>
+  filters.some(filter => matchesFilter(filter, type))
 
 /** List the types that a filter takes: `*`, a group such as `customer.*`, or one type. */
 export const expandFilter = (filter: string, types: readonly string[]): readonly string[] =>

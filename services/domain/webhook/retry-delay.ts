@@ -61,7 +61,12 @@ export type AttemptDecision =
  * Judge an attempt that ended at `at` (ms), `attempts` with it. Only 2xx is success: a redirect is a failure like any other. 410 ends all;
  * Retry-After counts with 429 and 503. Source: docs/rules/events-and-webhooks.md #attempts.
  */
-export const decideAttempt = ({ status, retryAfter }: AttemptResponse, attempts: number, at: number, random: number): AttemptDecision => {
+export const decideAttempt = (
+  { status, retryAfter }: AttemptResponse,
+  attempts: number,
+  at: number,
+  random: number,
+): AttemptDecision => {
   if (status !== null && status >= 200 && status < 300) return { kind: 'DELIVERED' }
   if (status === 410) return { kind: 'GONE' }
   const requestedMs = status === 429 || status === 503 ? readRetryAfterMs(retryAfter, at) : null

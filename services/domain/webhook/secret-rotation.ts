@@ -7,8 +7,10 @@ export const rotationWindowMs = 86_400_000
 const maxFormerSecrets = 10
 
 /** Give the secrets that sign at `at`, newest first. */
-export const signingSecrets = <Secret>(secrets: readonly SigningSecret<Secret>[], at: number): readonly SigningSecret<Secret>[] =>
-  secrets.filter(({ until }) => until === null || at < until)
+export const signingSecrets = <Secret>(
+  secrets: readonly SigningSecret<Secret>[],
+  at: number,
+): readonly SigningSecret<Secret>[] => secrets.filter(({ until }) => until === null || at < until)
 
 /**
  * Put a fresh secret in front. The one before it signs for another 24 h, those before that one until their own end; ten former ones at
@@ -19,6 +21,9 @@ export const rotateSecret = <Secret>(
   newSecret: Secret,
   at: number,
 ): readonly SigningSecret<Secret>[] => {
-  const formerSecrets = signingSecrets(secrets, at).map(({ secret, until }) => ({ secret, until: until ?? at + rotationWindowMs }))
+  const formerSecrets = signingSecrets(secrets, at).map(({ secret, until }) => ({
+    secret,
+    until: until ?? at + rotationWindowMs,
+  }))
   return [{ secret: newSecret, until: null }, ...formerSecrets.slice(0, maxFormerSecrets)]
 }

@@ -53,7 +53,8 @@ export const idTable = <T extends IdBits & { readonly id: string; readonly isDev
       const slot = slotOf(middle, low)
       for (let index = slot; index < slot + probeLength; index += 1) {
         const entry = slots[index & (slots.length - 1)]
-        if (entry?.low === low && entry.middle === middle && entry.high === high && entry.isDevice === isDevice) return entry
+        if (entry?.low === low && entry.middle === middle && entry.high === high && entry.isDevice === isDevice)
+          return entry
       }
       const found = known(idOf(isDevice, bits))
       if (found !== undefined) insert(found)

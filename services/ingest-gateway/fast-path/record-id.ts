@@ -37,7 +37,10 @@ export const recordIdBits = (owner: RecordOwner, record: IdentityInBody, body: S
 
 /** Four characters of a text of bytes as a word, the first one highest. */
 const wordOf = (bytes: string, from: number): number =>
-  (bytes.charCodeAt(from) << 24) | (bytes.charCodeAt(from + 1) << 16) | (bytes.charCodeAt(from + 2) << 8) | bytes.charCodeAt(from + 3)
+  (bytes.charCodeAt(from) << 24) |
+  (bytes.charCodeAt(from + 1) << 16) |
+  (bytes.charCodeAt(from + 2) << 8) |
+  bytes.charCodeAt(from + 3)
 
 /** Room for four ids and two references of 255 characters, each of up to three bytes a UTF-16 unit. */
 const scratch = Buffer.alloc(8192)

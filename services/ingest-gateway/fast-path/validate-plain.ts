@@ -1,6 +1,11 @@
 import { createJsonCursor, type JsonCursor } from '../../contract/metering/fast-path/json-cursor.ts'
 import { toFirstElement, toNextElement } from '../../contract/metering/fast-path/plain-body.ts'
-import { type ByteRange, type PlainReader, plainReader, readPlainRecord } from '../../contract/metering/fast-path/plain-record.ts'
+import {
+  type ByteRange,
+  type PlainReader,
+  plainReader,
+  readPlainRecord,
+} from '../../contract/metering/fast-path/plain-record.ts'
 import { isNdjson } from '../../contract/metering/meter-batch.ts'
 import type { RawBody } from '../../contract/operation.ts'
 import { submissionLimits } from '../../contract/registry/account.ts'
@@ -16,7 +21,12 @@ import {
 import type { RefusedRecord } from '../../platform/log/messages.ts'
 import { startTimeSlices } from '../../platform/time-slices.ts'
 import type { KnownObject } from '../known-objects.ts'
-import { duplicateMessage, missingObjectMessage, type ValidatedSubmission, type ValidationContext } from '../validate-submission.ts'
+import {
+  duplicateMessage,
+  missingObjectMessage,
+  type ValidatedSubmission,
+  type ValidationContext,
+} from '../validate-submission.ts'
 import { type DuplicateTable, duplicateTable } from './duplicate-table.ts'
 import { idOf } from './id-table.ts'
 import { recordIdBits } from './record-id.ts'
@@ -51,7 +61,8 @@ export const validatePlain = async (body: RawBody, context: ValidationContext): 
     const validated = await validateBody(body, context, { uncertainIds, resolvedIds })
     if (validated === null || uncertainIds.locations.size + uncertainIds.devices.size === 0) return validated
     const found = await context.known.resolve(context.part, uncertainIds, context.at)
-    for (const ids of [uncertainIds.locations, uncertainIds.devices]) for (const id of ids) resolvedIds.set(id, found.get(id) ?? null)
+    for (const ids of [uncertainIds.locations, uncertainIds.devices])
+      for (const id of ids) resolvedIds.set(id, found.get(id) ?? null)
   }
 }
 
@@ -80,9 +91,11 @@ const validateBody = async (
   }
   try {
     if (!(await validateRecords(validation, cursor, maxRecords))) return null
-    for (const { writer, parts } of validation.partitions.values()) if (writer.recordNumbers.length > 0) parts.push(endPart(writer, part))
+    for (const { writer, parts } of validation.partitions.values())
+      if (writer.recordNumbers.length > 0) parts.push(endPart(writer, part))
   } finally {
-    for (const { writer } of validation.partitions.values()) if (spareWriters.length < maxSpareWriters) spareWriters.push(writer)
+    for (const { writer } of validation.partitions.values())
+      if (spareWriters.length < maxSpareWriters) spareWriters.push(writer)
   }
   const parts = new Map([...validation.partitions].map(([partition, { parts }]) => [partition, parts]))
   return {
@@ -100,7 +113,11 @@ const maxSpareWriters = 64
 /** Records that are read between two looks at the clock. */
 const recordsAtOnce = 256
 
-const validateRecords = async (validation: PlainValidation, cursor: JsonCursor, maxRecords: number): Promise<boolean> => {
+const validateRecords = async (
+  validation: PlainValidation,
+  cursor: JsonCursor,
+  maxRecords: number,
+): Promise<boolean> => {
   const { isLineDelimited, reader, part } = validation
   const timeSlice = startTimeSlices(part.accountId)
   let nextToken = toFirstElement(cursor, isLineDelimited)
@@ -135,7 +152,8 @@ const acceptOrRefuse = (validation: PlainValidation): void => {
   if (location === undefined) uncertainIds.locations.add(idOf(false, record.location.bits))
   if (device === undefined) uncertainIds.devices.add(idOf(true, record.device.bits))
   // The body is gone through again; what is written now is not used.
-  if (location === undefined || device === undefined || uncertainIds.locations.size + uncertainIds.devices.size > 0) return
+  if (location === undefined || device === undefined || uncertainIds.locations.size + uncertainIds.devices.size > 0)
+    return
   const missing = missingObjectMessage(location !== null, !hasDevice || device !== null)
   if (location === null || missing !== null) {
     refuse(validation, missing ?? '')
@@ -143,7 +161,8 @@ const acceptOrRefuse = (validation: PlainValidation): void => {
   }
   const id = recordIdBits(part, record, cursor)
   const duplicateNumber = duplicates.note(id, records)
-  if (duplicateNumber === 0) addRecord(writerOf(validation, location), location, device, record, cursor.view, records, id)
+  if (duplicateNumber === 0)
+    addRecord(writerOf(validation, location), location, device, record, cursor.view, records, id)
   else refuse(validation, duplicateMessage(duplicateNumber))
 }
 

@@ -17,7 +17,10 @@ export type Authenticate = (token: string, at: number) => Promise<Result<Caller>
 
 type CachedToken = CachedKeyState & { readonly expiresAt: number }
 
-const revoked = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
+const revoked = refused(
+  'bad_credentials',
+  'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".',
+)
 const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
 /**
@@ -51,7 +54,13 @@ export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState):
   }
 }
 
-const operator: Caller = { accountId: '', liveMode: true, keyId: 'operator', scope: 'operator', defaultApiVersion: 'current' }
+const operator: Caller = {
+  accountId: '',
+  liveMode: true,
+  keyId: 'operator',
+  scope: 'operator',
+  defaultApiVersion: 'current',
+}
 
 /**
  * Make the check of the operator's own key; texts are compared in a time that tells nothing of them.

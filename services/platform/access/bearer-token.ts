@@ -28,7 +28,10 @@ const algorithm = 'HS256'
 const type = 'at+jwt'
 const maxTokenLength = 2_048
 
-const badToken = refused('bad_credentials', 'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".')
+const badToken = refused(
+  'bad_credentials',
+  'Log in with GET /login and send its bearer_token as "Authorization: Bearer <bearer_token>".',
+)
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
 /**
@@ -37,7 +40,8 @@ const expiredToken = refused('token_expired', 'The bearer token has expired: log
  */
 export const bearerTokens = (secret: Secret): BearerTokens => {
   const [present, ...former] = secretTexts(secret)
-  const keyFrom = (text: string): Uint8Array => new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))
+  const keyFrom = (text: string): Uint8Array =>
+    new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))
   const key = keyFrom(present)
   const keys = [key, ...former.map(keyFrom)]
   return {
@@ -74,7 +78,8 @@ async function verify(token: string, key: Uint8Array, at: number): Promise<Resul
       requiredClaims: ['sub', 'jti', 'exp', 'live_mode', 'key_id'],
     })
     const { sub, exp, live_mode: liveMode, key_id: keyId } = payload
-    if (sub === undefined || exp === undefined || typeof liveMode !== 'boolean' || typeof keyId !== 'string') return badToken
+    if (sub === undefined || exp === undefined || typeof liveMode !== 'boolean' || typeof keyId !== 'string')
+      return badToken
     return accepted({ accountId: sub, liveMode, keyId, expiresAt: exp * 1_000 })
   } catch (error) {
     if (error instanceof errors.JWTExpired) return expiredToken

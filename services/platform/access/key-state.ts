@@ -5,7 +5,9 @@ import { isDoneWithin, withTimeout } from '../timeout.ts'
 import type { TokenSubject } from './bearer-token.ts'
 
 /** What a key that is not revoked may do, read from the store of keys. `disabled`: its account is. */
-export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond'> & { readonly isDisabled: boolean }
+export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond'> & {
+  readonly isDisabled: boolean
+}
 
 /** Read a key's state; null if it was revoked or never existed. Throws `Failure` while the store is away. */
 export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>

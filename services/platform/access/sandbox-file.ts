@@ -25,6 +25,7 @@ export const readSandbox = (dataFolder: string): Sandbox | null => {
   if (!existsSync(file)) return null
   const value = readJsonFile(file)
   if (isSandbox(value)) return value
-  const advice = 'Restore it from a backup, or delete it: the account stays, and "npx wattledger keys create" creates new keys'
+  const advice =
+    'Restore it from a backup, or delete it: the account stays, and "npx wattledger keys create" creates new keys'
   throw new Failure('sandbox_unreadable', `${file} is damaged. ${advice}.`, { retriable: false })
 }

@@ -10,13 +10,18 @@ import { Failure } from '../failure.ts'
 export type Secret = string | readonly [string, ...string[]]
 
 /** List the texts of a secret, the present one first. */
-export const secretTexts = (secret: Secret): readonly [string, ...string[]] => (typeof secret === 'string' ? [secret] : secret)
+export const secretTexts = (secret: Secret): readonly [string, ...string[]] =>
+  typeof secret === 'string' ? [secret] : secret
 
 /** What the system signs and hashes with, and what the operator proves itself with. */
 export type Secrets = { readonly secret: Secret; readonly operatorKey: string }
 
 /** What configuration gives; former secrets and keys are no longer used for anything new. */
-type ConfiguredSecrets = { readonly secret: string | null; readonly formerSecrets?: readonly string[]; readonly operatorKey: string | null }
+type ConfiguredSecrets = {
+  readonly secret: string | null
+  readonly formerSecrets?: readonly string[]
+  readonly operatorKey: string | null
+}
 
 /** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
 type StoredSecrets = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
@@ -29,10 +34,21 @@ export const readStoredSecrets = (dataFolder: string): StoredSecrets => {
   if (!existsSync(file)) return {}
   const value = readJsonFile(file)
   const isText = (name: string): boolean => ['string', 'undefined'].includes(typeof Reflect.get(value as object, name))
-  if (typeof value === 'object' && value !== null && isText('secret') && isText('operator_key') && isText('credentials_key')) return value
-  throw new Failure('secrets_unreadable', `${file} is damaged. Restore it from a backup: without it every API key is invalid.`, {
-    retriable: false,
-  })
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    isText('secret') &&
+    isText('operator_key') &&
+    isText('credentials_key')
+  )
+    return value
+  throw new Failure(
+    'secrets_unreadable',
+    `${file} is damaged. Restore it from a backup: without it every API key is invalid.`,
+    {
+      retriable: false,
+    },
+  )
 }
 
 /** Parse a JSON file; undefined if its text is no JSON. Throws the system's error if the file cannot be read. */
@@ -70,13 +86,18 @@ export function loadSecrets(dataFolder: string, given: ConfiguredSecrets): Loade
   return { value: { secret: withFormer(secret, given.formerSecrets), operatorKey }, isNew, save }
 }
 
-const withFormer = (present: string, former: readonly string[] = []): Secret => (former.length === 0 ? present : [present, ...former])
+const withFormer = (present: string, former: readonly string[] = []): Secret =>
+  former.length === 0 ? present : [present, ...former]
 
 /**
  * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create it if it is missing.
  * Nothing is written before `save`. Throws as `loadSecrets` does.
  */
-export function loadCredentialsKey(dataFolder: string, given: string | null, former: readonly string[] = []): LoadedSecret<Secret> {
+export function loadCredentialsKey(
+  dataFolder: string,
+  given: string | null,
+  former: readonly string[] = [],
+): LoadedSecret<Secret> {
   if (given !== null) return { value: withFormer(given, former), isNew: false, save: () => undefined }
   const known = readStoredSecrets(dataFolder).credentials_key
   if (known !== undefined) return { value: withFormer(known, former), isNew: false, save: () => undefined }

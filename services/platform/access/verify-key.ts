@@ -22,7 +22,10 @@ export type SentKey = { readonly accountId: string | null; readonly apiKey: stri
 export type KeyUse = 'login' | 'metering' | 'other'
 
 /** Find the caller of an API key at `at` (ms). Refuses with `bad_credentials` or `account_disabled`; throws `Failure` while the store is away. */
-export type VerifyKey = (sent: SentKey, request: { readonly at: number; readonly use: KeyUse }) => Promise<Result<Caller>>
+export type VerifyKey = (
+  sent: SentKey,
+  request: { readonly at: number; readonly use: KeyUse },
+) => Promise<Result<Caller>>
 
 /** A key in the store of keys, not revoked. */
 export type FoundKey = { readonly subject: TokenSubject; readonly state: KeyState }
@@ -49,7 +52,8 @@ const maxQueries = 2
  */
 export const wrongKey = refused('bad_credentials', 'The account id or the API key is wrong.')
 
-const keyStoreUnavailable = (): Failure => new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
+const keyStoreUnavailable = (): Failure =>
+  new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
 
 /**
  * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries. A verified key is cached and
@@ -83,7 +87,8 @@ export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
       return wrongKey
     }
     if (accountId !== null && accountId !== entry.subject.accountId) return wrongKey
-    if (at - entry.readAt >= (use === 'metering' ? unavailableGraceMs.metering : unavailableGraceMs.other)) throw keyStoreUnavailable()
+    if (at - entry.readAt >= (use === 'metering' ? unavailableGraceMs.metering : unavailableGraceMs.other))
+      throw keyStoreUnavailable()
     return callerOfKey(entry.subject, entry.state)
   }
 }

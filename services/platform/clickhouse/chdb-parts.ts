@@ -88,9 +88,14 @@ export const guardParts = ({ folder, rows, reload, log }: PartGuardOptions): Par
 }
 
 /** Read through all parts since an instant, and replace the spoiled ones. */
-const repairParts = async (since: number, { rows, reload, log }: Pick<PartGuardOptions, 'rows' | 'reload' | 'log'>): Promise<void> => {
+const repairParts = async (
+  since: number,
+  { rows, reload, log }: Pick<PartGuardOptions, 'rows' | 'reload' | 'log'>,
+): Promise<void> => {
   for (const [table, parts] of await findCorruptParts(since - secondMs, rows)) {
-    log(`a full disk spoiled ${parts.join(', ')} of ${table}: moved to its folder "detached", what they were merged from is read again`)
+    log(
+      `a full disk spoiled ${parts.join(', ')} of ${table}: moved to its folder "detached", what they were merged from is read again`,
+    )
     await reload(table)
   }
 }
@@ -113,6 +118,8 @@ const findCorruptParts = async (since: number, rows: QueryRows): Promise<Readonl
  * gone altogether: the look begins anew then.
  */
 const isIntact = async (table: string, name: string, rows: QueryRows): Promise<boolean> => {
-  const answers = await rows(`CHECK TABLE ${table} PART ${textLiteral(name)} SETTINGS check_query_single_value_result = 0`)
+  const answers = await rows(
+    `CHECK TABLE ${table} PART ${textLiteral(name)} SETTINGS check_query_single_value_result = 0`,
+  )
   return answers.every(([part, passed]) => part !== name || Number(passed) === 1)
 }

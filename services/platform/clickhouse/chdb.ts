@@ -40,7 +40,9 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     const config = join(options.folder, 'engine.xml')
     writeFileSync(config, engineConfig(options.memoryBytes ?? defaultMemoryBytes))
     const writer = createSerialSession(new Session(path, { connectionArgs: [`--config-file=${config}`] }))
-    const readers = Array.from({ length: options.readers ?? readLimits.maxConcurrent }, () => createSerialSession(new Session(path)))
+    const readers = Array.from({ length: options.readers ?? readLimits.maxConcurrent }, () =>
+      createSerialSession(new Session(path)),
+    )
     releaseSignals()
     return clickHouseOf(writer, readers, { folder: options.folder, unlock, log: options.log ?? (() => undefined) })
   } catch (cause) {
@@ -139,17 +141,22 @@ const reloadTable = async (writer: SerialSession, readers: readonly SerialSessio
 
 type EngineResources = { readonly folder: string; readonly unlock: () => void; readonly log: (line: string) => void }
 
-const clickHouseOf = (writer: SerialSession, readers: readonly SerialSession[], { folder, unlock, log }: EngineResources): ClickHouse => {
+const clickHouseOf = (
+  writer: SerialSession,
+  readers: readonly SerialSession[],
+  { folder, unlock, log }: EngineResources,
+): ClickHouse => {
   let closed = false
   const file = join(folder, 'insert.native')
   const assertOpen = (): void => {
     if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
   }
-  const idlestReader = (): SerialSession => readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
+  const idlestReader = (): SerialSession =>
+    readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
   const readText = async (sql: string): Promise<string> => {
-    const answer = await runSerially(idlestReader(), session => session.queryAsync(sql, { format: 'JSONCompactEachRow' })).catch(
-      reportAndRethrow,
-    )
+    const answer = await runSerially(idlestReader(), session =>
+      session.queryAsync(sql, { format: 'JSONCompactEachRow' }),
+    ).catch(reportAndRethrow)
     return answer.text()
   }
   const read = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
@@ -173,7 +180,8 @@ const clickHouseOf = (writer: SerialSession, readers: readonly SerialSession[], 
       }).finally(() => {
         hadFreeSpace = guard.hasFreeSpace()
       })
-      if (!hadFreeSpace) throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
+      if (!hadFreeSpace)
+        throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
     },
     rows: async sql => {
       assertOpen()

@@ -66,7 +66,8 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     }
   }
   const command = (sql: string) => call(async () => void (await client.command({ query: sql })))
-  const lines = (sql: string) => call(async () => (await client.query({ query: sql, format: 'JSONCompactEachRow' })).text())
+  const lines = (sql: string) =>
+    call(async () => (await client.query({ query: sql, format: 'JSONCompactEachRow' })).text())
   const rows = async (sql: string) => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[])
   return {
     command,
@@ -79,7 +80,10 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
     insert: rows => {
       const done = inserted.then(() =>
         call(async () => {
-          const { stream } = await client.exec({ query: insertStatement(rows), values: Readable.from([rows.bytes], { objectMode: false }) })
+          const { stream } = await client.exec({
+            query: insertStatement(rows),
+            values: Readable.from([rows.bytes], { objectMode: false }),
+          })
           await buffer(stream)
         }),
       )
@@ -94,7 +98,9 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
       if (isClosed) return
       isClosed = true
       const cut = new AbortController()
-      await Promise.race([inserted, sleep(closeTimeoutMs, undefined, { signal: cut.signal })]).finally(() => cut.abort())
+      await Promise.race([inserted, sleep(closeTimeoutMs, undefined, { signal: cut.signal })]).finally(() =>
+        cut.abort(),
+      )
       await client.close()
     },
   }
@@ -110,5 +116,8 @@ const failureOf = (error: unknown): Failure => {
   if (error instanceof Failure) return error
   if (error instanceof ClickHouseError) return clickHouseFailure(Number(error.code), error)
   const message = error instanceof Error ? error.message : String(error)
-  return new Failure('clickhouse_away', `the analytics server did not answer: ${message}`, { retriable: true, cause: error })
+  return new Failure('clickhouse_away', `the analytics server did not answer: ${message}`, {
+    retriable: true,
+    cause: error,
+  })
 }

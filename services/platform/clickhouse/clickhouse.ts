@@ -32,7 +32,8 @@ export type Column = { readonly name: string; readonly type: string }
  * Settings of every insert: all months of a step in one statement, no dropping of blocks that look repeated (rows are told
  * apart by identity alone), one thread, so that a step becomes few parts.
  */
-export const insertSettings = 'max_partitions_per_insert_block=0, insert_deduplicate=0, max_insert_threads=1, max_threads=1'
+export const insertSettings =
+  'max_partitions_per_insert_block=0, insert_deduplicate=0, max_insert_threads=1, max_threads=1'
 
 /** Return the lines of an answer that is text. */
 export const linesOf = (text: string): readonly string[] => text.split('\n').filter(line => line !== '')

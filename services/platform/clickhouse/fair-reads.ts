@@ -16,14 +16,18 @@ const serviceAccount = ''
 
 const never = new AbortController().signal
 
-const tooManyReads = (): Failure => new Failure('clickhouse_busy', 'too many reads of the account wait for the engine', { retriable: true })
+const tooManyReads = (): Failure =>
+  new Failure('clickhouse_busy', 'too many reads of the account wait for the engine', { retriable: true })
 
 /**
  * Let accounts read from an engine in turn: a free place goes to the account that has used the engine for the shortest time of late, so that an
  * account that asks for much waits for itself. Reads without a tenant are the service's and take turns with the accounts.
  * Throws `clickhouse_busy` if too many reads of the account wait. Source: docs/promises.md #s6.
  */
-export const fairReads = (clickHouse: ClickHouse, { maxConcurrent, maxConcurrentPerAccount }: ReadLimits): ClickHouse => {
+export const fairReads = (
+  clickHouse: ClickHouse,
+  { maxConcurrent, maxConcurrentPerAccount }: ReadLimits,
+): ClickHouse => {
   const share: FairShare = fairShare({
     maxConcurrent,
     maxConcurrentPerAccount,

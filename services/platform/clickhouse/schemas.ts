@@ -31,7 +31,11 @@ ORDER BY name`
  * replicated tables of the same files. Return the names of the files that were applied. Throws `schema_drift` where an applied file, or a table
  * since, was changed.
  */
-export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[], isReplicated = false): Promise<readonly string[]> => {
+export const applySchemas = async (
+  db: ClickHouse,
+  files: readonly SchemaFile[],
+  isReplicated = false,
+): Promise<readonly string[]> => {
   const appliedNames: string[] = []
   for (const statement of statementsOf(historyTable, isReplicated)) await db.command(statement)
   const history = await readHistory(db)
@@ -43,7 +47,9 @@ export const applySchemas = async (db: ClickHouse, files: readonly SchemaFile[],
     const before = applied.get(file.name)?.hash
     if (before === hash) continue
     if (before !== undefined)
-      throw new Failure('schema_drift', `${file.name} was changed after it was applied; add a new file`, { retriable: false })
+      throw new Failure('schema_drift', `${file.name} was changed after it was applied; add a new file`, {
+        retriable: false,
+      })
     await writeHistoryEntry(db, { name: file.name, hash, tables: '' })
     for (const statement of statementsOf(file.sql, isReplicated)) await db.command(statement)
     await writeHistoryEntry(db, { name: file.name, hash, tables: JSON.stringify(await tableHashes(db)) })
@@ -61,13 +67,17 @@ const readHistory = async (db: ClickHouse): Promise<readonly HistoryEntry[]> => 
 }
 
 const writeHistoryEntry = ({ command }: ClickHouse, { name, hash, tables }: HistoryEntry): Promise<void> =>
-  command(`INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`)
+  command(
+    `INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`,
+  )
 
 /** The statements of a schema file; `replicated` turns its engines into those that copy themselves over a cluster. */
 export const statementsOf = (sql: string, isReplicated: boolean): readonly string[] =>
   sql
     .split(/;\s*$/m)
-    .map(statement => (isReplicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim())
+    .map(statement =>
+      (isReplicated ? statement.replaceAll(/^ENGINE = (\w*MergeTree)/gm, 'ENGINE = Replicated$1') : statement).trim(),
+    )
     .filter(statement => statement !== '')
 
 /** Tables that the applied files do not know do not count, nor do those that a file names which a crash cut short. */
@@ -80,7 +90,9 @@ const refuseDrift = async (db: ClickHouse, tables: string, interrupted: readonly
 }
 
 const tableHashes = async (db: ClickHouse): Promise<Readonly<Record<string, string>>> => {
-  const tables = await db.rows('SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name')
+  const tables = await db.rows(
+    'SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+  )
   return Object.fromEntries(tables.map(([name, definition]) => [String(name), sha256(String(definition))]))
 }
 

@@ -65,7 +65,17 @@ const shortWords: ReadonlyMap<string, string> = new Map(
   Object.entries({ saint: 'st', sankt: 'st', sint: 'st', sainte: 'ste', mount: 'mt', fort: 'ft' }),
 )
 
-const plainLetters: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }
+const plainLetters: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+}
 
 /** Bulgarian readings where the Cyrillic alphabets differ; Greek as on road signs. Accents fall away first, but й is no и. */
 function toLatin(letters: string): string {

@@ -10,7 +10,8 @@ export const isCountry = (code: string): boolean => /^[A-Z]{2}$/.test(code) && c
 export const countryCodes = (): readonly string[] => Object.keys(countries.getAlpha2Codes())
 
 /** Give the ISO 4217 code of the currency that is legal tender in a country, or undefined if it has none. */
-export const currencyOf = (country: string): string | undefined => (isCountry(country) ? currencies[country] : undefined)
+export const currencyOf = (country: string): string | undefined =>
+  isCountry(country) ? currencies[country] : undefined
 
 /**
  * Tell whether a text is the ISO 4217 code of a currency that is legal tender somewhere today.
@@ -18,4 +19,6 @@ export const currencyOf = (country: string): string | undefined => (isCountry(co
  */
 export const isCurrency = (code: string): boolean => currenciesInUse.has(code)
 
-const currenciesInUse: ReadonlySet<string> = new Set(Object.keys(currencies).flatMap(country => currencyOf(country) ?? []))
+const currenciesInUse: ReadonlySet<string> = new Set(
+  Object.keys(currencies).flatMap(country => currencyOf(country) ?? []),
+)

@@ -43,7 +43,11 @@ export type GeoPlace = {
 export function geocode(address: PostalAddress): Result<GeoPlace> {
   const written = address.country_code.trim().toUpperCase()
   if (!isCountry(written)) {
-    return refused('field_invalid', 'country_code must be a two-letter ISO 3166-1 alpha-2 code, such as DE.', 'postal_address.country_code')
+    return refused(
+      'field_invalid',
+      'country_code must be a two-letter ISO 3166-1 alpha-2 code, such as DE.',
+      'postal_address.country_code',
+    )
   }
   const [cityName, state, postCode] = [trimmed(address.city), trimmed(address.state), trimmed(address.post_code)]
   const country = territoryOf(written, state, postCode)
@@ -65,7 +69,9 @@ const trimmed = (text: OptionalText): string => text?.trim() ?? ''
 function matchingCities(country: string, written: string, region: Region | undefined): readonly City[] {
   for (const key of lookUpKeys(written)) {
     for (const name of [key, ...otherNames(country, key)]) {
-      const cities = citiesNamed(country, name).filter(({ admin }) => region?.admin === undefined || admin === region.admin)
+      const cities = citiesNamed(country, name).filter(
+        ({ admin }) => region?.admin === undefined || admin === region.admin,
+      )
       if (cities[0] !== undefined) return cities
     }
   }
@@ -91,14 +97,19 @@ type GeoPlaceWithoutCurrency = Omit<GeoPlace, 'currencyCode'>
 function geocodeCity(city: City, region: Region | undefined): GeoPlaceWithoutCurrency {
   const { country, admin, lat, lng } = city
   const timeZone = region?.timeZone ?? stateOfAdmin(country, admin)?.timeZone ?? zoneAt(country, city)
-  return { timeZone, geoLocation: { lat, lng }, marketArea: region?.marketArea ?? marketAreaOf({ country, admin, lat, lng, timeZone }) }
+  return {
+    timeZone,
+    geoLocation: { lat, lng },
+    marketArea: region?.marketArea ?? marketAreaOf({ country, admin, lat, lng, timeZone }),
+  }
 }
 
 function geocodeRegion(country: string, region: Region | undefined): GeoPlaceWithoutCurrency | undefined {
   const timeZone = region?.timeZone ?? zoneOfCountry(country)
   if (timeZone === undefined) return undefined
   if (hasSeveralAreas(country) && region?.admin === undefined && region?.marketArea === undefined) return undefined
-  const ofRegion = region?.admin === undefined ? null : marketAreaOf({ country, admin: region.admin, lat: 0, lng: 0, timeZone })
+  const ofRegion =
+    region?.admin === undefined ? null : marketAreaOf({ country, admin: region.admin, lat: 0, lng: 0, timeZone })
   return { timeZone, geoLocation: null, marketArea: region?.marketArea ?? ofRegion ?? marketAreaOfCountry(country) }
 }
 

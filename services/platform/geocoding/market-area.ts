@@ -1,7 +1,13 @@
 import { stateOfAdmin } from './state.ts'
 
 /** A place whose market area is asked for; `admin` is the GeoNames code of the division it lies in. */
-type CityPoint = { readonly country: string; readonly admin: string; readonly lat: number; readonly lng: number; readonly timeZone: string }
+type CityPoint = {
+  readonly country: string
+  readonly admin: string
+  readonly lat: number
+  readonly lng: number
+  readonly timeZone: string
+}
 
 /**
  * Name the market area of a city: the bidding zone in Europe, the operator's or NEM region in Australia, Canada and the US.
@@ -23,7 +29,9 @@ export function marketAreaOf(point: CityPoint): string | null {
     case 'PT':
       return timeZone === 'Europe/Lisbon' ? 'PT' : null
     case 'US':
-      return admin === 'TX' && timeZone !== 'America/Chicago' ? null : (stateOfAdmin(country, admin)?.marketArea ?? null)
+      return admin === 'TX' && timeZone !== 'America/Chicago'
+        ? null
+        : (stateOfAdmin(country, admin)?.marketArea ?? null)
     case 'AU':
       return timeZone === 'Australia/Lord_Howe' ? null : (stateOfAdmin(country, admin)?.marketArea ?? null)
     case 'CA':
@@ -46,7 +54,14 @@ const severalAreas: ReadonlySet<string> = new Set('AU CA DK GB IT NO PT SE US'.s
 const singleAreaCountries = new Set('AT BE BG CH CZ EE ES FI FR GR HR HU IE LT LV NL PL RO SI SK'.split(' '))
 
 /** Areas of several countries: Luxembourg with Germany, Liechtenstein in the Swiss grid, Monaco in the French, the enclaves in Italy. */
-const sharedAreas: Readonly<Record<string, string>> = { DE: 'DE-LU', LU: 'DE-LU', LI: 'CH', MC: 'FR', SM: 'IT-CNOR', VA: 'IT-CSUD' }
+const sharedAreas: Readonly<Record<string, string>> = {
+  DE: 'DE-LU',
+  LU: 'DE-LU',
+  LI: 'CH',
+  MC: 'FR',
+  SM: 'IT-CNOR',
+  VA: 'IT-CSUD',
+}
 
 /** GeoNames codes of the regions. */
 const italianAreas: Readonly<Record<string, string>> = Object.fromEntries(

@@ -26,10 +26,19 @@ const nearLatDegrees = 0.18
 const nearLngDegrees = 0.36
 const drawnBorders: ReadonlySet<string> = new Set(['NO', 'SE'])
 
-const areasAround = (country: string, { lat, lng }: { readonly lat: number; readonly lng: number }): readonly string[] =>
+const areasAround = (
+  country: string,
+  { lat, lng }: { readonly lat: number; readonly lng: number },
+): readonly string[] =>
   [-1, 0, 1].flatMap(north =>
     [-1, 0, 1].flatMap(east => {
-      const point = { country, admin: '', timeZone: '', lat: lat + north * nearLatDegrees, lng: lng + east * nearLngDegrees }
+      const point = {
+        country,
+        admin: '',
+        timeZone: '',
+        lat: lat + north * nearLatDegrees,
+        lng: lng + east * nearLngDegrees,
+      }
       return marketAreaOf(point) ?? []
     }),
   )

@@ -22,7 +22,8 @@ export function regionOf(country: string, state: string, postCode: string): Regi
  * British post codes JE, GY, IM, French ones 971…988, US state codes PR, VI, GU, AS, MP, Finnish post codes 22….
  */
 export function territoryOf(country: string, state: string, postCode: string): string {
-  if (country === 'FR') return frenchTerritories.get(postCode.trim()) ?? frenchTerritories.get(postCode.trim().slice(0, 3)) ?? country
+  if (country === 'FR')
+    return frenchTerritories.get(postCode.trim()) ?? frenchTerritories.get(postCode.trim().slice(0, 3)) ?? country
   if (country === 'US') return usTerritories.get(nameKey(state)) ?? country
   if (country === 'GB') return crownDependencies.get(postCode.trim().slice(0, 2).toUpperCase()) ?? country
   if (country === 'FI' && /^22\d{3}$/.test(postCode.trim())) return 'AX'

@@ -33,7 +33,9 @@ const lookUpZone = (point: Point): string => lookUp(point.lat, point.lng)
 function zonesNearby({ lat, lng }: Point): readonly string[] {
   const around = [-1, 0, 1].flatMap(north => [-1, 0, 1].map(east => [north, east] as const))
   return [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2].flatMap(degrees =>
-    around.map(([north, east]) => lookUpZone({ lat: clamp(lat + north * degrees, 90), lng: clamp(lng + east * degrees, 180) })),
+    around.map(([north, east]) =>
+      lookUpZone({ lat: clamp(lat + north * degrees, 90), lng: clamp(lng + east * degrees, 180) }),
+    ),
   )
 }
 

@@ -14,9 +14,18 @@ const scopes: Readonly<Record<Access, readonly ApiKeyScope[]>> = {
 }
 
 /** Who stands for a request that needs no token. */
-export const anonymousCaller: Caller = { accountId: '', liveMode: false, keyId: '', scope: 'read', defaultApiVersion: 'current' }
+export const anonymousCaller: Caller = {
+  accountId: '',
+  liveMode: false,
+  keyId: '',
+  scope: 'read',
+  defaultApiVersion: 'current',
+}
 
-const noToken = refused('bad_credentials', 'Send Authorization: Bearer with an API key, or with the bearer_token of /login.')
+const noToken = refused(
+  'bad_credentials',
+  'Send Authorization: Bearer with an API key, or with the bearer_token of /login.',
+)
 const noLogin = refused('bad_credentials', 'Send Authorization: Basic with the account id and an API key of it.')
 const wrongOperatorKey = refused('bad_credentials', 'Send the right X-Operator-Key.')
 
@@ -59,7 +68,10 @@ const authenticateKey = async (
 ): Promise<Result<Caller>> => {
   const { at, operation } = request
   const { access } = operation
-  const verified = await dependencies.ports.verifyKey(sent, { at, use: access === 'metering' || access === 'login' ? access : 'other' })
+  const verified = await dependencies.ports.verifyKey(sent, {
+    at,
+    use: access === 'metering' || access === 'login' ? access : 'other',
+  })
   if (verified.ok || verified.refusal.code !== 'bad_credentials') return verified
   return refuseWrongKey(request, sent.accountId, verified, dependencies)
 }
@@ -69,7 +81,10 @@ const authenticateKey = async (
  * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say.
  * Source: docs/rules/authentication.md #login, #keys-without-login.
  */
-export const authenticateCaller = async (request: AuthenticationRequest, dependencies: AccessDependencies): Promise<Result<Caller>> => {
+export const authenticateCaller = async (
+  request: AuthenticationRequest,
+  dependencies: AccessDependencies,
+): Promise<Result<Caller>> => {
   const { headers, operation, at } = request
   if (operation.access === 'open') return accepted(anonymousCaller)
   const operatorKey = operation.operator === true ? headers.get('x-operator-key') : null

@@ -40,7 +40,8 @@ const defaultBodyBytes = 65_536
 const inflationFactor = 8
 
 const announcedBytes = (operation: Operation, headers: Headers): number => {
-  const announced = Number(headers.get('content-length') ?? defaultBodyBytes) * (headers.has('content-encoding') ? inflationFactor : 1)
+  const announced =
+    Number(headers.get('content-length') ?? defaultBodyBytes) * (headers.has('content-encoding') ? inflationFactor : 1)
   return Math.min(announced, operation.bodyLimit ?? defaultBodyLimit)
 }
 
@@ -89,7 +90,11 @@ export const admission = (limits: AdmissionLimits): Admission => {
     const within = (used: number, max: number): boolean => used === 0 || used + weight <= max
     const isWithinAccountShare = within(bytes.amountOf(name), capacityBytes * accountShare(liveMode))
     const processingBytes = bytes.totals.test + arrived.totals.all - arrived.totals.test
-    return isWithinAccountShare && within(bytes.totals.all, capacityBytes) && (liveMode || within(processingBytes, capacityBytes / 2))
+    return (
+      isWithinAccountShare &&
+      within(bytes.totals.all, capacityBytes) &&
+      (liveMode || within(processingBytes, capacityBytes / 2))
+    )
   }
 
   const bodies = bodyCapacity({ add: bytes.add, fits, minBytes: minSubmissionBytes })
@@ -128,8 +133,10 @@ export const admission = (limits: AdmissionLimits): Admission => {
   const admitRead = (name: string, liveMode: boolean): Ticket | null => {
     const { all, test } = reads.totals
     const isAccountFull = reads.amountOf(name) >= limits.maxConcurrentReads * accountShare(liveMode)
-    const isFull = isAccountFull || all >= limits.maxConcurrentReads || (!liveMode && test >= limits.maxConcurrentReads / 2)
-    const submitting = (liveMode ? arrived.totals.all - arrived.totals.test : arrived.totals.all) + arrived.aboveCap(name)
+    const isFull =
+      isAccountFull || all >= limits.maxConcurrentReads || (!liveMode && test >= limits.maxConcurrentReads / 2)
+    const submitting =
+      (liveMode ? arrived.totals.all - arrived.totals.test : arrived.totals.all) + arrived.aboveCap(name)
     if (isFull || submitting > capacityBytes / 4) return null
     reads.add(name, liveMode, 1)
     return { ...unlimitedTicket, release: () => reads.add(name, liveMode, -1) }

@@ -82,7 +82,8 @@ const withTimeLimit = async <T>(
   }
 }
 
-const endsWithClient = ({ binding: { operation } }: RouteEntry): boolean => operation.access === 'read' || operation.endsWithClient === true
+const endsWithClient = ({ binding: { operation } }: RouteEntry): boolean =>
+  operation.access === 'read' || operation.endsWithClient === true
 
 const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
@@ -102,7 +103,12 @@ const preflight = (trace: Trace): Answer => ({
   },
 })
 
-type AppDependencies = { readonly ports: Ports; readonly limiters: RequestLimiters; readonly limits: Limits; readonly environment: unknown }
+type AppDependencies = {
+  readonly ports: Ports
+  readonly limiters: RequestLimiters
+  readonly limits: Limits
+  readonly environment: unknown
+}
 
 const answerOperation = async (
   request: Request,
@@ -137,7 +143,12 @@ const answerNotFound = (request: Request, trace: Trace, { notFoundPage }: Ports)
   return { ...content, apiVersion: trace.apiVersion, headers: { ...headers, Vary: 'Accept' } }
 }
 
-const answerStaticRoute = async (request: Request, staticRoute: StaticRoute, trace: Trace, ports: Ports): Promise<Answer> => {
+const answerStaticRoute = async (
+  request: Request,
+  staticRoute: StaticRoute,
+  trace: Trace,
+  ports: Ports,
+): Promise<Answer> => {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     trace.headers['Allow'] = 'GET, HEAD'
     return refusalAnswer(refused('method_not_allowed', 'Use GET on this path').refusal, trace)
@@ -172,8 +183,16 @@ export const createApp = (
     const trace = createTrace(request, ports)
     const written = await work(trace)
     const { status, apiVersion } = written
-    ports.observe({ operation: trace.operation?.id ?? 'none', status, apiVersion, durationMs: ports.elapsed() - started })
-    return toResponse(written, trace.requestId, { method: request.method, acceptEncoding: request.headers.get('accept-encoding') })
+    ports.observe({
+      operation: trace.operation?.id ?? 'none',
+      status,
+      apiVersion,
+      durationMs: ports.elapsed() - started,
+    })
+    return toResponse(written, trace.requestId, {
+      method: request.method,
+      acceptEncoding: request.headers.get('accept-encoding'),
+    })
   }
   const paths = routeTable(bindings, staticRoutes)
   const serveStaticRoute = (staticRoute: StaticRoute) => (context: Context) =>
@@ -184,7 +203,12 @@ export const createApp = (
     app.get(staticRoute.path, serveStaticRoute(staticRoute))
   const serveOperation = (path: PathEntries) => (context: Context) =>
     answer(context.req.raw, trace =>
-      answerOperation(context.req.raw, path, context.req.param(), trace, { ports, limiters, limits, environment: context.env }),
+      answerOperation(context.req.raw, path, context.req.param(), trace, {
+        ports,
+        limiters,
+        limits,
+        environment: context.env,
+      }),
     )
   for (const path of paths) app.all(honoPath(path.path), serveOperation(path))
   for (const staticRoute of staticRoutes) {
@@ -194,6 +218,8 @@ export const createApp = (
   // A slash at the end names the same path, unless another route or page has it.
   for (const path of paths) if (!path.path.endsWith('/')) app.all(`${honoPath(path.path)}/`, serveOperation(path))
   app.notFound(context => answer(context.req.raw, trace => answerNotFound(context.req.raw, trace, ports)))
-  app.onError((error, context) => answer(context.req.raw, trace => refusalAnswer(refusalOfError(error, trace, ports), trace)))
+  app.onError((error, context) =>
+    answer(context.req.raw, trace => refusalAnswer(refusalOfError(error, trace, ports), trace)),
+  )
   return app
 }

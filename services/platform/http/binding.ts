@@ -92,7 +92,10 @@ export type Ports = {
   /** A monotonic clock in ms. */
   readonly elapsed: () => number
   readonly newRequestId: () => string
-  readonly log: { readonly warn: (fields: object, message: string) => void; readonly error: (fields: object, message: string) => void }
+  readonly log: {
+    readonly warn: (fields: object, message: string) => void
+    readonly error: (fields: object, message: string) => void
+  }
   readonly observe: (observation: Observation) => void
   /** The page for people whose browser asks for an unknown path; programs get the error object. */
   readonly notFoundPage?: () => StaticContent

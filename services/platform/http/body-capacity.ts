@@ -69,7 +69,12 @@ const isSlow = (body: ArrivingBody, at: number): boolean => {
  * Create the room for bodies on their way. A body has the room that it announces until another one needs it: then each counts what has come of
  * it, and bodies that come very slowly end. So what is announced and never sent keeps nobody out. Source: docs/promises.md #s6.
  */
-export const bodyCapacity = ({ add, fits, minBytes, now = () => performance.now() }: BodyCapacityOptions): BodyCapacity => {
+export const bodyCapacity = ({
+  add,
+  fits,
+  minBytes,
+  now = () => performance.now(),
+}: BodyCapacityOptions): BodyCapacity => {
   const arrivingBodies = new Set<ArrivingBody>()
   /** Those that have no more room than what has come of them. */
   const shrunk = new Set<ArrivingBody>()
@@ -143,7 +148,12 @@ export const bodyCapacity = ({ add, fits, minBytes, now = () => performance.now(
       if (!makeCapacity(announced)) return null
       const { name, liveMode, weight, arrival } = announced
       add(name, liveMode, weight)
-      const body: ArrivingBody = { ...announced, arrival: arrival ?? completeArrival, seen: { at: now(), bytes: 0 }, isEnded: false }
+      const body: ArrivingBody = {
+        ...announced,
+        arrival: arrival ?? completeArrival,
+        seen: { at: now(), bytes: 0 },
+        isEnded: false,
+      }
       if (arrival !== null) arrivingBodies.add(body)
       return {
         reportBytes: bytes => refit(body, bytes),

@@ -1,7 +1,8 @@
 /** Bytes of an answer that come one after the other. */
 export type Chunks = AsyncIterable<Uint8Array<ArrayBuffer>>
 
-export const isChunks = (body: unknown): body is Chunks => typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+export const isChunks = (body: unknown): body is Chunks =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 /** Call `over` once when the chunks have ended, failed, or are left, also before the first one was asked for. */
 export const onChunksEnd = (chunks: Chunks, onEnd: () => void): Chunks => {

@@ -1,7 +1,15 @@
 import { type ApiVersion, chooseApiVersion, readApiVersionHeader } from '../../contract/api-version.ts'
 import { retryAfterSeconds } from '../../contract/error.ts'
 import { answerInApiVersion, readPathParameters, readRequest, refusalInApiVersion } from '../../contract/exchange.ts'
-import type { Caller, IdempotencyClaim, Operation, Outcome, RawBody, RequestOf, SerializedAnswer } from '../../contract/operation.ts'
+import type {
+  Caller,
+  IdempotencyClaim,
+  Operation,
+  Outcome,
+  RawBody,
+  RequestOf,
+  SerializedAnswer,
+} from '../../contract/operation.ts'
 import { isPossibleReference, type OwnReference, readReference, referenceKinds } from '../../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { startTimeSlices } from '../time-slices.ts'
@@ -99,7 +107,10 @@ const chooseEntry = async (
 }
 
 /** `yielded`: refuses the request if its room went to others while its body was on its way. */
-type EntryDependencies = DispatchDependencies & { readonly ticket: Ticket; readonly capacityLost: Promise<Result<never>> }
+type EntryDependencies = DispatchDependencies & {
+  readonly ticket: Ticket
+  readonly capacityLost: Promise<Result<never>>
+}
 
 /** Take a request as far as its body; what is refused to a caller who is within the rate is told. */
 const readContext = async (
@@ -113,21 +124,37 @@ const readContext = async (
   const { entry, caller } = chosen
   const { operation } = entry.binding
   if (isRateLimited(operation, caller)) {
-    const decision = limiters.requests(`${caller.accountId} ${caller.liveMode}`, caller.requestsPerSecond, ports.elapsed())
-    const passed = checkRate(trace.headers, decision, 'Too many requests came in a short time: send this one again later.')
+    const decision = limiters.requests(
+      `${caller.accountId} ${caller.liveMode}`,
+      caller.requestsPerSecond,
+      ports.elapsed(),
+    )
+    const passed = checkRate(
+      trace.headers,
+      decision,
+      'Too many requests came in a short time: send this one again later.',
+    )
     if (!passed.ok) return passed
   }
   const hasUsableIds = Object.values(parameters).every(isPossibleParameter)
   const permitted = checkScope(operation, caller)
   const allowed = permitted.ok && !hasUsableIds ? refused('not_found', 'There is no object with this id') : permitted
-  const resolved = allowed.ok ? await resolveReferences(readPathParameters(operation, parameters), finderOf(caller, ports)) : allowed
+  const resolved = allowed.ok
+    ? await resolveReferences(readPathParameters(operation, parameters), finderOf(caller, ports))
+    : allowed
   trace.isReadingBody = resolved.ok
   const body = resolved.ok ? await readBody(request, entry, caller, trace, dependencies) : resolved
   trace.isReadingBody = false
-  if (body.ok && resolved.ok) return accepted({ request, entry, operation, parameters: resolved.value, caller, body: body.value, signal })
+  if (body.ok && resolved.ok)
+    return accepted({ request, entry, operation, parameters: resolved.value, caller, body: body.value, signal })
   if (body.ok || body === busy) return busy
   const reportedParameters = resolved.ok ? resolved.value : hasUsableIds ? parameters : {}
-  await emitRefusalEvent({ operation, caller, parameters: reportedParameters, body: emptyBody }, body.refusal, trace, ports)
+  await emitRefusalEvent(
+    { operation, caller, parameters: reportedParameters, body: emptyBody },
+    body.refusal,
+    trace,
+    ports,
+  )
   return body
 }
 
@@ -166,12 +193,31 @@ const readOperationRequest = async (
   idempotency: IdempotencyClaim | null,
 ): Promise<Result<RequestOf<Operation>>> => {
   const { entry, operation, caller, body, signal, parameters } = requestContext
-  const wire = { route: entry.route, apiVersion: trace.apiVersion, parameters, search: searchOf(requestContext.request.url), body }
-  const read = await resolveReferences(readRequest(operation, wire), finderOf(caller, ports), startTimeSlices(caller.accountId))
+  const wire = {
+    route: entry.route,
+    apiVersion: trace.apiVersion,
+    parameters,
+    search: searchOf(requestContext.request.url),
+    body,
+  }
+  const read = await resolveReferences(
+    readRequest(operation, wire),
+    finderOf(caller, ports),
+    startTimeSlices(caller.accountId),
+  )
   if (!read.ok) return read
   const { query, body: shaped, parameters: all } = read.value
-  const wantsCsv = entry.binding.csv !== undefined && acceptsValue(requestContext.request.headers.get('accept'), 'text/csv')
-  const common = { wantsCsv, caller, at: trace.at, requestId: trace.requestId, apiVersion: trace.apiVersion, signal, idempotency }
+  const wantsCsv =
+    entry.binding.csv !== undefined && acceptsValue(requestContext.request.headers.get('accept'), 'text/csv')
+  const common = {
+    wantsCsv,
+    caller,
+    at: trace.at,
+    requestId: trace.requestId,
+    apiVersion: trace.apiVersion,
+    signal,
+    idempotency,
+  }
   // The operation's own shapes have read query and body; the table of routes does not know their types.
   return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
 }
@@ -208,14 +254,16 @@ const isSimulation = (query: unknown): boolean =>
 
 type PerformResult = { readonly ok: true; readonly value: Answer } | RefusedOutcome
 
-const bodyOfWritten = (written: SerializedAnswer): Answer['body'] => ('bytes' in written ? written.bytes : written.chunks)
+const bodyOfWritten = (written: SerializedAnswer): Answer['body'] =>
+  'bytes' in written ? written.bytes : written.chunks
 
 const textOf = async (
   { serialized: written, value }: AcceptedOutcome,
   { operation, caller }: RequestContext,
   apiVersion: ApiVersion,
 ): Promise<string> => {
-  if (written === undefined) return jsonText(value, whole => answerInApiVersion(operation, whole, apiVersion), caller.accountId)
+  if (written === undefined)
+    return jsonText(value, whole => answerInApiVersion(operation, whole, apiVersion), caller.accountId)
   if ('bytes' in written) return Buffer.from(written.bytes).toString()
   throw new Error(`an answer of ${operation.id} cannot be kept: it is no text`)
 }
@@ -229,11 +277,14 @@ const performAndReport = async (requestContext: RequestContext, trace: Trace, po
 const readAndPerform = async (requestContext: RequestContext, trace: Trace, ports: Ports): Promise<PerformResult> => {
   const { operation, request, entry } = requestContext
   const claim =
-    operation.idempotent === true ? claimOf(request, requestContext.caller, trace.apiVersion, requestContext.body) : accepted(null)
+    operation.idempotent === true
+      ? claimOf(request, requestContext.caller, trace.apiVersion, requestContext.body)
+      : accepted(null)
   if (!claim.ok) return claim
   const read = await readOperationRequest(requestContext, trace, ports, claim.value)
   if (!read.ok) return read
-  if (claim.value !== null && !isSimulation(read.value.query)) return performOnce(requestContext, trace, ports, read.value, claim.value)
+  if (claim.value !== null && !isSimulation(read.value.query))
+    return performOnce(requestContext, trace, ports, read.value, claim.value)
   const outcome = await runOperation(requestContext, trace, read.value)
   if (!outcome.ok) return outcome
   if (entry.binding.csv !== undefined) trace.headers['Vary'] = 'Accept'
@@ -248,7 +299,9 @@ const readAndPerform = async (requestContext: RequestContext, trace: Trace, port
     })
   }
   const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
-  return accepted(jsonAnswer(trace, await jsonBody(outcome.value, translate, requestContext.caller.accountId), operation.status))
+  return accepted(
+    jsonAnswer(trace, await jsonBody(outcome.value, translate, requestContext.caller.accountId), operation.status),
+  )
 }
 
 const performOnce = async (
@@ -306,9 +359,15 @@ export const dispatch = async (
   if (ticket === null) return busy
   let mustRelease = true
   try {
-    const requestContext = await readContext(request, chosen.value, parameters, trace, { ...dependencies, ticket, capacityLost })
+    const requestContext = await readContext(request, chosen.value, parameters, trace, {
+      ...dependencies,
+      ticket,
+      capacityLost,
+    })
     if (requestContext.ok) ticket.reportArrival()
-    const outcome = requestContext.ok ? await performAndReport(requestContext.value, trace, dependencies.ports) : requestContext
+    const outcome = requestContext.ok
+      ? await performAndReport(requestContext.value, trace, dependencies.ports)
+      : requestContext
     if (!outcome.ok || !isChunks(outcome.value.body)) return outcome
     mustRelease = false
     const body = onChunksEnd(outcome.value.body, ticket.release)

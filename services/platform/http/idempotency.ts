@@ -7,18 +7,31 @@ import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'
 /** Path, query, layout and body of a request in one digest, so that another request under the same key shows. */
 const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody): string => {
   const { pathname, search } = new URL(request.url)
-  return createHash('sha256').update(`${request.method} ${pathname}${search}\n${apiVersion}\n`).update(body.bytes).digest('hex')
+  return createHash('sha256')
+    .update(`${request.method} ${pathname}${search}\n${apiVersion}\n`)
+    .update(body.bytes)
+    .digest('hex')
 }
 
 /**
  * Read the claim of a request on an `Idempotency-Key`; null where there is none.
  * Refuses keys that are empty or longer than 255 characters.
  */
-export const claimOf = (request: Request, caller: Caller, apiVersion: ApiVersion, body: RawBody): Result<IdempotencyClaim | null> => {
+export const claimOf = (
+  request: Request,
+  caller: Caller,
+  apiVersion: ApiVersion,
+  body: RawBody,
+): Result<IdempotencyClaim | null> => {
   const key = request.headers.get('idempotency-key')
   if (key === null) return accepted(null)
   if (key.length < 1 || key.length > 255) return refused('header_invalid', 'Set Idempotency-Key to 1 to 255 characters')
-  return accepted({ accountId: caller.accountId, liveMode: caller.liveMode, key, fingerprint: fingerprintOf(request, apiVersion, body) })
+  return accepted({
+    accountId: caller.accountId,
+    liveMode: caller.liveMode,
+    key,
+    fingerprint: fingerprintOf(request, apiVersion, body),
+  })
 }
 
 type ReplayableAnswer = { readonly saved: SavedAnswer; readonly isReplay: boolean }
@@ -44,7 +57,10 @@ export const runOnce = async <RefusedRun extends { readonly ok: false }>(
   const claimResult = await store.begin(claim, at())
   if (claimResult.state === 'done') return { ok: true, value: { saved: claimResult.answer, isReplay: true } }
   if (claimResult.state === 'running')
-    return refused('idempotency_in_progress', 'A request with this Idempotency-Key is under way; send it again in a moment')
+    return refused(
+      'idempotency_in_progress',
+      'A request with this Idempotency-Key is under way; send it again in a moment',
+    )
   if (claimResult.state === 'mismatch') {
     return refused('idempotency_mismatch', 'This Idempotency-Key belongs to another request; use a new key')
   }

@@ -47,8 +47,10 @@ export type Listener = AsyncDisposable & {
 type ListenerDependencies = Pick<Ports, 'now' | 'newRequestId' | 'log'>
 
 const refusalOf = (code: string | undefined): Refusal => {
-  if (code === 'HPE_HEADER_OVERFLOW') return refused('headers_too_large', 'Send headers of at most 16 KiB together').refusal
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refused('request_timeout', 'Send the whole request within 30 seconds').refusal
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return refused('headers_too_large', 'Send headers of at most 16 KiB together').refusal
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return refused('request_timeout', 'Send the whole request within 30 seconds').refusal
   return refused('header_invalid', 'Send a request that follows HTTP/1.1').refusal
 }
 
@@ -70,7 +72,11 @@ const unreadableAnswer = (refusal: Refusal, dependencies: ListenerDependencies) 
 }
 
 /** Answer bytes that are no request with the error object too, as far as the socket still takes it. */
-const answerParseError = (error: Error & { readonly code?: string }, socket: Socket, dependencies: ListenerDependencies): void => {
+const answerParseError = (
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  dependencies: ListenerDependencies,
+): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -145,7 +151,11 @@ const limitChunks = (incoming: IncomingMessage): void => {
  * Listen to requests. The adapter cuts a connection whose body is not there half a second after the answer; it keeps that for bodies of
  * unknown length alone, which it may have begun to read.
  */
-const requestListener = (app: Hono, errorHandler: (error: unknown) => Response, dependencies: ListenerDependencies): RequestListener => {
+const requestListener = (
+  app: Hono,
+  errorHandler: (error: unknown) => Response,
+  dependencies: ListenerDependencies,
+): RequestListener => {
   const listenUnknownLength = getRequestListener(app.fetch, { errorHandler })
   const listenKnownLength = getRequestListener(app.fetch, { errorHandler, autoCleanupIncoming: false })
   return (incoming, outgoing) => {
@@ -174,7 +184,10 @@ const isTargetTooLong = (target: string): boolean => {
   return (query < 0 ? target.length : query) > targetLimits.path
 }
 
-const targetTooLong = refused('target_too_long', 'Send a path of at most 4 KiB, and a path with its query of at most 8 KiB').refusal
+const targetTooLong = refused(
+  'target_too_long',
+  'Send a path of at most 4 KiB, and a path with its query of at most 8 KiB',
+).refusal
 
 /** Refuse a target that is too long before the router or any pattern reads it; the body that may come with it is left unread. */
 const refuseLongTargets =

@@ -50,7 +50,10 @@ export function* objectTexts<Member extends string>(of: LongObject<Member>): Gen
     }
     if (text !== '') yield text
     text = ''
-    size = Math.max(1, Math.min(maxPerStep, 4 * size, Math.floor((charactersPerStep * (to - from)) / Math.max(1, length))))
+    size = Math.max(
+      1,
+      Math.min(maxPerStep, 4 * size, Math.floor((charactersPerStep * (to - from)) / Math.max(1, length))),
+    )
     from = to
   }
   yield whole.slice(markerIndex + markerText.length)
@@ -72,7 +75,14 @@ const textsOf = (value: unknown, translate: (whole: unknown) => unknown): Iterab
   if (!hasList(value)) return jsonPieces(translate(value))
   const { data } = value
   const write = (from: number, to: number) => ({ ...value, data: data.slice(from, to) })
-  return objectTexts({ member: 'data', count: data.length, maxPerStep: maxPageElementsPerStep, hasLongElements: true, write, translate })
+  return objectTexts({
+    member: 'data',
+    count: data.length,
+    maxPerStep: maxPageElementsPerStep,
+    hasLongElements: true,
+    write,
+    translate,
+  })
 }
 
 /** Write an answer of an account as JSON in turns, so that others run in between. */

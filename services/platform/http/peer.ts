@@ -11,14 +11,17 @@ const maxHops = 64
 /** Address of the socket, as the HTTP adapter hands it on. */
 const socketAddress = (environment: unknown): string | undefined => {
   if (typeof environment !== 'object' || environment === null || !('incoming' in environment)) return undefined
-  const { incoming } = environment as { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } } }
+  const { incoming } = environment as {
+    readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } }
+  }
   return incoming?.socket?.remoteAddress
 }
 
 /** An address as text without zone, port and brackets, an IPv4 address in IPv6 as IPv4; null if it is none. */
 const plainAddress = (text: string): string | null => {
   const bare =
-    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? (/^[\d.]{7,15}:\d{1,5}$/.test(text) ? text.slice(0, text.indexOf(':')) : text)
+    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ??
+    (/^[\d.]{7,15}:\d{1,5}$/.test(text) ? text.slice(0, text.indexOf(':')) : text)
   const address = bare.split('%', 1)[0]?.toLowerCase() ?? ''
   const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
   if (isIP(mapped) === 4) return mapped

@@ -14,7 +14,10 @@ const unlimited: RateDecision = { isAllowed: true, headers: {} }
 type Bucket = { perSecond: number; tokens: number; at: number }
 
 const refill = (bucket: Bucket, now: number): void => {
-  bucket.tokens = Math.min(bucket.perSecond * burstSeconds, bucket.tokens + (Math.max(0, now - bucket.at) * bucket.perSecond) / 1_000)
+  bucket.tokens = Math.min(
+    bucket.perSecond * burstSeconds,
+    bucket.tokens + (Math.max(0, now - bucket.at) * bucket.perSecond) / 1_000,
+  )
   bucket.at = now
 }
 
@@ -56,6 +59,9 @@ export const createRateLimit = (defaultLimit: number | null): RateLimit => {
       'RateLimit-Remaining': String(Math.floor(bucket.tokens)),
       'RateLimit-Reset': secondsUntil(burst - bucket.tokens, perSecond),
     }
-    return { isAllowed, headers: isAllowed ? headers : { ...headers, 'Retry-After': secondsUntil(1 - bucket.tokens, perSecond) } }
+    return {
+      isAllowed,
+      headers: isAllowed ? headers : { ...headers, 'Retry-After': secondsUntil(1 - bucket.tokens, perSecond) },
+    }
   }
 }

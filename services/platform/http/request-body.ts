@@ -22,7 +22,11 @@ export const busy = refused('unavailable', 'The service is busy; send the reques
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
 /** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes; `onArrival` is called after its last byte came. */
-export type BodyReader = { readonly account: string; readonly hasCapacity: (bytes: number) => boolean; readonly onArrival?: () => void }
+export type BodyReader = {
+  readonly account: string
+  readonly hasCapacity: (bytes: number) => boolean
+  readonly onArrival?: () => void
+}
 
 /** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
 const uncheckedChunks = 1_024
@@ -31,7 +35,8 @@ const minChunkBytes = 32
 const chunksPerSlice = 64
 
 /** Tell whether a body has too many tiny chunks: `count` before the last one, and `length` bytes with it. */
-export const areChunksTooSmall = (count: number, length: number): boolean => count >= uncheckedChunks && length < count * minChunkBytes
+export const areChunksTooSmall = (count: number, length: number): boolean =>
+  count >= uncheckedChunks && length < count * minChunkBytes
 
 const chunksTooSmall = refused(
   'body_invalid',
@@ -61,7 +66,8 @@ export const readWithinLimit = async (
 
 const readBytes = async (request: Request, limit: number, reader: BodyReader): Promise<Result<Uint8Array>> => {
   const announced = request.headers.get('content-length')
-  if (announced !== null) return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
+  if (announced !== null)
+    return Number(announced) <= limit ? accepted(new Uint8Array(await request.arrayBuffer())) : tooLarge(limit)
   return request.body === null ? accepted(new Uint8Array()) : readWithinLimit(request.body, limit, reader)
 }
 
@@ -88,7 +94,10 @@ const charsetRefusal = (contentType: string | null): Result<never> | null => {
     const [name = '', value = ''] = parameter.split('=', 2).map(part => part.trim().toLowerCase())
     const isUtf8 = ['utf-8', 'utf8', '"utf-8"', '"utf8"'].includes(value)
     if (name === 'charset' && !isUtf8)
-      return refused('media_type_unsupported', 'Send the body in UTF-8, and set the charset of Content-Type to utf-8, or leave it out')
+      return refused(
+        'media_type_unsupported',
+        'Send the body in UTF-8, and set the charset of Content-Type to utf-8, or leave it out',
+      )
   }
   return null
 }
@@ -104,11 +113,16 @@ const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never
  * An empty body needs no Content-Type. Refuses other media types and codings, bodies whose compressed or inflated size is above the limit,
  * and those that `hasRoom` has no room for.
  */
-export const readRequestBody = async (request: Request, operation: Operation, reader: BodyReader): Promise<Result<RawBody>> => {
+export const readRequestBody = async (
+  request: Request,
+  operation: Operation,
+  reader: BodyReader,
+): Promise<Result<RawBody>> => {
   const limit = operation.bodyLimit ?? defaultBodyLimit
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   const coding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
-  if (coding !== 'identity' && coding !== 'gzip') return refused('media_type_unsupported', 'Set Content-Encoding to gzip, or leave it out')
+  if (coding !== 'identity' && coding !== 'gzip')
+    return refused('media_type_unsupported', 'Set Content-Encoding to gzip, or leave it out')
   const mayBeEmpty = mediaType === ''
   const wrongCharset = operation.anyMediaType === true ? null : charsetRefusal(request.headers.get('content-type'))
   const wrongType = wrongCharset ?? (mayBeEmpty ? null : mediaTypeRefusal(operation, mediaType))

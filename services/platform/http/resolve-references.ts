@@ -1,4 +1,9 @@
-import { type FindReferences, noReferenceIds, type OwnReference, type ReferenceResolver } from '../../domain/reference.ts'
+import {
+  type FindReferences,
+  noReferenceIds,
+  type OwnReference,
+  type ReferenceResolver,
+} from '../../domain/reference.ts'
 import { startTimeSlices, type TimeSlices } from '../time-slices.ts'
 
 /** Do work in slices, and look up the references that it asks for. Throws `Failure` if the store is away. */

@@ -7,7 +7,11 @@ import type { Binding } from './binding.ts'
 export type RouteEntry = { readonly apiVersion: ApiVersion; readonly route: Route; readonly binding: Binding }
 
 /** All ways in at one path; `hasPage`: reading it gives a page. */
-export type PathEntries = { readonly path: string; readonly entries: readonly RouteEntry[]; readonly hasStaticRoute: boolean }
+export type PathEntries = {
+  readonly path: string
+  readonly entries: readonly RouteEntry[]
+  readonly hasStaticRoute: boolean
+}
 
 /** Paths with fixed words come before those with parameters at the same place, so that the exact word wins. */
 const byFixedWords = (a: PathEntries, b: PathEntries): number => {
@@ -24,7 +28,9 @@ export const routeTable = (
   staticRoutes: readonly { readonly path: string }[] = [],
 ): readonly PathEntries[] => {
   const entries = bindings.flatMap(binding =>
-    apiVersions.flatMap(apiVersion => binding.operation.routes[apiVersion].map((route): RouteEntry => ({ apiVersion, route, binding }))),
+    apiVersions.flatMap(apiVersion =>
+      binding.operation.routes[apiVersion].map((route): RouteEntry => ({ apiVersion, route, binding })),
+    ),
   )
   const claims = new Set<string>()
   for (const { apiVersion, route, binding } of entries) {
@@ -34,7 +40,9 @@ export const routeTable = (
   }
   const byPath = Map.groupBy(entries, entry => entry.route.path)
   const staticPaths = new Set(staticRoutes.map(staticRoute => staticRoute.path))
-  return [...byPath].map(([path, group]) => ({ path, entries: group, hasStaticRoute: staticPaths.has(path) })).toSorted(byFixedWords)
+  return [...byPath]
+    .map(([path, group]) => ({ path, entries: group, hasStaticRoute: staticPaths.has(path) }))
+    .toSorted(byFixedWords)
 }
 
 const entriesOfVersion = ({ entries }: PathEntries, apiVersion: ApiVersion | null): readonly RouteEntry[] =>
@@ -49,9 +57,15 @@ export const allowedMethods = (path: PathEntries, apiVersion: ApiVersion | null)
 }
 
 const fillPath = (route: Route, parameters: Readonly<Record<string, string>>): string =>
-  route.path.replace(/\{(\w+)\}/g, (whole, name: string) => (parameters[name] === undefined ? whole : encodeURIComponent(parameters[name])))
+  route.path.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    parameters[name] === undefined ? whole : encodeURIComponent(parameters[name]),
+  )
 
-const otherVersionAdvice = (operation: Operation, apiVersion: ApiVersion, parameters: Readonly<Record<string, string>>): string => {
+const otherVersionAdvice = (
+  operation: Operation,
+  apiVersion: ApiVersion,
+  parameters: Readonly<Record<string, string>>,
+): string => {
   const [right] = operation.routes[apiVersion]
   const owner = `This path belongs to Api-Version ${apiVersionDates[otherApiVersion(apiVersion)]}`
   if (right === undefined) return `${owner}; send that version`

@@ -8,7 +8,8 @@ export type HealthCheck = { readonly name: string; readonly isHealthy: () => boo
 /** Whoever asks for health waits a few seconds, and takes no answer for the death of the process. */
 const checkTimeoutMs = 2_000
 
-const runCheck = ({ isHealthy }: HealthCheck): Promise<boolean> => withTimeout(checkTimeoutMs, async () => isHealthy()).catch(() => false)
+const runCheck = ({ isHealthy }: HealthCheck): Promise<boolean> =>
+  withTimeout(checkTimeoutMs, async () => isHealthy()).catch(() => false)
 
 const healthRoute = (path: string, checks: readonly HealthCheck[]): StaticRoute => ({
   path,

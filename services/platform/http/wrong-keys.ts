@@ -30,10 +30,12 @@ export const wrongKeyThrottle = ({ perPeer, perAccountAndPeer }: WrongKeyLimits)
   const salt = randomBytes(16)
   const peers = new RateLimiterMemory({ points: perPeer, duration: windowSeconds, keyPrefix: 'peer' })
   const pairs = new RateLimiterMemory({ points: perAccountAndPeer, duration: windowSeconds, keyPrefix: 'pair' })
-  const counterOf = (name: string): number => createHmac('sha256', salt).update(name).digest().readUInt32BE() % counterCount
+  const counterOf = (name: string): number =>
+    createHmac('sha256', salt).update(name).digest().readUInt32BE() % counterCount
   return async (peer, accountId) => {
     const counted = [{ points: perPeer, ...(await consume(peers, counterOf(peer))) }]
-    if (accountId !== null) counted.push({ points: perAccountAndPeer, ...(await consume(pairs, counterOf(`${peer} ${accountId}`))) })
+    if (accountId !== null)
+      counted.push({ points: perAccountAndPeer, ...(await consume(pairs, counterOf(`${peer} ${accountId}`))) })
     // The counter that refuses longest speaks; if none refuses, the one with the least left.
     const [strictest] = counted.toSorted(
       (a, b) =>
@@ -47,6 +49,9 @@ export const wrongKeyThrottle = ({ perPeer, perAccountAndPeer }: WrongKeyLimits)
       'RateLimit-Remaining': String(Math.max(0, strictest.state.remainingPoints)),
       'RateLimit-Reset': seconds,
     }
-    return { isAllowed: !strictest.isOver, headers: strictest.isOver ? { ...headers, 'Retry-After': seconds } : headers }
+    return {
+      isAllowed: !strictest.isOver,
+      headers: strictest.isOver ? { ...headers, 'Retry-After': seconds } : headers,
+    }
   }
 }

@@ -4,7 +4,11 @@ import type { Headers } from './log.ts'
  * What a message's headers tell without its schema, so that receipts stay true even for a chunk that cannot be decoded:
  * the lane's generation, the chunk's id, and per batch the numbers of the records it holds, ascending.
  */
-export type ChunkHeaders = { readonly generation: number; readonly chunkId: string; readonly batches: readonly CountedBatch[] }
+export type ChunkHeaders = {
+  readonly generation: number
+  readonly chunkId: string
+  readonly batches: readonly CountedBatch[]
+}
 export type ChunkBatch = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -32,7 +36,11 @@ const batchText = ({ accountId, liveMode, batchId, recordNumbers }: ChunkBatch):
 export const fromHeaders = (headers: Headers): ChunkHeaders => {
   const { generation = '', chunk = '', batches = '' } = headers
   if (!/^\d{1,4}$/.test(generation) || chunk === '') throw new RangeError('the message has no chunk headers')
-  return { generation: Number(generation), chunkId: chunk, batches: batches === '' ? [] : batches.split(';').map(batchOf) }
+  return {
+    generation: Number(generation),
+    chunkId: chunk,
+    batches: batches === '' ? [] : batches.split(';').map(batchOf),
+  }
 }
 
 const batchPattern = /^([^:]*):(live|test):([^:]*):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)(?::(\d+))?$/

@@ -7,8 +7,11 @@ import { partitionOf } from './partition.ts'
 export const eventTopic: TopicName = 'webhook.events.v1'
 
 /** The key of an event: account and object, so that the events of one object share a partition, in order. */
-export const eventKey = ({ accountId, objectId, eventId }: Pick<EventEnvelope, 'accountId' | 'objectId' | 'eventId'>): string =>
-  `${accountId}:${objectId ?? eventId}`
+export const eventKey = ({
+  accountId,
+  objectId,
+  eventId,
+}: Pick<EventEnvelope, 'accountId' | 'objectId' | 'eventId'>): string => `${accountId}:${objectId ?? eventId}`
 
 /** Put an event into a message. The value is Avro with the schema's number; the headers are empty. */
 export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnvelope): Message => ({
@@ -18,7 +21,8 @@ export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnve
 })
 
 /** The partition of an event among `partitions`. */
-export const eventPartition = (event: EventEnvelope, partitions: number): number => partitionOf(eventKey(event), partitions)
+export const eventPartition = (event: EventEnvelope, partitions: number): number =>
+  partitionOf(eventKey(event), partitions)
 
 /** An event as the outbox holds it; `data` is what the change wrote. */
 type Payload = {

@@ -34,13 +34,22 @@ export type Log = {
    * all of them before the promise resolves). A lane that is taken away aborts its `lost` signal.
    * Throws `reader_taken` where another reader of this process has the group.
    */
-  readonly subscribe: (topic: TopicName, group: string, onAssigned: (assignment: Assignment) => void) => Promise<Subscription>
+  readonly subscribe: (
+    topic: TopicName,
+    group: string,
+    onAssigned: (assignment: Assignment) => void,
+  ) => Promise<Subscription>
 
   /**
    * Look at the messages of a partition from offset `from` on (at the earliest the oldest one kept), beside all groups: no offset moves.
    * Ends like a lane's read; does not wait, so it is empty at the end.
    */
-  readonly peek: (topic: TopicName, partition: number, from: number, bounds: Omit<ReadBounds, 'signal'>) => Promise<Peek>
+  readonly peek: (
+    topic: TopicName,
+    partition: number,
+    from: number,
+    bounds: Omit<ReadBounds, 'signal'>,
+  ) => Promise<Peek>
 
   /** How far a group is behind in a partition. */
   readonly lag: (topic: TopicName, partition: number, group: string) => Promise<Lag>
@@ -88,7 +97,12 @@ export type Subscription = { readonly close: () => Promise<void> }
  * `firstUnreadAgeMs`: since the append of the first message not yet committed, 0 when all are. `fill`: share (0 … 1) of the
  * partition's room that unread messages take, or of the retention where they would be trimmed unread, whichever is larger.
  */
-export type Lag = { readonly end: number; readonly committed: number; readonly firstUnreadAgeMs: number; readonly fill: number }
+export type Lag = {
+  readonly end: number
+  readonly committed: number
+  readonly firstUnreadAgeMs: number
+  readonly fill: number
+}
 
 export type TopicName = 'meter.records.v1' | 'meter.dead-letters.v1' | 'webhook.events.v1'
 

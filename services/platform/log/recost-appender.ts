@@ -55,7 +55,9 @@ export const appendReprice = async (
     }
     return log.append(topic, partition, { key: orderId, value: codec.encodeMeterMessage(message), headers })
   }
-  const partitions = [...locationsByPartition(repriceRequest.accountId, repriceRequest.locationIds, log.partitions(topic))]
+  const partitions = [
+    ...locationsByPartition(repriceRequest.accountId, repriceRequest.locationIds, log.partitions(topic)),
+  ]
   await Promise.all(
     partitions.flatMap(([partition, ids]) =>
       Array.from({ length: Math.ceil(ids.length / maxLocations) }, (_, part) =>

@@ -13,7 +13,9 @@ export const maxRefusedObjects = Math.floor(65_535 / refusedObjectBytes)
  */
 export const toObjectsHeader = (refused: readonly RefusedRecord[]): Headers => {
   const known = refused.filter(({ locationId, deviceId }) => (locationId ?? deviceId ?? null) !== null)
-  const text = known.map(({ recordNumber, locationId, deviceId }) => `${recordNumber}:${locationId ?? ''}:${deviceId ?? ''}`)
+  const text = known.map(
+    ({ recordNumber, locationId, deviceId }) => `${recordNumber}:${locationId ?? ''}:${deviceId ?? ''}`,
+  )
   return text.length === 0 ? {} : { objects: text.join(';') }
 }
 

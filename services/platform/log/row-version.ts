@@ -13,7 +13,9 @@ export const rowVersionOf = (generation: number, offset: number, position: numbe
   part('position', position, positionBits)
 
 /** The parts of a version: the inverse of `versionOf`. */
-export const rowVersionParts = (version: bigint): { readonly generation: number; readonly offset: number; readonly position: number } => ({
+export const rowVersionParts = (
+  version: bigint,
+): { readonly generation: number; readonly offset: number; readonly position: number } => ({
   generation: Number(version >> (offsetBits + positionBits)),
   offset: Number((version >> positionBits) & ((1n << offsetBits) - 1n)),
   position: Number(version & ((1n << positionBits) - 1n)),

@@ -7,7 +7,10 @@ const countries: Readonly<Record<string, string>> = { AT: 'at', 'DE-LU': 'de' }
 
 const readPrice = (each: unknown): FeedPrice => {
   const row = membersOf(each, 'a row')
-  const [start, end] = [epochOf(row['start_timestamp'], 1, 'start_timestamp'), epochOf(row['end_timestamp'], 1, 'end_timestamp')]
+  const [start, end] = [
+    epochOf(row['start_timestamp'], 1, 'start_timestamp'),
+    epochOf(row['end_timestamp'], 1, 'end_timestamp'),
+  ]
   if (end <= start) throw unreadable('a row ends before it starts')
   const unit = textOf(row['unit'], 'unit').toUpperCase()
   if (unit !== 'EUR/MWH') throw unreadable(`its prices are in ${unit.slice(0, 20)}, not in EUR/MWh`)

@@ -5,7 +5,12 @@ import { instantOf, listOf, membersOf, parseFeed, textOf } from './feed-json.ts'
 import { type FeedPrice, feedPrice, unreadable } from './feed-price.ts'
 
 /** Where the prices of a country's areas are. Both sites follow one pattern. */
-type CountryFeed = { readonly baseUrl: string; readonly currencyCode: string; readonly areas: RegExp; readonly timeZone: string }
+type CountryFeed = {
+  readonly baseUrl: string
+  readonly currencyCode: string
+  readonly areas: RegExp
+  readonly timeZone: string
+}
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
@@ -30,7 +35,8 @@ const dailyPriceFeed = (country: CountryFeed): Feed => ({
   maxDays: 1,
   serves: ({ area, currencyCode }) => currencyCode === country.currencyCode && country.areas.test(area),
   urlOf: ({ area }, { from }, { baseUrl }) => `${baseUrl}/api/v1/prices/${dayOf(from, country.timeZone)}_${area}.json`,
-  read: (text, { currencyCode }) => onePage(listOf(parseFeed(text), 'the answer').map(each => readPrice(each, currencyCode))),
+  read: (text, { currencyCode }) =>
+    onePage(listOf(parseFeed(text), 'the answer').map(each => readPrice(each, currencyCode))),
   emptyStatuses: [404],
 })
 

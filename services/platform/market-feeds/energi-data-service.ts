@@ -20,7 +20,9 @@ const currencies: ReadonlySet<string> = new Set(['DKK', 'EUR'])
 const readPrice = (row: Members, { time, price, lengthMs }: Dataset, currencyCode: string): readonly FeedPrice[] => {
   const start = instantOf(`${textOf(row[time], time)}Z`, time)
   const name = `${price}${currencyCode}`
-  return row[name] === null ? [] : [{ start, end: start + lengthMs, value: feedPrice(textOf(row[name], name), 'PER_MWH') }]
+  return row[name] === null
+    ? []
+    : [{ start, end: start + lengthMs, value: feedPrice(textOf(row[name], name), 'PER_MWH') }]
 }
 
 const read = (text: string, { area, currencyCode }: FeedSeries): readonly FeedPrice[] => {

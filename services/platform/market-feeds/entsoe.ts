@@ -43,12 +43,16 @@ type Curve = { readonly unit: PriceUnit; readonly repeats: boolean }
 /** The prices of a period by position from 1. A left-out position repeats the one before it in variable blocks, else it is a gap. */
 const readPeriod = (period: Members, { unit, repeats }: Curve): readonly FeedPrice[] => {
   const interval = membersOf(period['timeInterval'], 'a timeInterval')
-  const [start, end] = [timeOf(interval['start'], 'the start of a period'), timeOf(interval['end'], 'the end of a period')]
+  const [start, end] = [
+    timeOf(interval['start'], 'the start of a period'),
+    timeOf(interval['end'], 'the end of a period'),
+  ]
   const minutes = resolutions[textOf(period['resolution'], 'a resolution')]
   if (minutes === undefined) throw unreadable(`the resolution ${String(period['resolution'])} is not known`)
   const lengthMs = minutes * minuteMs
   const positions = (end - start) / lengthMs
-  if (!(Number.isInteger(positions) && positions >= 1 && positions <= maxPositions)) throw unreadable('a period is no number of steps')
+  if (!(Number.isInteger(positions) && positions >= 1 && positions <= maxPositions))
+    throw unreadable('a period is no number of steps')
   const values = readPoints(period, positions, unit)
   const prices: FeedPrice[] = []
   let value: bigint | undefined
@@ -67,7 +71,8 @@ const readPoints = (period: Members, positions: number, unit: PriceUnit): Readon
     const point = membersOf(each, 'a point')
     const text = textOf(point['position'], 'a position')
     const position = /^\d{1,5}$/.test(text) ? Number(text) : 0
-    if (position < 1 || position > positions || values.has(position)) throw unreadable(`the position ${text} cannot be there`)
+    if (position < 1 || position > positions || values.has(position))
+      throw unreadable(`the position ${text} cannot be there`)
     values.set(position, feedPrice(textOf(point['price.amount'], 'a price.amount'), unit))
   }
   return values
@@ -92,7 +97,9 @@ const readSeries = (series: Members): readonly FeedPrice[] => {
   const unit = units[textOf(series['price_Measure_Unit.name'], 'price_Measure_Unit.name')]
   if (unit === undefined) throw unreadable('its prices are neither per MWh nor per kWh')
   const repeats = series['curveType'] === variableBlocks
-  return listOf(series['Period'] ?? [], 'Period').flatMap(period => readPeriod(membersOf(period, 'a period'), { unit, repeats }))
+  return listOf(series['Period'] ?? [], 'Period').flatMap(period =>
+    readPeriod(membersOf(period, 'a period'), { unit, repeats }),
+  )
 }
 
 /** Lay finer prices over coarser ones; parts that a finer one leaves keep the coarser. */
@@ -126,7 +133,9 @@ const read = (text: string, { currencyCode }: FeedSeries): FeedPage => {
   const acknowledgement = document['Acknowledgement_MarketDocument']
   if (acknowledgement !== undefined) {
     const reasons = listOf(membersOf(acknowledgement, 'the acknowledgement')['Reason'] ?? [], 'Reason')
-    const reasonTexts = reasons.map(reason => membersOf(reason, 'a reason')['text']).filter(reason => typeof reason === 'string')
+    const reasonTexts = reasons
+      .map(reason => membersOf(reason, 'a reason')['text'])
+      .filter(reason => typeof reason === 'string')
     return onePage([], reasonTexts.join(' ').slice(0, 300) || 'no data')
   }
   const publication = membersOf(document['Publication_MarketDocument'], 'Publication_MarketDocument')
@@ -140,7 +149,8 @@ export const entsoe: Feed = {
   baseUrl: 'https://web-api.tp.entsoe.eu',
   // A week of quarter hours is read in some 15 ms; a month would keep requests waiting.
   maxDays: 7,
-  serves: ({ area, currencyCode }, { entsoeToken }) => entsoeToken !== null && biddingZone(area)?.currencyCode === currencyCode,
+  serves: ({ area, currencyCode }, { entsoeToken }) =>
+    entsoeToken !== null && biddingZone(area)?.currencyCode === currencyCode,
   urlOf: ({ area }, { from, to }, { baseUrl, entsoeToken }) => {
     const eic = biddingZone(area)?.eic ?? ''
     const query = new URLSearchParams({

@@ -5,7 +5,10 @@ import { unreadable } from './feed-price.ts'
 export type Members = Readonly<Record<string, unknown>>
 
 /** `JSON.parse` with the source text of what it reads, which the engine gives for numbers. */
-type Parse = (text: string, revive: (name: string, value: unknown, context: { readonly source?: string }) => unknown) => unknown
+type Parse = (
+  text: string,
+  revive: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown
 
 /** Parse an answer, each number as its own text, so that no digit is lost. Throws Failure `feed_unreadable`. */
 export const parseFeed = (text: string): unknown => {

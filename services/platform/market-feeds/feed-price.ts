@@ -33,7 +33,10 @@ export const feedPrice = (text: string, unit: PriceUnit): Price => {
 }
 
 /** Keep the prices that share time with a span, in the order of time. */
-export const overlapping = (prices: readonly FeedPrice[], interval: { readonly from: number; readonly to: number }): readonly FeedPrice[] =>
+export const overlapping = (
+  prices: readonly FeedPrice[],
+  interval: { readonly from: number; readonly to: number },
+): readonly FeedPrice[] =>
   prices.filter(({ start, end }) => start < interval.to && end > interval.from).toSorted((a, b) => a.start - b.start)
 
 /**
@@ -46,6 +49,10 @@ export const intervalsFrom = (
 ): readonly { readonly start: number; readonly end: number }[] =>
   starts.map((start, index) => {
     const [before, after] = [starts[index - 1], starts[index + 1]]
-    const lengths = [maxLengthMs, ...(before === undefined ? [] : [start - before]), ...(after === undefined ? [] : [after - start])]
+    const lengths = [
+      maxLengthMs,
+      ...(before === undefined ? [] : [start - before]),
+      ...(after === undefined ? [] : [after - start]),
+    ]
     return { start, end: start + Math.min(...lengths) }
   })

@@ -11,7 +11,11 @@ export type FeedInterval = { readonly from: number; readonly to: number }
 export type FeedSettings = Omit<FeedConfig, 'enabled'> & { readonly baseUrl: string }
 
 /** What an answer says. `next` is where the same answer goes on; `note` what it says beside prices, such as why there are none. */
-export type FeedPage = { readonly prices: readonly FeedPrice[]; readonly next: string | null; readonly note: string | null }
+export type FeedPage = {
+  readonly prices: readonly FeedPrice[]
+  readonly next: string | null
+  readonly note: string | null
+}
 
 /** A public feed of prices: what to ask it for, and how to read what it answers. Both are pure. */
 export type Feed = {
@@ -36,4 +40,8 @@ export type Feed = {
 export const minuteText = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`
 
 /** A page that holds all there is. */
-export const onePage = (prices: readonly FeedPrice[], note: string | null = null): FeedPage => ({ prices, next: null, note })
+export const onePage = (prices: readonly FeedPrice[], note: string | null = null): FeedPage => ({
+  prices,
+  next: null,
+  note,
+})

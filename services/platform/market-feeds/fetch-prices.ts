@@ -57,12 +57,21 @@ const fetchPage = async ({ feed }: ConfiguredFeed, address: string, options: Fet
   const host = hostOf(address)
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)])
   try {
-    const response = await options.fetch(address, { signal, redirect: 'manual', headers: { Accept: '*/*', 'User-Agent': 'wattledger' } })
+    const response = await options.fetch(address, {
+      signal,
+      redirect: 'manual',
+      headers: { Accept: '*/*', 'User-Agent': 'wattledger' },
+    })
     const { status } = response
-    if (status === 200 || feed.readableStatuses?.includes(status) === true) return await readBody(response, maxBytes, host)
+    if (status === 200 || feed.readableStatuses?.includes(status) === true)
+      return await readBody(response, maxBytes, host)
     await response.body?.cancel()
     if (feed.emptyStatuses?.includes(status) === true) return null
-    throw new FeedFailure('feed_refused', `${host} answered ${status}`, retryAfterMsOf(response.headers.get('Retry-After')))
+    throw new FeedFailure(
+      'feed_refused',
+      `${host} answered ${status}`,
+      retryAfterMsOf(response.headers.get('Retry-After')),
+    )
   } catch (error) {
     if (error instanceof FeedFailure) throw error
     throw new FeedFailure('feed_away', `${host}: ${causeOf(error)}`, null, error)
@@ -93,7 +102,8 @@ export const fetchPrices = async (
   for (let page = 1; address !== null; page += 1) {
     if (page > maxPages) throw unreadable(`it has more than ${maxPages} pages`)
     const text = await fetchPage(configuredFeed, address, options)
-    const read: FeedPage = text === null ? { prices: [], next: null, note: 'nothing is published yet' } : feed.read(text, series, settings)
+    const read: FeedPage =
+      text === null ? { prices: [], next: null, note: 'nothing is published yet' } : feed.read(text, series, settings)
     prices.push(...read.prices)
     note = read.note ?? note
     address = read.next === null ? null : nextAddress(read.next, address)

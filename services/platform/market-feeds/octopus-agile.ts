@@ -41,13 +41,21 @@ export const octopusAgile: Feed = {
   urlOf: (series, { from, to }, settings) => {
     const { product } = settings.octopus
     const tariff = `E-1R-${product}-${regionOf(series, settings) ?? ''}`
-    const query = new URLSearchParams({ period_from: minuteText(from), period_to: minuteText(to), page_size: String(pageSize) })
+    const query = new URLSearchParams({
+      period_from: minuteText(from),
+      period_to: minuteText(to),
+      page_size: String(pageSize),
+    })
     return `${settings.baseUrl}/v1/products/${encodeURIComponent(product)}/electricity-tariffs/${encodeURIComponent(tariff)}/standard-unit-rates/?${query}`
   },
   read: (text, _, settings) => {
     const answer = membersOf(parseFeed(text), 'the answer')
     const rates = listOf(answer['results'], 'results').filter(isForAll)
     const next = answer['next'] ?? null
-    return { prices: rates.flatMap(rate => readPrice(rate, settings)), next: next === null ? null : textOf(next, 'next'), note: null }
+    return {
+      prices: rates.flatMap(rate => readPrice(rate, settings)),
+      next: next === null ? null : textOf(next, 'next'),
+      note: null,
+    }
   },
 }

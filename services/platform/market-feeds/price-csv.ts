@@ -42,13 +42,19 @@ const readHead = (head: string): Columns | null => {
 }
 
 /** A decimal comma is one only where commas part no columns. */
-const decimalOf = (text: string, separator: string): string => (separator === ',' ? text : text.replace(/^(-?\d+),(\d+)$/, '$1.$2'))
+const decimalOf = (text: string, separator: string): string =>
+  separator === ',' ? text : text.replace(/^(-?\d+),(\d+)$/, '$1.$2')
 
 const readRow = (text: string, line: number, columns: Columns, unit: PriceUnit): Row | CsvFault => {
   const cells = cellsOf(text, columns.separator)
-  const [startText = '', endText = '', valueText = ''] = [cells[columns.start], cells[columns.end], cells[columns.value]]
+  const [startText = '', endText = '', valueText = ''] = [
+    cells[columns.start],
+    cells[columns.end],
+    cells[columns.value],
+  ]
   const start = parseInstant(startText)
-  if (start === undefined) return fault(line, `"${startText}" is no time with an offset, such as 2026-03-29T01:00:00+01:00`)
+  if (start === undefined)
+    return fault(line, `"${startText}" is no time with an offset, such as 2026-03-29T01:00:00+01:00`)
   const end = columns.end < 0 ? null : parseInstant(endText)
   if (end === undefined) return fault(line, `"${endText}" is no time with an offset, such as 2026-03-29T02:00:00+01:00`)
   if (end !== null && end <= start) return fault(line, 'the end must be after the start')
@@ -69,19 +75,25 @@ export const readPriceCsv = (text: string, unit: PriceUnit): PriceCsv => {
     .filter(({ content }) => content.trim() !== '' && !content.startsWith('#'))
   const [head, ...body] = lines
   const columns = head === undefined ? null : readHead(head.content)
-  if (columns === null) return failed(fault(head?.line ?? 1, 'the first line must name the columns: start_time,end_time,value'))
+  if (columns === null)
+    return failed(fault(head?.line ?? 1, 'the first line must name the columns: start_time,end_time,value'))
   const read = body.map(({ content, line }) => readRow(content, line, columns, unit))
   const faults = read.filter((row): row is CsvFault => 'message' in row)
   if (faults.length > 0) return failed(...faults)
   const rows = read.filter((row): row is Row => 'value' in row).toSorted((a, b) => a.start - b.start)
   const overlaps = rows.flatMap((row, index) => {
     const next = rows[index + 1]
-    return next !== undefined && next.start < (row.end ?? row.start + 1) ? [fault(next.line, `it shares time with line ${row.line}`)] : []
+    return next !== undefined && next.start < (row.end ?? row.start + 1)
+      ? [fault(next.line, `it shares time with line ${row.line}`)]
+      : []
   })
   if (overlaps.length > 0) return failed(...overlaps)
   const lengths = intervalsFrom(
     rows.map(({ start }) => start),
     maxLengthMs,
   )
-  return { ok: true, prices: rows.map(({ start, end, value }, index) => ({ start, end: end ?? lengths[index]?.end ?? start, value })) }
+  return {
+    ok: true,
+    prices: rows.map(({ start, end, value }, index) => ({ start, end: end ?? lengths[index]?.end ?? start, value })),
+  }
 }

@@ -34,7 +34,8 @@ export const expectedUntil = (clock: PublicationClock, at: number): number => {
 }
 
 /** Give the end of the last local day that may be published at `at`: tomorrow. */
-export const publishableUntil = ({ zone }: PublicationClock, at: number): number => nextLocalMidnight(zone, nextLocalMidnight(zone, at))
+export const publishableUntil = ({ zone }: PublicationClock, at: number): number =>
+  nextLocalMidnight(zone, nextLocalMidnight(zone, at))
 
 /**
  * Tell when to fetch next after a fetch that was answered. With the next day known: at tomorrow's publication. Before today's publication,

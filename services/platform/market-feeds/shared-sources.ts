@@ -28,7 +28,12 @@ const ofZones = biddingZones.flatMap(({ area, currencyCode, resolutionMinutes })
   return [currencyCode, ...local].map(currency => dayAhead(area, currency, resolutionMinutes))
 })
 
-const agile = (area: string): SharedSource => ({ area, currencyCode: 'GBP', displayName: `Agile ${area}`, resolutionMinutes: 30 })
+const agile = (area: string): SharedSource => ({
+  area,
+  currencyCode: 'GBP',
+  displayName: `Agile ${area}`,
+  resolutionMinutes: 30,
+})
 
 /**
  * The sources of market prices that every installation has: each bidding zone in the currency of its auction, Nordic ones in their own
@@ -54,4 +59,5 @@ const clocks: ReadonlyMap<string, MarketClock> = new Map(
 )
 
 /** Give the market clock of an area. */
-export const marketClock = (area: string): MarketClock => clocks.get(area) ?? (/^GB(-|$)/.test(area) ? britishClock : coupledClock)
+export const marketClock = (area: string): MarketClock =>
+  clocks.get(area) ?? (/^GB(-|$)/.test(area) ? britishClock : coupledClock)

@@ -11,7 +11,8 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
 }
 
 export const columnTypes: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') => parsers[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    parsers[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
 }
 
 const safeInteger = (text: string): number => {

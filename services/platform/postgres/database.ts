@@ -53,7 +53,12 @@ export const openDatabase = (options: DatabaseOptions): Database => {
   }
 }
 
-const openPool = ({ address, statementTimeoutMs = 25_000 }: DatabaseOptions, breaks: ConnectionBreaks, role: string, max: number) => {
+const openPool = (
+  { address, statementTimeoutMs = 25_000 }: DatabaseOptions,
+  breaks: ConnectionBreaks,
+  role: string,
+  max: number,
+) => {
   const pool = new pg.Pool({
     ...loginAs(role, address),
     max,

@@ -8,7 +8,12 @@ export type Lease = { readonly name: string; readonly holder: string; readonly e
  * Take a lease, or keep the one that is held, for `forMs` from now by the database's clock; null while another holds it.
  * Keeping it does not change the epoch; taking one that ran out does, so that what an earlier holder still writes can be told apart.
  */
-export const takeLease = async (operator: Kysely<Tables>, name: string, holder: string, durationMs: number): Promise<Lease | null> => {
+export const takeLease = async (
+  operator: Kysely<Tables>,
+  name: string,
+  holder: string,
+  durationMs: number,
+): Promise<Lease | null> => {
   const until = sql`clock_timestamp() + ${durationMs} * interval '1 millisecond'`
   const { rows } = await sql<{ epoch: number }>`
     insert into leases as held (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})

@@ -20,7 +20,10 @@ const roles = ['wattledger_tenant', 'wattledger_operator']
  * Throws Failure `schema_drift` where the database holds a file that differs from ours or that we do not have, `postgres_refused` where
  * the user may not make the roles.
  */
-export const migrate = async (address: PostgresAddress, folder: string = migrationFolder): Promise<readonly string[]> => {
+export const migrate = async (
+  address: PostgresAddress,
+  folder: string = migrationFolder,
+): Promise<readonly string[]> => {
   const migrations = await readMigrations(folder)
   return withClient(address, async client => {
     await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
@@ -31,17 +34,25 @@ export const migrate = async (address: PostgresAddress, folder: string = migrati
 }
 
 /** Name the files that a database still lacks, and change nothing. Throws Failure `schema_drift` as `migrate` does. */
-export const pendingMigrations = async (address: PostgresAddress, folder: string = migrationFolder): Promise<readonly string[]> => {
+export const pendingMigrations = async (
+  address: PostgresAddress,
+  folder: string = migrationFolder,
+): Promise<readonly string[]> => {
   const migrations = await readMigrations(folder)
   return withClient(address, async client => {
-    const { rows } = await client.query<{ known: boolean }>("select to_regclass('schema_migrations') is not null as known")
+    const { rows } = await client.query<{ known: boolean }>(
+      "select to_regclass('schema_migrations') is not null as known",
+    )
     const missing = rows[0]?.known ? await findMissing(client, migrations) : migrations
     return missing.map(({ name }) => name)
   })
 }
 
 const withClient = async <T>(address: PostgresAddress, work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const client = new pg.Client({ ...connectionOptions(address, '-c timezone=UTC'), application_name: 'wattledger-migrate' })
+  const client = new pg.Client({
+    ...connectionOptions(address, '-c timezone=UTC'),
+    application_name: 'wattledger-migrate',
+  })
   // A connection that breaks fails the statement under way, which is where it is dealt with.
   client.on('error', () => undefined)
   try {
@@ -103,7 +114,9 @@ const findMissing = async (client: pg.Client, migrations: readonly Migration[]):
   for (const applied of rows) {
     const own = migrations.find(({ number }) => number === applied.number)
     if (own === undefined)
-      throw drift(`The database holds migration ${applied.name}, which this version does not know: start the newer version.`)
+      throw drift(
+        `The database holds migration ${applied.name}, which this version does not know: start the newer version.`,
+      )
     if (own.checksum !== applied.checksum) {
       throw drift(
         `Migration ${own.name} was changed after this database had applied it: restore the file, and put the change into a new one.`,
@@ -116,7 +129,11 @@ const findMissing = async (client: pg.Client, migrations: readonly Migration[]):
 const apply = async (client: pg.Client, { number, name, text, checksum }: Migration): Promise<void> => {
   await client.query('begin')
   await client.query(text)
-  await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [number, name, checksum])
+  await client.query('insert into schema_migrations (number, name, checksum) values ($1, $2, $3)', [
+    number,
+    name,
+    checksum,
+  ])
   await client.query('commit')
 }
 

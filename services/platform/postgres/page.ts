@@ -5,7 +5,11 @@ import type { Tables } from './tables.ts'
 import type { Tenant } from './transaction.ts'
 
 /** Where in a list to read: `limit` objects after one of them (older), before one (newer), or from the newest on. */
-export type Paging = { readonly limit: number; readonly startingAfter: string | null; readonly endingBefore: string | null }
+export type Paging = {
+  readonly limit: number
+  readonly startingAfter: string | null
+  readonly endingBefore: string | null
+}
 
 /** Objects newest first; `hasMore` tells whether more exist in the direction of paging. */
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
@@ -24,7 +28,11 @@ export type Listing<Row, Item> = {
 }
 
 /** Where a page begins and how its rows are ordered. */
-type PageStart = { readonly cursorCondition: RawBuilder<unknown>; readonly direction: RawBuilder<unknown>; readonly isBack: boolean }
+type PageStart = {
+  readonly cursorCondition: RawBuilder<unknown>
+  readonly direction: RawBuilder<unknown>
+  readonly isBack: boolean
+}
 
 const findPageStart = async (
   query: Kysely<Tables>,
@@ -36,7 +44,8 @@ const findPageStart = async (
   if (cursor !== null) {
     const known = await sql`select 1 from ${sql.table(table)} where ${scope} and id = ${cursor}`.execute(query)
     const field = isBack ? 'ending_before' : 'starting_after'
-    if (known.rows.length === 0) return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
+    if (known.rows.length === 0)
+      return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
   }
   const cursorCondition = cursor === null ? sql`` : isBack ? sql`and id > ${cursor}` : sql`and id < ${cursor}`
   return accepted({ cursorCondition, direction: isBack ? sql`asc` : sql`desc`, isBack })
@@ -72,11 +81,17 @@ export const readPage = async <Row, Item>(
   const { rows } = await sql<Row>`
     select ${columns} from ${sql.table(listing.table)} where ${scope} and ${filter} ${cursorCondition}
     order by id ${direction} limit ${paging.limit + 1}`.execute(query)
-  return accepted({ items: await readItems(rows.slice(0, paging.limit), listing, pageStart.value), hasMore: rows.length > paging.limit })
+  return accepted({
+    items: await readItems(rows.slice(0, paging.limit), listing, pageStart.value),
+    hasMore: rows.length > paging.limit,
+  })
 }
 
 /** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
-export type BoundedListing<Row, Item> = Listing<Row, Item> & { readonly size: RawBuilder<number>; readonly maxBytes: number }
+export type BoundedListing<Row, Item> = Listing<Row, Item> & {
+  readonly size: RawBuilder<number>
+  readonly maxBytes: number
+}
 
 /** `page_found`: how many objects there are from the beginning of the page on, up to one more than asked for. */
 type FoundCount = { readonly page_found: number }
@@ -119,6 +134,7 @@ export const ownedBy = ({ accountId, liveMode }: Tenant): RawBuilder<boolean> =>
 export const matching = (column: string, value: string | null | undefined): RawBuilder<boolean> =>
   value === null || value === undefined ? sql<boolean>`true` : sql<boolean>`${sql.ref(column)} = ${value}`
 
-export const allOf = (...conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(conditions, sql` and `)
+export const allOf = (...conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> =>
+  sql.join(conditions, sql` and `)
 
 export const isActive: RawBuilder<unknown> = sql`deleted_at is null`

@@ -1,7 +1,11 @@
 import type { PriceInterval } from './pricing/price-overlap.ts'
 
 /** Prices of one layer as columns, in the order of time: start and end in ms, value in 1e-9 per kWh. */
-export type PriceColumns = { readonly starts: readonly number[]; readonly ends: readonly number[]; readonly values: readonly bigint[] }
+export type PriceColumns = {
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+  readonly values: readonly bigint[]
+}
 
 /** Columns of prices that are read block by block. `confidences` null: of a published price. */
 export type ReadPrices = {
@@ -18,7 +22,12 @@ export const pricesPerBlock = 1_024
 
 /** Add a block of prices. Values are below 2^53 (a million per kWh in 1e-9), so JSON numbers carry them exactly. */
 export const addBlock = (prices: ReadPrices, block: string): void => {
-  const [starts, ends, values, confidences] = JSON.parse(block) as readonly [number[], number[], number[], (number | null)[]]
+  const [starts, ends, values, confidences] = JSON.parse(block) as readonly [
+    number[],
+    number[],
+    number[],
+    (number | null)[],
+  ]
   for (const [index, start] of starts.entries()) {
     prices.starts.push(start)
     prices.ends.push(ends[index] as number)
@@ -33,7 +42,8 @@ export function* pricesFrom(blocks: readonly string[]): Generator<undefined, rea
   for (const block of blocks) {
     const { starts, ends, values } = noPrices()
     addBlock({ starts, ends, values, confidences: [] }, block)
-    for (const [index, start] of starts.entries()) read.push({ start, end: ends[index] as number, value: values[index] as bigint })
+    for (const [index, start] of starts.entries())
+      read.push({ start, end: ends[index] as number, value: values[index] as bigint })
     yield undefined
   }
   return read

@@ -7,7 +7,10 @@ export type TopicGeneration = { readonly generation: number; readonly partitions
 
 /** Read the generation of a topic's lanes; null before the topic was first made known. */
 export const readTopicGeneration = async (operator: Kysely<Tables>, topic: string): Promise<TopicGeneration | null> => {
-  const { rows } = await sql<TopicGeneration>`select generation, partitions from lane_generations where topic = ${topic}`.execute(operator)
+  const { rows } =
+    await sql<TopicGeneration>`select generation, partitions from lane_generations where topic = ${topic}`.execute(
+      operator,
+    )
   return rows[0] ?? null
 }
 

@@ -45,7 +45,11 @@ const refusals: Readonly<Record<string, Refusal>> = {
 }
 
 function referenceTaken(kind: string): Refusal {
-  return constraintRefusal('reference_id_taken', `Another ${kind} has this reference_id: choose another one.`, 'reference_id')
+  return constraintRefusal(
+    'reference_id_taken',
+    `Another ${kind} has this reference_id: choose another one.`,
+    'reference_id',
+  )
 }
 
 function constraintRefusal(...[code, message, field]: Parameters<typeof refused>): Refusal {
@@ -53,7 +57,11 @@ function constraintRefusal(...[code, message, field]: Parameters<typeof refused>
 }
 
 /** Run a piece of work in one transaction of a tenant; it is undone when the work throws. */
-export const withTenant = <T>(database: Database, tenant: Tenant, work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
+export const withTenant = <T>(
+  database: Database,
+  tenant: Tenant,
+  work: (transaction: TenantTransaction) => Promise<T>,
+): Promise<T> =>
   inTransaction(
     database.tenant,
     tenantSettings(tenant),
@@ -85,7 +93,10 @@ export const changeTenant = async <T>(
 }
 
 /** Run a piece of work over all accounts in one transaction. Single statements take `database.operator`. */
-export const withOperator = <T>(database: Database, work: (transaction: OperatorTransaction) => Promise<T>): Promise<T> =>
+export const withOperator = <T>(
+  database: Database,
+  work: (transaction: OperatorTransaction) => Promise<T>,
+): Promise<T> =>
   inTransaction(
     database.operator,
     '',
@@ -110,7 +121,8 @@ const inTransaction = <T>(
       const ending = mustCommit(value) ? 'commit' : 'rollback'
       const ended = await sql.raw<{ command: string }>(ending).execute(query)
       // A statement failed and the work went on as if it had not: PostgreSQL has undone it all.
-      if (ended.rows[0]?.command !== ending.toUpperCase()) throw new Error('a transaction went on after one of its statements had failed')
+      if (ended.rows[0]?.command !== ending.toUpperCase())
+        throw new Error('a transaction went on after one of its statements had failed')
       return value
     } catch (error) {
       // Where the connection broke nothing is left to undo, and the first error is the one that says why.

@@ -41,7 +41,8 @@ export const readAnswer = async ({ statusCode, headers, body }: Answer) => {
   }
 }
 
-const tlsCode = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|EPROTO$)/
+const tlsCode =
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|EPROTO$)/
 
 const byCode: Readonly<Record<string, AttemptError>> = {
   ENOTFOUND: 'host_unknown',

@@ -16,7 +16,8 @@ export const systemResolver = (): ResolveHost => {
     const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const addresses = found.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
     const [first] = found
-    if (addresses.length === 0) throw first?.status === 'rejected' ? first.reason : new Error(`${hostname} has no address`)
+    if (addresses.length === 0)
+      throw first?.status === 'rejected' ? first.reason : new Error(`${hostname} has no address`)
     return addresses
   }
 }

@@ -4,9 +4,10 @@ import type { AddressRule } from './address-rule.ts'
 
 /** Ports of other protocols, which no browser talks HTTP to. Source: https://fetch.spec.whatwg.org/#port-blocking. */
 const badPorts: ReadonlySet<number> = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
-  119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
-  989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
 
 const maxUrlLength = 2_048
@@ -22,10 +23,13 @@ const refuse = (message: string): Result<never> => refused('webhook_url_refused'
 /** The host of a URL without the brackets of an IPv6 address and the dot of a full name. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
-export const forbiddenHost = refuse('url must have a host with public addresses; private and special ones are never called')
+export const forbiddenHost = refuse(
+  'url must have a host with public addresses; private and special ones are never called',
+)
 
 /** Names that no public name server answers: of this machine, of a local network, without a domain. Source: RFC 6761, 6762, 8375. */
-const isReserved = (host: string): boolean => !host.includes('.') || /\.(?:localhost|local|internal|localdomain|home\.arpa)$/.test(host)
+const isReserved = (host: string): boolean =>
+  !host.includes('.') || /\.(?:localhost|local|internal|localdomain|home\.arpa)$/.test(host)
 
 const maxLabelLength = 63
 

@@ -8,7 +8,12 @@ import type { FromThread, PausableWork, ToThread, WorkStep, WorkTable } from './
 /** How long (ms) one account's work goes on before another's. */
 const sliceMs = 10
 
-type WorkInProgress = { readonly id: number; readonly account: string; readonly work: PausableWork; chunksWanted: number }
+type WorkInProgress = {
+  readonly id: number
+  readonly account: string
+  readonly work: PausableWork
+  chunksWanted: number
+}
 
 /** Whose turn it is: accounts in turn, and the works of one account in turn. */
 const takeNext = (works: Map<number, WorkInProgress>, lastSliceOf: Map<string, number>): WorkInProgress | null => {
@@ -93,7 +98,11 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
         sendStep(one, step.value)
       } while (one.chunksWanted > 0 && performance.now() - began < sliceMs)
     } catch (error) {
-      finish(one, { kind: 'fault', id: one.id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      finish(one, {
+        kind: 'fault',
+        id: one.id,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      })
     }
   }
 
@@ -119,7 +128,8 @@ export const serveWork = (port: MessagePort, table: WorkTable): void => {
       slices += 1
       lastSliceOf.set(next.account, slices)
       runSlice(next)
-      for (let waiting = receiveMessageOnPort(port); waiting !== undefined; waiting = receiveMessageOnPort(port)) take(waiting.message)
+      for (let waiting = receiveMessageOnPort(port); waiting !== undefined; waiting = receiveMessageOnPort(port))
+        take(waiting.message)
       await nextTurn()
     }
     isWorking = false

@@ -9,7 +9,13 @@ export type WorkTable = Readonly<Record<string, (input: never) => PausableWork>>
 
 /** To the thread: begin work, send so many further chunks of its bytes, or stop it. */
 export type ToThread =
-  | { readonly kind: 'begin'; readonly id: number; readonly account: string; readonly name: string; readonly input: unknown }
+  | {
+      readonly kind: 'begin'
+      readonly id: number
+      readonly account: string
+      readonly name: string
+      readonly input: unknown
+    }
   | { readonly kind: 'more'; readonly id: number; readonly chunks: number }
   | { readonly kind: 'stop'; readonly id: number }
 

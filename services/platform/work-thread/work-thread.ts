@@ -72,7 +72,8 @@ const receiveMessage = (inbox: Inbox, message: FromThread): void => {
   wake(inbox)
 }
 
-const lost = (cause: unknown): Failure => new Failure('work_thread_lost', 'the thread for long work ended', { retriable: true, cause })
+const lost = (cause: unknown): Failure =>
+  new Failure('work_thread_lost', 'the thread for long work ended', { retriable: true, cause })
 
 /** The thread itself, started when it is first needed and again after it was lost. */
 const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
@@ -89,7 +90,11 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
     inboxes.clear()
   }
   const start = (): Worker => {
-    const started = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: memoryMiB }, stdout: false, stderr: false })
+    const started = new Worker(script, {
+      resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
+      stdout: false,
+      stderr: false,
+    })
     const failIfCurrent = (cause: unknown): void => {
       if (worker === started) failAll(cause)
     }
@@ -192,7 +197,9 @@ export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   let workCount = 0
   return {
     begin: async request => {
-      const leave = await inputs.within(request.account, request.bytes ?? 0, () => share.acquire(request.account, request.signal))
+      const leave = await inputs.within(request.account, request.bytes ?? 0, () =>
+        share.acquire(request.account, request.signal),
+      )
       if (leave === null) return busy
       workCount += 1
       return accepted(await beginWork(thread, workCount, request, leave))

@@ -41,7 +41,12 @@ type CaptureInput = {
 const captureOf = <T>(read: Result<T>, toCapture: (value: T) => PageSubmission): Result<PageSubmission> =>
   read.ok ? accepted(toCapture(read.value)) : read
 
-const captureAddress = async ({ dependencies, session, location, data }: CaptureInput): Promise<Result<PageSubmission>> => {
+const captureAddress = async ({
+  dependencies,
+  session,
+  location,
+  data,
+}: CaptureInput): Promise<Result<PageSubmission>> => {
   const address = readAddress(data, session.state.address)
   if (!address.ok) return address
   const geocoded = await geocodeAddress(dependencies, session.config, address.value, location)
@@ -52,9 +57,14 @@ const captureProvider = async ({ transaction, session, data }: CaptureInput): Pr
   const id = readId(data, 'provider', 'provider_id_missing')
   if (!id.ok) return id
   const [provider] = await findProviders(transaction.query, [id.value])
-  if (provider === undefined) return refused('provider_not_found', 'No provider has this id; choose one of the list', 'data.provider.id')
+  if (provider === undefined)
+    return refused('provider_not_found', 'No provider has this id; choose one of the list', 'data.provider.id')
   if (!serves(provider, session.state.address.country_code ?? '', session.request.addressType)) {
-    return refused('provider_id_invalid', 'This provider does not serve this address; choose one of the list', 'data.provider.id')
+    return refused(
+      'provider_id_invalid',
+      'This provider does not serve this address; choose one of the list',
+      'data.provider.id',
+    )
   }
   return accepted({ page: 'provider', provider: await chosenProvider(transaction, provider, session) })
 }
@@ -63,7 +73,8 @@ const captureLibrary = async ({ transaction, session, data }: CaptureInput): Pro
   const id = readId(data, 'tariff', 'tariff_id_missing')
   if (!id.ok) return id
   const tariff = await findLibraryTariff(transaction.query, id.value)
-  if (tariff === null) return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
+  if (tariff === null)
+    return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
   const offered = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
   return offered.some(libraryTariff => libraryTariff.id === tariff.id)
     ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
@@ -79,7 +90,10 @@ const captureAdvanced = async ({ session, data }: CaptureInput): Promise<Result<
   const terms = await runInTimeSlices(tariffTermsOf(session.config, state, term), session.accountId)
   if (!terms.ok) {
     const { field } = terms.refusal
-    return { ok: false, refusal: { ...terms.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) } }
+    return {
+      ok: false,
+      refusal: { ...terms.refusal, ...(field === undefined ? {} : { field: `data.tariff.${field}` }) },
+    }
   }
   return accepted({ page: 'advanced', advanced: { marketRates, schedule }, term })
 }
@@ -129,7 +143,9 @@ export const capturePage = async (page: ConnectPageName, capture: CaptureInput):
     case 'name':
       return captureName(capture)
     case 'term':
-      return isSkipped ? accepted({ page: 'term', term: null }) : captureOf(readTerm(data), term => ({ page: 'term', term }))
+      return isSkipped
+        ? accepted({ page: 'term', term: null })
+        : captureOf(readTerm(data), term => ({ page: 'term', term }))
     default:
       return actionMissing
   }

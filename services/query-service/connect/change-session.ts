@@ -1,6 +1,10 @@
 import type { ConnectCall } from '../../contract/connect/connect-call.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
-import { retrieveConnectSession, type StoredSession, updateConnectSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import {
+  retrieveConnectSession,
+  type StoredSession,
+  updateConnectSession,
+} from '../../platform/postgres/connect/connect-sessions.ts'
 import { writeEvents } from '../../platform/postgres/events/events.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
@@ -17,7 +21,11 @@ export type FoundSession = {
   readonly at: number
 }
 
-export const unknownToken = refused('connect_token_invalid', 'This link is not valid any more; ask for a new one', 'connect_token')
+export const unknownToken = refused(
+  'connect_token_invalid',
+  'This link is not valid any more; ask for a new one',
+  'connect_token',
+)
 
 /** Another session of the same references may be creating what this one creates: then it is there at the next attempt. */
 const maxAttempts = 3

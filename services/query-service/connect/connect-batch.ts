@@ -44,7 +44,11 @@ const validateImport = async (session: StoredSession, hasLocation: boolean): Pro
   if (!hasLocation && !isCompleteAddress(state.address)) return incompleteAddress
   if (!hasLocation && !state.isPlaced) {
     if (lacksState(state.address)) return stateMissing('postal_address.state')
-    return refused('geo_location_not_found', 'This address cannot be placed; check the city and the post code', 'postal_address.city')
+    return refused(
+      'geo_location_not_found',
+      'This address cannot be placed; check the city and the post code',
+      'postal_address.city',
+    )
   }
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
   const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), session.accountId)
@@ -52,7 +56,10 @@ const validateImport = async (session: StoredSession, hasLocation: boolean): Pro
   const { field } = terms.refusal
   return {
     ok: false,
-    refusal: { ...terms.refusal, ...(field === undefined ? {} : { field: `tariff.${field.replace(/^schedule/, 'data')}` }) },
+    refusal: {
+      ...terms.refusal,
+      ...(field === undefined ? {} : { field: `tariff.${field.replace(/^schedule/, 'data')}` }),
+    },
   }
 }
 
@@ -64,7 +71,10 @@ const withProvider = async (
   if (providerId === undefined) return accepted(session)
   const [provider] = await findProviders(transaction.query, [providerId])
   if (provider === undefined) return refused('provider_not_found', 'No provider has this id', 'tariff.provider_id')
-  return accepted({ ...session, state: { ...session.state, provider: await chosenProvider(transaction, provider, session) } })
+  return accepted({
+    ...session,
+    state: { ...session.state, provider: await chosenProvider(transaction, provider, session) },
+  })
 }
 
 const importTariffInto = async (
@@ -74,7 +84,11 @@ const importTariffInto = async (
 ): Promise<Result<Change<ReturnType<typeof connectTokenToWire>>>> => {
   const { session: sessionDraft, postal_address: address, tariff } = body
   const draft: ConnectDraft = address === undefined ? sessionDraft : { ...sessionDraft, address: knownAddress(address) }
-  const created = await makeSession(dependencies, transaction, draft, { apiVersion: 'earlier', keyId: caller.keyId, at })
+  const created = await makeSession(dependencies, transaction, draft, {
+    apiVersion: 'earlier',
+    keyId: caller.keyId,
+    at,
+  })
   if (!created.ok) return created
   const location = await locationOf(transaction, created.value.session)
   const initial = await initialState(dependencies, transaction, created.value.session, location, { edits: false, at })
@@ -92,11 +106,18 @@ const importTariffInto = async (
   const session: StoredSession = { ...finished.value, state: { ...finished.value.state, page: 'end' } }
   await updateConnectSession(transaction, session)
   const { events, audit, recostRequests } = mergeEffects(saved.value.effects, finished.effects)
-  return accepted({ value: connectTokenToWire({ ...session, token: created.value.token, isPriced: true }), events, audit, recostRequests })
+  return accepted({
+    value: connectTokenToWire({ ...session, token: created.value.token, isPriced: true }),
+    events,
+    audit,
+    recostRequests,
+  })
 }
 
 /** Bind the import of tariffs without pages. Source: docs/rules/connect.md #import-without-pages. */
 export const importTariff = (dependencies: ConnectDependencies): Binding =>
   bind(connectBatchImport, request =>
-    change(dependencies, connectBatchImport, request, transaction => importTariffInto(dependencies, transaction, request)),
+    change(dependencies, connectBatchImport, request, transaction =>
+      importTariffInto(dependencies, transaction, request),
+    ),
   )

@@ -10,7 +10,11 @@ import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
-import { findSessionOwner, retrieveConnectSession, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import {
+  findSessionOwner,
+  retrieveConnectSession,
+  type StoredSession,
+} from '../../platform/postgres/connect/connect-sessions.ts'
 import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
@@ -30,13 +34,20 @@ const connectAccount = 'connect'
 const noToken = refused('connect_token_missing', 'Send the connect_token of the session', 'connect_token')
 
 /** Routes are shown in errors as far as they can be routes. */
-const contextOf = (route: string | null): string => `connect.${route !== null && /^[a-z_]{1,64}$/.test(route) ? route : 'session'}`
+const contextOf = (route: string | null): string =>
+  `connect.${route !== null && /^[a-z_]{1,64}$/.test(route) ? route : 'session'}`
 
-const findSession = async ({ database, secret }: ConnectDependencies, call: ConnectCall, at: number): Promise<Result<FoundSession>> => {
+const findSession = async (
+  { database, secret }: ConnectDependencies,
+  call: ConnectCall,
+  at: number,
+): Promise<Result<FoundSession>> => {
   if (call.token === null) return noToken
   if (!isId('connectSession', call.token)) return unknownToken
   const owner = await findSessionOwner(database.operator, sessionIdsOf({ secret }, call.token), at)
-  return owner === null ? unknownToken : accepted({ tenant: owner.tenant, sessionId: owner.id, token: call.token, call, at })
+  return owner === null
+    ? unknownToken
+    : accepted({ tenant: owner.tenant, sessionId: owner.id, token: call.token, call, at })
 }
 
 /** Draw the page that a session is on after a step. */
@@ -57,12 +68,18 @@ const answerFound = async (
 ): Promise<Result<ConnectPage>> => {
   const { call, at } = found
   if (isProviderCall(call, session)) return answerProvider(dependencies, found)
-  const step = await changeSession(dependencies, found, (transaction, locked) => takeStep(dependencies, transaction, locked, { call, at }))
+  const step = await changeSession(dependencies, found, (transaction, locked) =>
+    takeStep(dependencies, transaction, locked, { call, at }),
+  )
   return step.ok ? accepted(await drawStep(dependencies, found, step.value)) : step
 }
 
 /** Name the account of a session beside a page, for the callers that ask. */
-const withAccount = async ({ database }: ConnectDependencies, { tenant, call }: FoundSession, page: ConnectPage): Promise<ConnectPage> => {
+const withAccount = async (
+  { database }: ConnectDependencies,
+  { tenant, call }: FoundSession,
+  page: ConnectPage,
+): Promise<ConnectPage> => {
   if (!call.wantsAccount) return page
   const account = await withTenant(database, tenant, ({ query }) => retrieveAccount(query, tenant.accountId))
   return { ...page, account: accountOnPage(account) }
@@ -98,7 +115,9 @@ export const answerConnectCall =
       const found = await findSession(dependencies, call, request.at)
       if (!found.ok) return { ...(fault.ok ? found : fault), apiVersion, context, ...tokenMember }
       const { tenant, sessionId } = found.value
-      const session = await withTenant(dependencies.database, tenant, transaction => retrieveConnectSession(transaction, sessionId))
+      const session = await withTenant(dependencies.database, tenant, transaction =>
+        retrieveConnectSession(transaction, sessionId),
+      )
       if (session === null) return { ...unknownToken, apiVersion, context, ...tokenMember }
       apiVersion = session.config.layout
       if (!fault.ok) return { ...fault, apiVersion, context, ...tokenMember }

@@ -33,7 +33,8 @@ export const noEffects: Effects = { events: [], audit: [], recostRequests: [] }
 const withoutRepeatedUpdates = (events: readonly EventDraft[]): readonly EventDraft[] =>
   events.filter(
     ({ type, objectId }, index) =>
-      type !== 'location.update' || !events.slice(index + 1).some(later => later.type === type && later.objectId === objectId),
+      type !== 'location.update' ||
+      !events.slice(index + 1).some(later => later.type === type && later.objectId === objectId),
   )
 
 export const mergeEffects = (a: Effects, b: Effects): Effects => ({
@@ -45,4 +46,5 @@ export const mergeEffects = (a: Effects, b: Effects): Effects => ({
 /** What a part of a step gives on, and what it has done. */
 export type WithEffects<T> = { readonly value: T; readonly effects: Effects }
 
-export const withEffects = <T>(value: T, effects: Effects = noEffects): Result<WithEffects<T>> => accepted({ value, effects })
+export const withEffects = <T>(value: T, effects: Effects = noEffects): Result<WithEffects<T>> =>
+  accepted({ value, effects })

@@ -8,7 +8,9 @@ import { connectTokenOperations } from './connect-tokens.ts'
 
 /** The call answers at its own path, and wherever the operator mounts the flow besides; clients write addresses with a slash at the end, too. */
 const connectStepAt = (paths: readonly string[]): typeof connectStep => {
-  const others = paths.flatMap(path => [path, `${path}/`]).filter(path => !connectStep.routes.current.some(route => route.path === path))
+  const others = paths
+    .flatMap(path => [path, `${path}/`])
+    .filter(path => !connectStep.routes.current.some(route => route.path === path))
   const otherRoutes = others.map(path => sameRoute('POST', path))
   const { current, earlier } = connectStep.routes
   return {

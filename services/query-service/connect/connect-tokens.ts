@@ -75,7 +75,10 @@ export const makeSession = async (
   if (!renewedKind.ok) return renewedKind
   const { options, address, request } = draft
   const tariff = request.tariffId === null ? null : await retrieveTariff(transaction, request.tariffId)
-  const customer = await customerOfLocation(transaction, { ...request, locationId: tariff?.locationId ?? request.locationId })
+  const customer = await customerOfLocation(transaction, {
+    ...request,
+    locationId: tariff?.locationId ?? request.locationId,
+  })
   const token = newConnectToken()
   const [id] = sessionIdsOf(dependencies, token)
   const type = renewedKind.value?.type ?? draft.type ?? 'COMMODITY'
@@ -143,7 +146,11 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
   bind(connectTokenCreate, async request => {
     const { body: draft, apiVersion, caller, at } = request
     if (apiVersion === 'current' && draft.request.connectUrl === null) {
-      return refused('field_required', 'connect_url is required: where the browser returns after a login at a provider', 'connect_url')
+      return refused(
+        'field_required',
+        'connect_url is required: where the browser returns after a login at a provider',
+        'connect_url',
+      )
     }
     return change(dependencies, connectTokenCreate, request, async transaction => {
       const created = await makeSession(dependencies, transaction, draft, { apiVersion, keyId: caller.keyId, at })

@@ -64,7 +64,12 @@ const finishPendingSession = async (
 ): Promise<Effects> => {
   const session = await retrieveConnectSession(transaction, sessionId, { forUpdate: true })
   if (session === null || session.completedAt !== null) return noEffects
-  const { value, effects } = await finishSession(dependencies, transaction, { ...session, tariffId, savedPrint: null, replaced: [] }, at)
+  const { value, effects } = await finishSession(
+    dependencies,
+    transaction,
+    { ...session, tariffId, savedPrint: null, replaced: [] },
+    at,
+  )
   await updateConnectSession(transaction, value)
   return effects
 }
@@ -84,11 +89,18 @@ const saveFetched = async (
   if (!saved.ok) return recordFetchFailure(transaction, credentials, at)
   const tariff = saved.value.value
   if (tariff === null || credentials.fetchedAt !== null) return saved.value.effects
-  return mergeEffects(saved.value.effects, await finishPendingSession(dependencies, transaction, credentials, tariff.id, at))
+  return mergeEffects(
+    saved.value.effects,
+    await finishPendingSession(dependencies, transaction, credentials, tariff.id, at),
+  )
 }
 
 /** Fetch one tariff from its provider and keep what came of it. */
-const syncTariff = async (dependencies: ConnectDependencies, { id, ...tenant }: TenantKey, at: number): Promise<void> => {
+const syncTariff = async (
+  dependencies: ConnectDependencies,
+  { id, ...tenant }: TenantKey,
+  at: number,
+): Promise<void> => {
   const stored = await withTenant(dependencies.database, tenant, async transaction => {
     const credentials = await retrieveCredentials(transaction, id)
     const [provider] = credentials === null ? [] : await findProviders(transaction.query, [credentials.providerId])
@@ -97,7 +109,12 @@ const syncTariff = async (dependencies: ConnectDependencies, { id, ...tenant }: 
   if (stored.credentials === null) return
   const fetchResult: PlanFetchResult =
     stored.appUrl === null ? { kind: 'away' } : await fetchPlan(dependencies, stored.appUrl, stored.credentials)
-  await changeAsSystem(dependencies, tenant, transaction => saveFetched(dependencies, transaction, id, fetchResult, at), at)
+  await changeAsSystem(
+    dependencies,
+    tenant,
+    transaction => saveFetched(dependencies, transaction, id, fetchResult, at),
+    at,
+  )
 }
 
 /** Tell of a session whose tariff had no price when it was kept, once it has one. */
@@ -133,10 +150,19 @@ const relinkMarkets = async (dependencies: ConnectDependencies, at: number): Pro
           importSourceId: relinked(before.overrides.importSourceId),
           exportSourceId: relinked(before.overrides.exportSourceId),
         }
-        const changed = await updateLocation(transaction, before, { ...before, importSourceId, exportSourceId, overrides }, at)
+        const changed = await updateLocation(
+          transaction,
+          before,
+          { ...before, importSourceId, exportSourceId, overrides },
+          at,
+        )
         if (!changed.ok) return noEffects
         const { location, recostRequest } = changed.value
-        return { ...noEffects, events: [locationEvent('location.update', location, at)], recostRequests: [recostRequest] }
+        return {
+          ...noEffects,
+          events: [locationEvent('location.update', location, at)],
+          recostRequests: [recostRequest],
+        }
       },
       at,
     )
@@ -174,7 +200,8 @@ export const runConnectWork = async (dependencies: ConnectDependencies, at: numb
   const due = await dueCredentials(database.operator, at, maxPerTurn)
   await Promise.all(
     due.map(async key => {
-      if (!(await attempt(syncTariff(dependencies, key, at)))) await postponeFetch(database.operator, key, at + retryDelayMs)
+      if (!(await attempt(syncTariff(dependencies, key, at))))
+        await postponeFetch(database.operator, key, at + retryDelayMs)
     }),
   )
   await attempt(relinkMarkets(dependencies, at))

@@ -21,7 +21,14 @@ import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { currentTariff, libraryTariffsOf } from './open-session.ts'
 import { desiredTariffOf } from './save-tariff.ts'
-import { dateOrNull, ratesOfDesired, ratesOfStored, type SummaryTariff, summaryTariffToWire, zoneOfSession } from './summary.ts'
+import {
+  dateOrNull,
+  ratesOfDesired,
+  ratesOfStored,
+  type SummaryTariff,
+  summaryTariffToWire,
+  zoneOfSession,
+} from './summary.ts'
 
 /** What a page is drawn from. */
 export type PageContext = {
@@ -36,7 +43,9 @@ export type PageContext = {
 type Data = Readonly<Record<string, unknown>>
 
 const headerOf = (provider: ChosenProvider | null): Data =>
-  provider === null ? {} : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) } }
+  provider === null
+    ? {}
+    : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) } }
 
 /** The country is shown in any case, for lists to stand on. */
 const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
@@ -50,7 +59,11 @@ const providersData = async ({ transaction, session }: PageContext): Promise<Dat
     addressType: request.addressType,
   })
   return {
-    providers: providers.map(provider => ({ id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) })),
+    providers: providers.map(provider => ({
+      id: provider.id,
+      display_name: provider.displayName,
+      logo_url: logoUrlOf(provider),
+    })),
     postal_address: addressOf(state),
   }
 }
@@ -63,23 +76,30 @@ const libraryData = async ({ transaction, session }: PageContext): Promise<Data>
 const emptyPeriod = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
 
 const hoursData = ({ hours }: ConnectState): Data => ({
-  hours: hours === null ? [emptyPeriod, emptyPeriod] : hours.map(period => ({ ...period, cost: numberOf(period.cost) })),
+  hours:
+    hours === null ? [emptyPeriod, emptyPeriod] : hours.map(period => ({ ...period, cost: numberOf(period.cost) })),
 })
 
 const wholeDay = [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [] }] }],
+  },
 ]
 
 const advancedData = async ({ accountId, config, state }: StoredSession, zone: TimeZone | null): Promise<Data> => {
   const open = { start: null, end: null }
   const terms =
-    state.advanced === null ? null : await runInTimeSlices(tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
+    state.advanced === null
+      ? null
+      : await runInTimeSlices(tariffTermsOf(config, { ...state, structure: 'ADVANCED' }, open), accountId)
   return {
     tariff: {
       market_rates: state.advanced?.marketRates ?? false,
       contract_start_date: dateOrNull(zone, state.term?.start),
       contract_end_date: dateOrNull(zone, state.term?.end),
-      schedule: terms?.ok === true ? await runInTimeSlices(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
+      schedule:
+        terms?.ok === true ? await runInTimeSlices(scheduleToWire(terms.value.schedule, true), accountId) : wholeDay,
     },
   }
 }
@@ -87,7 +107,10 @@ const advancedData = async ({ accountId, config, state }: StoredSession, zone: T
 const surchargeData = ({ config, state }: StoredSession): Data => {
   const needsRegion = config.layout === 'earlier' && !state.hasMarketSource && state.regions.length > 1
   return {
-    surcharge: { fixed: numberOf(state.surcharge?.fixed ?? null), percentage: numberOf(state.surcharge?.percentage ?? null) },
+    surcharge: {
+      fixed: numberOf(state.surcharge?.fixed ?? null),
+      percentage: numberOf(state.surcharge?.percentage ?? null),
+    },
     ...(needsRegion ? { regions: state.regions, region: state.region } : {}),
   }
 }
@@ -101,10 +124,16 @@ const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
 })
 
 /** The tariff of the summary: the kept one, or what would be kept. */
-const shownTariff = async ({ transaction, session, location, at }: PageContext): Promise<StoredTariff | SummaryTariff | null> => {
+const shownTariff = async ({
+  transaction,
+  session,
+  location,
+  at,
+}: PageContext): Promise<StoredTariff | SummaryTariff | null> => {
   const stored = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   const { source } = session.state
-  if (stored !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null)) return stored
+  if (stored !== null && (session.config.layout === 'current' || source === 'direct' || session.completedAt !== null))
+    return stored
   if (source === 'captured' || source === 'library') {
     const desiredTariff = await desiredTariffOf(transaction, session)
     return desiredTariff.ok ? desiredTariff.value : null
@@ -115,9 +144,13 @@ const shownTariff = async ({ transaction, session, location, at }: PageContext):
 const isStored = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
 
 /** The provider of a kept tariff, where the person has chosen none in this session. */
-const providerOf = async ({ transaction, session }: PageContext, tariff: StoredTariff | SummaryTariff): Promise<Data> => {
+const providerOf = async (
+  { transaction, session }: PageContext,
+  tariff: StoredTariff | SummaryTariff,
+): Promise<Data> => {
   if (session.state.provider !== null) return headerOf(session.state.provider)
-  const [found] = isStored(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
+  const [found] =
+    isStored(tariff) && tariff.providerId !== null ? await findProviders(transaction.query, [tariff.providerId]) : []
   const { id = null, displayName = tariff.displayName ?? '', logoUrl = null } = found ?? {}
   return { provider: { id, display_name: displayName, logo_url: logoUrlOf({ displayName, logoUrl }) } }
 }
@@ -130,13 +163,19 @@ const summaryData = async (context: PageContext): Promise<Data> => {
   const provider = await providerOf(context, tariff)
   const { term } = session.state
   const zone = zoneOfSession(dependencies, session, location)
-  const summaryTariff = summaryTariffToWire(tariff, { termType: term === null || term.type === '' ? null : term.type, zone, at })
+  const summaryTariff = summaryTariffToWire(tariff, {
+    termType: term === null || term.type === '' ? null : term.type,
+    zone,
+    at,
+  })
   if (isFixedSummary(session, tariff, at)) {
     const price = scheduleAt(tariff, at)[0]?.daysAndHours[0]?.hours[0]?.rate[0]?.fixed ?? 0n
     return { currency_code: currency, cost: scaledNumber(price, moneyScale), ...provider, tariff: summaryTariff }
   }
-  const source = location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
-  const tariffPlace = location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
+  const source =
+    location === null ? null : tariff.direction === 'EXPORT' ? location.exportSourceId : location.importSourceId
+  const tariffPlace =
+    location === null ? null : { timezone: location.timezone, currencyCode: location.currencyCode, sourceId: source }
   return {
     connection_type: tariff.connectionType,
     currency_code: currency,
@@ -164,7 +203,10 @@ const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<
     case 'provider':
       return providersData(context)
     case 'provider_name':
-      return { postal_address: addressOf(state), provider: { name: state.provider?.id === null ? state.provider.displayName : '' } }
+      return {
+        postal_address: addressOf(state),
+        provider: { name: state.provider?.id === null ? state.provider.displayName : '' },
+      }
     case 'library':
       return libraryData(context)
     case 'structure':
@@ -203,7 +245,9 @@ const loginData = (loginUrl: string, { config }: StoredSession, token: string): 
 /** Where the browser goes at the end; clients follow the address as it is, so the token is in it. */
 const endData = ({ config, request }: StoredSession, token: string): Data => {
   const address = withToken(request.callbackUrl, token)
-  return config.layout === 'earlier' ? { callback_uri: address, callback_url: address } : { redirect_url: address, callback_url: address }
+  return config.layout === 'earlier'
+    ? { callback_uri: address, callback_url: address }
+    : { redirect_url: address, callback_url: address }
 }
 
 /** Actions that change a tariff: a token that may only read is not offered them. */
@@ -212,7 +256,9 @@ const changingActions: readonly ConnectAction[] = ['EDIT', 'DISCONNECT', 'SAVE']
 const shownActions = (page: ConnectPageName, session: StoredSession): readonly ConnectAction[] => {
   const isTokenReadOnly = isReadOnly(session)
   const isShown = (action: ConnectAction): boolean =>
-    action === 'WRONG_TARIFF_REPORT' ? !session.state.isReported : !(isTokenReadOnly && changingActions.includes(action))
+    action === 'WRONG_TARIFF_REPORT'
+      ? !session.state.isReported
+      : !(isTokenReadOnly && changingActions.includes(action))
   return actionsOf(page, session.config.layout).filter(isShown)
 }
 

@@ -1,4 +1,9 @@
-import { type ProviderAppAccount, readPlanAnswer, readProviderMessage, type TariffPlan } from '../../contract/connect/provider-app.ts'
+import {
+  type ProviderAppAccount,
+  readPlanAnswer,
+  readProviderMessage,
+  type TariffPlan,
+} from '../../contract/connect/provider-app.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { TariffCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
@@ -35,7 +40,9 @@ const readResponse = async (status: number, bytes: Uint8Array): Promise<PlanFetc
   if (status !== 200 && status !== 201) return { kind: 'away' }
   const read = await runInTimeSlices(readPlanAnswer(bytes))
   if (!read.ok) return { kind: 'refused', message: null }
-  return 'plan' in read.value ? { kind: 'plan', plan: read.value.plan } : { kind: 'accounts', accounts: read.value.accounts }
+  return 'plan' in read.value
+    ? { kind: 'plan', plan: read.value.plan }
+    : { kind: 'accounts', accounts: read.value.accounts }
 }
 
 /**

@@ -8,8 +8,10 @@ import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
 /** The hashes under which a token may be kept; a new one is kept under the first. */
-export const sessionIdsOf = ({ secret }: Pick<ConnectDependencies, 'secret'>, token: string): readonly [string, ...string[]] =>
-  secretHashes(secret, token)
+export const sessionIdsOf = (
+  { secret }: Pick<ConnectDependencies, 'secret'>,
+  token: string,
+): readonly [string, ...string[]] => secretHashes(secret, token)
 
 /**
  * Tell of a session that has kept a tariff, once, as soon as the tariff has a price.
@@ -32,7 +34,8 @@ export const finishSession = async (
 ): Promise<WithEffects<StoredSession>> => {
   const location = await locationOf(transaction, session)
   const savedTariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
-  const tariff = savedTariff ?? (location === null ? null : await currentTariff(transaction, location.id, session.config, at))
+  const tariff =
+    savedTariff ?? (location === null ? null : await currentTariff(transaction, location.id, session.config, at))
   const finished: StoredSession = {
     ...session,
     customerId: session.customerId ?? location?.customerId ?? null,

@@ -1,5 +1,10 @@
 import { refuseCountry } from '../../contract/connect/read-page.ts'
-import { type ConnectAddress, type ConnectConfig, enclosingRegion, isCompleteAddress } from '../../domain/connect/session.ts'
+import {
+  type ConnectAddress,
+  type ConnectConfig,
+  enclosingRegion,
+  isCompleteAddress,
+} from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { PostalAddress } from '../../platform/geocoding/geo-place.ts'
 import { hasPricedArea } from '../../platform/postgres/connect/connect-session-markets.ts'
@@ -80,7 +85,11 @@ export const geocodeAddress = async (
       : accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location.currencyCode })
   }
   const currencyCode = location?.currencyCode ?? geoPlace.value.currencyCode
-  return accepted({ regions: await selectableRegions(database, areasOf(postal), currencyCode), hasMarketSource, currencyCode })
+  return accepted({
+    regions: await selectableRegions(database, areasOf(postal), currencyCode),
+    hasMarketSource,
+    currencyCode,
+  })
 }
 
 /**

@@ -24,7 +24,10 @@ export const locationOf = async (
   {
     locationId,
     request,
-  }: { readonly locationId: string | null; readonly request: Pick<StoredSession['request'], 'locationId' | 'locationReferenceId'> },
+  }: {
+    readonly locationId: string | null
+    readonly request: Pick<StoredSession['request'], 'locationId' | 'locationReferenceId'>
+  },
 ): Promise<StoredLocation | null> => {
   const id = locationId ?? request.locationId
   if (id !== null) return retrieveLocation(transaction, id)
@@ -120,7 +123,12 @@ const withRenewedTariff = async (
   if (tariff === null) return state
   const [provider] = tariff.providerId === null ? [] : await findProviders(transaction.query, [tariff.providerId])
   const chosen = provider === undefined ? null : await chosenProvider(transaction, provider, { ...session, state })
-  return { ...state, ...prefillOf({ ...tariff, schedule: scheduleAt(tariff, at) }), name: tariff.displayName, provider: chosen }
+  return {
+    ...state,
+    ...prefillOf({ ...tariff, schedule: scheduleAt(tariff, at) }),
+    name: tariff.displayName,
+    provider: chosen,
+  }
 }
 
 /** The provider from which the location's tariff is fetched, or is on its way; null where none is. */

@@ -43,18 +43,36 @@ const relayDelayMs = 60_000
 export const isProviderCall = ({ route, action }: ConnectCall, { state }: StoredSession): boolean =>
   (route !== null && providerRoutes.includes(route)) || (state.page === 'login' && exitActions.includes(action))
 
-const noLogin = refused('route_invalid', 'The session has no provider with a login; send session_start for the page that is open', 'route')
+const noLogin = refused(
+  'route_invalid',
+  'The session has no provider with a login; send session_start for the page that is open',
+  'route',
+)
 const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
-const unknownMetadata = refused('auth_metadata_invalid', 'Send the auth_metadata_id of this session', 'data.auth_metadata_id')
+const unknownMetadata = refused(
+  'auth_metadata_invalid',
+  'Send the auth_metadata_id of this session',
+  'data.auth_metadata_id',
+)
 const maxFieldsLength = 1_048_576
-const tooManyFields = refused('auth_metadata_invalid', `Send fields of at most ${maxFieldsLength} characters, all pages together`, 'data')
-const noConsent = refused('consent_missing', 'Send consent_given: true, or leave with the action DISMISS_DIRECT', 'data.consent_given')
+const tooManyFields = refused(
+  'auth_metadata_invalid',
+  `Send fields of at most ${maxFieldsLength} characters, all pages together`,
+  'data',
+)
+const noConsent = refused(
+  'consent_missing',
+  'Send consent_given: true, or leave with the action DISMISS_DIRECT',
+  'data.consent_given',
+)
 
 type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>
 
 /** A login that goes on after its session was completed in another way changes nothing. */
 const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
-  changeSession(dependencies, found, async (transaction, session) => (isReadOnly(session) ? refusedComplete : work(transaction, session)))
+  changeSession(dependencies, found, async (transaction, session) =>
+    isReadOnly(session) ? refusedComplete : work(transaction, session),
+  )
 
 const unchanged = (session: StoredSession): Result<SessionStep> =>
   accepted({ session, isEnding: false, effects: { events: [], audit: [], recostRequests: [] } })
@@ -63,8 +81,13 @@ const unchanged = (session: StoredSession): Result<SessionStep> =>
 const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {
   const { dependencies, found } = context
   return (transaction, session) => {
-    const transition = advance(session.config, session.state, { kind: 'submit', submission: { page: 'login', outcome } })
-    return transition.ok ? applyTransition(dependencies, transaction, session, transition.value, found.at) : Promise.resolve(transition)
+    const transition = advance(session.config, session.state, {
+      kind: 'submit',
+      submission: { page: 'login', outcome },
+    })
+    return transition.ok
+      ? applyTransition(dependencies, transaction, session, transition.value, found.at)
+      : Promise.resolve(transition)
   }
 }
 
@@ -83,18 +106,34 @@ const saveMetadata = async (context: ProviderLoginContext): Promise<Result<Conne
   const { sentData: sent } = found.call
   if (sent === null || Object.keys(sent).length === 0) return noMetadata
   const id = `aut_${randomBytes(16).toString('hex')}`
-  const emptyCredentials = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
+  const emptyCredentials = {
+    referenceId: null,
+    consentedAt: null,
+    locationId: null,
+    tariffId: null,
+    fetchedAt: null,
+    failingSince: null,
+  }
   const saved = await changeOpenSession(context, async (transaction, locked) => {
     if (locked.state.provider?.id !== provider.id) return noLogin
     const { direction, type } = locked.config
     const sealed = dependencies.credentialsSeal.seal(JSON.stringify(sent), id)
     const owner = { ...found.tenant, id, sessionId: session.id, providerId: provider.id, direction, type }
     await removeUnconsented(transaction, locked.id)
-    await putCredentials(transaction, { ...owner, ...emptyCredentials, sealed, failureReportedAt: null, dueAt: null, createdAt: found.at })
+    await putCredentials(transaction, {
+      ...owner,
+      ...emptyCredentials,
+      sealed,
+      failureReportedAt: null,
+      dueAt: null,
+      createdAt: found.at,
+    })
     return unchanged(locked)
   })
   return saved.ok
-    ? accepted(providerPage(context, 'consent_capture', { ...(await providerAndAccount(context)), auth_metadata_id: id }))
+    ? accepted(
+        providerPage(context, 'consent_capture', { ...(await providerAndAccount(context)), auth_metadata_id: id }),
+      )
     : saved
 }
 
@@ -111,12 +150,21 @@ const metadataOf = async (
 }
 
 /** What a further page adds: the account that is meant, or fields such as a one-time code. Refuses more than a body may hold. */
-const withMoreFields = ({ dependencies, found }: ProviderLoginContext, credentials: TariffCredentials): Result<TariffCredentials> => {
+const withMoreFields = (
+  { dependencies, found }: ProviderLoginContext,
+  credentials: TariffCredentials,
+): Result<TariffCredentials> => {
   const { route, data, sentData: sent } = found.call
   if (route === 'multiple_available_tariffs') {
     const account = data?.['account']
-    const given = typeof account === 'object' && account !== null && 'id' in account ? account.id : (data?.['reference_id'] ?? data?.['id'])
-    return accepted({ ...credentials, referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId })
+    const given =
+      typeof account === 'object' && account !== null && 'id' in account
+        ? account.id
+        : (data?.['reference_id'] ?? data?.['id'])
+    return accepted({
+      ...credentials,
+      referenceId: typeof given === 'string' ? given.slice(0, 255) : credentials.referenceId,
+    })
   }
   if (route !== 'mfa_capture') return accepted(credentials)
   const { seal, open } = dependencies.credentialsSeal
@@ -125,7 +173,9 @@ const withMoreFields = ({ dependencies, found }: ProviderLoginContext, credentia
   if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
   // A code that is asked for again takes the place of the one before it.
   const merged = JSON.stringify({ ...before.value, ...fields })
-  return merged.length > maxFieldsLength ? tooManyFields : accepted({ ...credentials, sealed: seal(merged, credentials.id) })
+  return merged.length > maxFieldsLength
+    ? tooManyFields
+    : accepted({ ...credentials, sealed: seal(merged, credentials.id) })
 }
 
 /** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
@@ -143,10 +193,17 @@ const takeConsent = async (context: ProviderLoginContext): Promise<Result<Tariff
     const owner = await saveOwner(dependencies, transaction, session, { needsMarketSource: false, at })
     if (!owner.ok) return owner
     const { session: ownedSession, location } = owner.value.value
-    saved = { ...extended.value, consentedAt: credentials.consentedAt ?? at, locationId: location.id, dueAt: at + relayDelayMs }
+    saved = {
+      ...extended.value,
+      consentedAt: credentials.consentedAt ?? at,
+      locationId: location.id,
+      dueAt: at + relayDelayMs,
+    }
     await putCredentials(transaction, saved)
     const ended = await endLogin(context, 'pending')(transaction, ownedSession)
-    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(owner.value.effects, ended.value.effects) }) : ended
+    return ended.ok
+      ? accepted({ ...ended.value, effects: mergeEffects(owner.value.effects, ended.value.effects) })
+      : ended
   })
   if (!step.ok) return step
   return saved === null ? unknownMetadata : accepted(saved)
@@ -171,12 +228,18 @@ const savePlan = async (
     if (!saved.ok) return saved
     const savedSession = { ...session, tariffId: saved.value.value?.id ?? null, savedPrint: null, replaced: [] }
     const ended = await endLogin(context, 'connected')(transaction, savedSession)
-    return ended.ok ? accepted({ ...ended.value, effects: mergeEffects(saved.value.effects, ended.value.effects) }) : ended
+    return ended.ok
+      ? accepted({ ...ended.value, effects: mergeEffects(saved.value.effects, ended.value.effects) })
+      : ended
   })
 }
 
 /** Give up what the provider does not take: the person tries again, or goes on by hand. */
-const rejectCredentials = (context: ProviderLoginContext, id: string, canRetry: boolean): Promise<Result<SessionStep>> =>
+const rejectCredentials = (
+  context: ProviderLoginContext,
+  id: string,
+  canRetry: boolean,
+): Promise<Result<SessionStep>> =>
   changeOpenSession(context, async (transaction, session) => {
     await removeCredentials(transaction, id)
     return endLogin(context, canRetry ? 'again' : 'skipped')(transaction, session)
@@ -197,8 +260,18 @@ const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPa
   if (fetchResult.kind === 'accounts') {
     const stayResult = await stayAtLogin(context)
     if (!stayResult.ok) return stayResult
-    const data = { ...(await providerAndAccount(context)), auth_metadata_id: credentials.id, accounts: fetchResult.accounts }
-    return accepted(providerPage(context, fetchResult.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs', data))
+    const data = {
+      ...(await providerAndAccount(context)),
+      auth_metadata_id: credentials.id,
+      accounts: fetchResult.accounts,
+    }
+    return accepted(
+      providerPage(
+        context,
+        fetchResult.accounts.length === 0 ? 'no_available_tariffs' : 'multiple_available_tariffs',
+        data,
+      ),
+    )
   }
   if (fetchResult.kind === 'plan') {
     const saved = await savePlan(context, credentials.id, fetchResult)
@@ -207,18 +280,26 @@ const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPa
   const given = await rejectCredentials(context, credentials.id, fetchResult.kind === 'credentials')
   if (!given.ok) return given
   if (fetchResult.kind === 'refused') return accepted(redirectPage(context))
-  return accepted(providerPage(context, 'failed_login', { ...(await providerAndAccount(context)), message: fetchResult.message }))
+  return accepted(
+    providerPage(context, 'failed_login', { ...(await providerAndAccount(context)), message: fetchResult.message }),
+  )
 }
 
 /**
  * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
  * only after consent, and stand in no answer. Source: docs/rules/connect.md #provider-login.
  */
-export const answerProvider = async (dependencies: ConnectDependencies, found: FoundSession): Promise<Result<ConnectPage>> => {
+export const answerProvider = async (
+  dependencies: ConnectDependencies,
+  found: FoundSession,
+): Promise<Result<ConnectPage>> => {
   const { session, provider } = await withTenant(dependencies.database, found.tenant, async transaction => {
     const storedSession = await retrieveConnectSession(transaction, found.sessionId)
     const id = storedSession?.state.provider?.id ?? null
-    return { session: storedSession, provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0] }
+    return {
+      session: storedSession,
+      provider: id === null ? undefined : (await findProviders(transaction.query, [id]))[0],
+    }
   })
   if (session === null || provider === undefined || provider.direct === null) return noLogin
   const context = { dependencies, found, session, provider }

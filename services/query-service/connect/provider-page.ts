@@ -40,7 +40,10 @@ export const providerPage = (
 export const redirectPage = (context: ProviderLoginContext): ConnectPage => {
   const { connectUrl, callbackUrl } = context.session.request
   const address = withToken(connectUrl ?? callbackUrl, context.found.token)
-  const data = context.session.config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
+  const data =
+    context.session.config.layout === 'earlier'
+      ? { redirect_url: address, redirect_uri: address }
+      : { redirect_url: address }
   return { ...providerPage(context, 'session_redirect', data), actions: [] }
 }
 
@@ -50,7 +53,9 @@ export const providerAndAccount = async ({
   found,
   provider,
 }: ProviderLoginContext): Promise<Readonly<Record<string, unknown>>> => {
-  const account = await withTenant(dependencies.database, found.tenant, ({ query }) => retrieveAccount(query, found.tenant.accountId))
+  const account = await withTenant(dependencies.database, found.tenant, ({ query }) =>
+    retrieveAccount(query, found.tenant.accountId),
+  )
   const accentColor = provider.direct?.accentColor ?? null
   return {
     provider: {

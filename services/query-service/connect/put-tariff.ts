@@ -6,26 +6,46 @@ import type { ReplacedTariff } from '../../platform/postgres/connect/connect-ses
 import { restoreTariff } from '../../platform/postgres/connect/connect-tariffs.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff, TariffDraft } from '../../platform/postgres/pricing/tariff-row.ts'
-import { createTariff, endTariff, type TariffChange, updateTariff, voidTariff } from '../../platform/postgres/pricing/tariffs.ts'
+import {
+  createTariff,
+  endTariff,
+  type TariffChange,
+  updateTariff,
+  voidTariff,
+} from '../../platform/postgres/pricing/tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
-import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects } from './connect-dependencies.ts'
+import {
+  type ConnectDependencies,
+  type Effects,
+  mergeEffects,
+  noEffects,
+  type WithEffects,
+} from './connect-dependencies.ts'
 import { locationEvent } from './save-owner.ts'
 
 /** A tariff that is to be kept: its start is worked out where it is not given. */
 export type DesiredTariff = Omit<TariffDraft, 'locationId' | 'status'>
 
 /** What auditors and lanes learn of a change of a tariff. */
-export const tariffEffects = async (action: string, { tariff, recostRequest }: TariffChange, at: number): Promise<Effects> => ({
+export const tariffEffects = async (
+  action: string,
+  { tariff, recostRequest }: TariffChange,
+  at: number,
+): Promise<Effects> => ({
   events: [],
   audit: [{ action, objectId: tariff.id, detail: await runInTimeSlices(tariffToWire(tariff, at), tariff.accountId) }],
   recostRequests: [recostRequest],
 })
 
 /** The event that changes of its tariffs are for a location. */
-export const locationUpdateEffects = async (transaction: TenantTransaction, locationId: string, at: number): Promise<Effects> => {
+export const locationUpdateEffects = async (
+  transaction: TenantTransaction,
+  locationId: string,
+  at: number,
+): Promise<Effects> => {
   const location = await retrieveLocation(transaction, locationId)
   return location === null ? noEffects : { ...noEffects, events: [locationEvent('location.update', location, at)] }
 }
@@ -57,9 +77,14 @@ const endReplacedTariffs = async (
   for (const { id, way } of replacementPlan.value) {
     const cutAt = interval.start ?? at
     const ended =
-      way === 'closes' ? await endTariff(transaction, id, cutAt) : await updateTariff(transaction, id, { contractEnd: cutAt }, at)
+      way === 'closes'
+        ? await endTariff(transaction, id, cutAt)
+        : await updateTariff(transaction, id, { contractEnd: cutAt }, at)
     if (!ended.ok) return ended
-    effects = mergeEffects(effects, await tariffEffects(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at))
+    effects = mergeEffects(
+      effects,
+      await tariffEffects(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at),
+    )
     replaced.push({ id, way, cutAt, contractEnd: active.find(one => one.id === id)?.contractEnd ?? null })
   }
   return accepted({ replaced, effects })
@@ -122,9 +147,16 @@ export const takeBackTariff = async (
   let effects = await tariffEffects('tariff.void', voided.value, at)
   for (const before of replaced) {
     // The order of the voided tariff spans all that is restored: it reaches to the next tariff that none of these shares time with.
-    const restored = await restoreTariff(transaction, before, await otherTariffsOf(transaction, locationId, { direction, type }))
+    const restored = await restoreTariff(
+      transaction,
+      before,
+      await otherTariffsOf(transaction, locationId, { direction, type }),
+    )
     if (restored !== null)
-      effects = mergeEffects(effects, await tariffEffects('tariff.restore', { tariff: restored, recostRequest: null }, at))
+      effects = mergeEffects(
+        effects,
+        await tariffEffects('tariff.restore', { tariff: restored, recostRequest: null }, at),
+      )
   }
   return accepted({ value: null, effects })
 }

@@ -16,7 +16,14 @@ import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/ta
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
-import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import {
+  type ConnectDependencies,
+  type Effects,
+  mergeEffects,
+  noEffects,
+  type WithEffects,
+  withEffects,
+} from './connect-dependencies.ts'
 import { locationUpdateEffects, putTariff } from './put-tariff.ts'
 
 const dayMs = 86_400_000
@@ -51,11 +58,17 @@ const updateFromPlan = async (
     if (before.status === 'ERROR') await setTariffStatus(transaction, before.id, 'CONNECTED')
     const isUnchanged = before.displayName === displayName && before.contractEnd === plan.contractEnd
     if (isUnchanged)
-      return withEffects(before, before.status === 'ERROR' ? await locationUpdateEffects(transaction, before.locationId, at) : noEffects)
+      return withEffects(
+        before,
+        before.status === 'ERROR' ? await locationUpdateEffects(transaction, before.locationId, at) : noEffects,
+      )
     const updated = await updateTariff(transaction, before.id, { displayName, contractEnd: plan.contractEnd }, at)
     if (!updated.ok) return updated
     const effects: Effects = { ...noEffects, recostRequests: [updated.value.recostRequest] }
-    return withEffects(updated.value.tariff, mergeEffects(effects, await locationUpdateEffects(transaction, before.locationId, at)))
+    return withEffects(
+      updated.value.tariff,
+      mergeEffects(effects, await locationUpdateEffects(transaction, before.locationId, at)),
+    )
   }
   const location = await retrieveLocation(transaction, credentials.locationId ?? '')
   if (location === null) return withEffects(null)
@@ -63,7 +76,10 @@ const updateFromPlan = async (
   const desiredTariff = { ...terms, connectionType: 'DIRECT', libraryTariffId: null, providerId, displayName } as const
   const created = await putTariff(dependencies, transaction, location, desiredTariff, at)
   if (!created.ok) return created
-  return withEffects(created.value.tariff, mergeEffects(created.value.effects, await locationUpdateEffects(transaction, location.id, at)))
+  return withEffects(
+    created.value.tariff,
+    mergeEffects(created.value.effects, await locationUpdateEffects(transaction, location.id, at)),
+  )
 }
 
 /** Keep what a provider has told of a tariff, and fetch it again in a day. Where its location is gone the credentials go too. */
@@ -97,7 +113,11 @@ const nextAttemptAt = (failingSince: number, at: number): number => {
  * Note that a tariff could not be fetched. After 48 h of nothing but failure it counts as failed: `tariff.fetch.failed`, once, and ERROR
  * where a tariff was fetched before. Source: docs/rules/connect.md #fetching-tariffs.
  */
-export const recordFetchFailure = async (transaction: TenantTransaction, credentials: TariffCredentials, at: number): Promise<Effects> => {
+export const recordFetchFailure = async (
+  transaction: TenantTransaction,
+  credentials: TariffCredentials,
+  at: number,
+): Promise<Effects> => {
   const { accountId, liveMode, locationId, tariffId, failureReportedAt } = credentials
   const failingSince = credentials.failingSince ?? at
   const hasFailedNow = hasTimedOut({ failingSince }, at) && failureReportedAt === null

@@ -14,12 +14,22 @@ import type { LocationDraft, StoredLocation } from '../../platform/postgres/regi
 import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
-import { type ConnectDependencies, type Effects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import {
+  type ConnectDependencies,
+  type Effects,
+  noEffects,
+  type WithEffects,
+  withEffects,
+} from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 import { locationOf } from './open-session.ts'
 
 /** The event that a new or changed location is. */
-export const locationEvent = (type: 'location.create' | 'location.update', location: StoredLocation, at: number): EventDraft => ({
+export const locationEvent = (
+  type: 'location.create' | 'location.update',
+  location: StoredLocation,
+  at: number,
+): EventDraft => ({
   type,
   objectId: location.id,
   data: locationToWire(locationView(location, at)),
@@ -81,7 +91,8 @@ const draftLocation = async (
       ? await findOrCreateAreaSource(dependencies.database, area, currencyCode, at)
       : known
   // What a person chose of several regions stays, whatever the address alone would say.
-  const chosen = state.region === null || choice.importSourceId !== null ? choice : { ...choice, importSourceId: source }
+  const chosen =
+    state.region === null || choice.importSourceId !== null ? choice : { ...choice, importSourceId: source }
   return accepted(locationDraft(chosen, geoPlace.value, source))
 }
 
@@ -103,12 +114,18 @@ const changeLocation = async (
   transaction: TenantTransaction,
   session: StoredSession,
   found: StoredLocation,
-  { customerId, needsMarketSource, at }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
+  {
+    customerId,
+    needsMarketSource,
+    at,
+  }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
 ): Promise<Result<WithEffects<StoredLocation>>> => {
   const before = await lockLocation(transaction, found.id)
   if (before === null) return noLocation
   const isCustomerNew = before.customerId === null && customerId !== null
-  const postalAddress = session.state.isPlaced ? (postalOf(session.state.address) as LocationInput['postalAddress']) : undefined
+  const postalAddress = session.state.isPlaced
+    ? (postalOf(session.state.address) as LocationInput['postalAddress'])
+    : undefined
   const choice = changedChoice(before, {
     ...(isCustomerNew ? { customerId } : {}),
     ...(postalAddress === undefined ? {} : { postalAddress }),
@@ -116,12 +133,19 @@ const changeLocation = async (
   const draft = await draftLocation(dependencies, transaction, choice, session, { needsMarketSource, at })
   if (!draft.ok) return draft
   if (!isChanged(before, draft.value)) return withEffects(before)
-  if (draft.value.currencyCode !== before.currencyCode && (await dependencies.metering.hasRecords(transaction, before.id)))
+  if (
+    draft.value.currencyCode !== before.currencyCode &&
+    (await dependencies.metering.hasRecords(transaction, before.id))
+  )
     return currencyInUse
   const changed = await updateLocation(transaction, before, draft.value, at)
   if (!changed.ok) return changed
   const { location, recostRequest } = changed.value
-  return withEffects(location, { ...noEffects, events: [locationEvent('location.update', location, at)], recostRequests: [recostRequest] })
+  return withEffects(location, {
+    ...noEffects,
+    events: [locationEvent('location.update', location, at)],
+    recostRequests: [recostRequest],
+  })
 }
 
 /**
@@ -147,7 +171,10 @@ export const saveOwner = async (
       : await changeLocation(dependencies, transaction, session, found, { customerId, needsMarketSource, at })
   if (!saved.ok) return saved
   const location = saved.value.value
-  const effects: Effects = { ...saved.value.effects, events: [...customer.value.effects.events, ...saved.value.effects.events] }
+  const effects: Effects = {
+    ...saved.value.effects,
+    events: [...customer.value.effects.events, ...saved.value.effects.events],
+  }
   return withEffects({ session: { ...session, customerId, locationId: location.id }, location }, effects)
 }
 
@@ -155,9 +182,16 @@ const createSessionLocation = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
   session: StoredSession,
-  { customerId, needsMarketSource, at }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
+  {
+    customerId,
+    needsMarketSource,
+    at,
+  }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
 ): Promise<Result<WithEffects<StoredLocation>>> => {
-  const draft = await draftLocation(dependencies, transaction, newChoice(session, customerId), session, { needsMarketSource, at })
+  const draft = await draftLocation(dependencies, transaction, newChoice(session, customerId), session, {
+    needsMarketSource,
+    at,
+  })
   if (!draft.ok) return draft
   const location = await createLocation(transaction, draft.value, at)
   return location.ok

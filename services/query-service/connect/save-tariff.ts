@@ -10,15 +10,29 @@ import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
-import { type ConnectDependencies, type Effects, mergeEffects, noEffects, type WithEffects, withEffects } from './connect-dependencies.ts'
+import {
+  type ConnectDependencies,
+  type Effects,
+  mergeEffects,
+  noEffects,
+  type WithEffects,
+  withEffects,
+} from './connect-dependencies.ts'
 import { activeTariffs } from './open-session.ts'
 import { type DesiredTariff, locationUpdateEffects, putTariff, takeBackTariff, tariffEffects } from './put-tariff.ts'
 import { saveOwner } from './save-owner.ts'
 
 /** Where the terms of a session's tariff come from. */
-type TariffOrigin = { readonly terms: TariffTerms; readonly connectionType: ConnectionType; readonly libraryTariffId: string | null }
+type TariffOrigin = {
+  readonly terms: TariffTerms
+  readonly connectionType: ConnectionType
+  readonly libraryTariffId: string | null
+}
 
-const originOf = async (transaction: TenantTransaction, { accountId, config, state }: StoredSession): Promise<Result<TariffOrigin>> => {
+const originOf = async (
+  transaction: TenantTransaction,
+  { accountId, config, state }: StoredSession,
+): Promise<Result<TariffOrigin>> => {
   const contract = { start: state.term?.start ?? null, end: state.term?.end ?? null }
   if (state.source !== 'library') {
     const terms = await runInTimeSlices(tariffTermsOf(config, state, contract), accountId)
@@ -27,14 +41,18 @@ const originOf = async (transaction: TenantTransaction, { accountId, config, sta
     return accepted({ terms: terms.value, connectionType, libraryTariffId: null })
   }
   const tariff = await findLibraryTariff(transaction.query, state.libraryTariffId ?? '')
-  if (tariff === null) return refused('tariff_not_found', 'The provider does not offer this tariff any more; choose another one')
+  if (tariff === null)
+    return refused('tariff_not_found', 'The provider does not offer this tariff any more; choose another one')
   const { direction, type, marketRates, schedule } = tariff
   const terms = { direction, type, marketRates, schedule, contractStart: contract.start, contractEnd: contract.end }
   return accepted({ terms, connectionType: 'LIBRARY', libraryTariffId: tariff.id })
 }
 
 /** Give a session's tariff as it is to be kept. Refuses what its terms refuse. */
-export const desiredTariffOf = async (transaction: TenantTransaction, session: StoredSession): Promise<Result<DesiredTariff>> => {
+export const desiredTariffOf = async (
+  transaction: TenantTransaction,
+  session: StoredSession,
+): Promise<Result<DesiredTariff>> => {
   const origin = await originOf(transaction, session)
   if (!origin.ok) return origin
   const { terms, connectionType, libraryTariffId } = origin.value
@@ -85,7 +103,10 @@ export const saveTariff = async (
 ): Promise<Result<WithEffects<StoredSession>>> => {
   const desiredTariff = await desiredTariffOf(transaction, session)
   if (!desiredTariff.ok) return desiredTariff
-  const savedOwner = await saveOwner(dependencies, transaction, session, { needsMarketSource: desiredTariff.value.marketRates, at })
+  const savedOwner = await saveOwner(dependencies, transaction, session, {
+    needsMarketSource: desiredTariff.value.marketRates,
+    at,
+  })
   if (!savedOwner.ok) return savedOwner
   const { session: ownedSession, location } = savedOwner.value.value
   const fingerprint = await fingerprintOf(desiredTariff.value, location)
@@ -105,7 +126,10 @@ export const saveTariff = async (
   const { tariff, replaced } = placed.value
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
-  effects = mergeEffects(mergeEffects(effects, placed.value.effects), await locationUpdateEffects(transaction, location.id, at))
+  effects = mergeEffects(
+    mergeEffects(effects, placed.value.effects),
+    await locationUpdateEffects(transaction, location.id, at),
+  )
   return withEffects({ ...ownedSession, tariffId: tariff.id, savedPrint: fingerprint, replaced }, effects)
 }
 

@@ -21,11 +21,15 @@ const dayMs = 86_400_000
 const confidenceScale = 4
 
 /** What the summary is of: prices, and how they are called. */
-export type SummaryTariff = Pick<StoredTariff, 'direction' | 'type' | 'connectionType' | 'displayName' | 'marketRates' | 'schedule'> &
+export type SummaryTariff = Pick<
+  StoredTariff,
+  'direction' | 'type' | 'connectionType' | 'displayName' | 'marketRates' | 'schedule'
+> &
   Pick<StoredTariff, 'contractStart' | 'contractEnd' | 'versions'>
 
 /** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
-export const writeInOffset = (zone: TimeZone, at: number): string => writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
+export const writeInOffset = (zone: TimeZone, at: number): string =>
+  writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
 
 /** The prices of a local day, in the location's offset. */
 const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: number) => {
@@ -34,7 +38,10 @@ const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: n
   return elements.map(one => ({
     valid_from: writeInOffset(zone, one.start),
     valid_to: writeInOffset(zone, one.end),
-    tariff: { cost: scaledNumber(one.price, moneyScale), confidence: scaledNumber(BigInt(one.confidence), confidenceScale) },
+    tariff: {
+      cost: scaledNumber(one.price, moneyScale),
+      confidence: scaledNumber(BigInt(one.confidence), confidenceScale),
+    },
   }))
 }
 
@@ -51,7 +58,11 @@ export const ratesOfThreeDays = (snapshot: PricingSnapshot, direction: TariffDir
 }
 
 /** Published prices of a source around an instant. */
-const marketSeriesAround = async ({ database }: ConnectDependencies, sourceId: string | null, at: number): Promise<MarketSeries | null> => {
+const marketSeriesAround = async (
+  { database }: ConnectDependencies,
+  sourceId: string | null,
+  at: number,
+): Promise<MarketSeries | null> => {
   if (sourceId === null) return null
   const [prices] = await loadSourcePrices(database.operator, [{ sourceId, from: at - 3 * dayMs, to: at + 3 * dayMs }])
   if (prices === undefined) return null
@@ -72,8 +83,22 @@ const compileTariff = async (
   if (timeZone === null) return null
   const market = tariff.marketRates ? await marketSeriesAround(dependencies, sourceId, at) : null
   // The rates of grid fees are shown as what they are, without the energy that they belong to.
-  const shownTariff = { ...tariff, id: 'shown', type: 'COMMODITY' as const, contractStart: null, contractEnd: null, closedAt: null }
-  const input = { locationId: '', currencyCode, timeZone, tariffs: [shownTariff], importMarket: market, exportMarket: market }
+  const shownTariff = {
+    ...tariff,
+    id: 'shown',
+    type: 'COMMODITY' as const,
+    contractStart: null,
+    contractEnd: null,
+    closedAt: null,
+  }
+  const input = {
+    locationId: '',
+    currencyCode,
+    timeZone,
+    tariffs: [shownTariff],
+    importMarket: market,
+    exportMarket: market,
+  }
   return compileSnapshot(input, createPricingPool())
 }
 
@@ -89,12 +114,19 @@ export const zoneOfSession = (
 }
 
 /** Where the tariff of a session would be, before its location is there. */
-const tariffPlaceOfSession = async (dependencies: ConnectDependencies, { state }: StoredSession): Promise<TariffPlace | null> => {
+const tariffPlaceOfSession = async (
+  dependencies: ConnectDependencies,
+  { state }: StoredSession,
+): Promise<TariffPlace | null> => {
   const geoPlace = dependencies.geocode(postalOf(state.address))
   if (!geoPlace.ok) return null
   const { timeZone: timezone, currencyCode } = geoPlace.value
   const area = state.region ?? unambiguousArea(state.regions)
-  return { timezone, currencyCode, sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode) }
+  return {
+    timezone,
+    currencyCode,
+    sourceId: area === null ? null : await findAreaSource(dependencies.database, area, currencyCode),
+  }
 }
 
 /** Give the rates of a tariff that is shown before it is kept. Days are empty where no price is known. */
@@ -107,7 +139,9 @@ export const ratesOfDesired = async (
 ): Promise<SummaryRates> => {
   const tariffPlace = location ?? (await tariffPlaceOfSession(dependencies, session))
   const snapshot = tariffPlace === null ? null : await compileTariff(dependencies, tariff, tariffPlace, at)
-  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : ratesOfThreeDays(snapshot, tariff.direction, at)
+  return snapshot === null
+    ? { yesterday: [], today: [], tomorrow: [] }
+    : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
 /** Give the rates of a tariff that its location has; of energy the whole price that callers are told, grid fees with it. */
@@ -120,10 +154,13 @@ export const ratesOfStored = async (
   const { accountId, liveMode } = transaction
   const pricingRequest = { accountId, liveMode, locationId: tariff.locationId, from: at - 3 * dayMs }
   const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(tariff.locationId)
-  if (cachedPricing !== undefined && tariff.type === 'COMMODITY') return ratesOfThreeDays(cachedPricing.snapshot, tariff.direction, at)
+  if (cachedPricing !== undefined && tariff.type === 'COMMODITY')
+    return ratesOfThreeDays(cachedPricing.snapshot, tariff.direction, at)
   const tariffPlace = { timezone: tariff.timezone, currencyCode: '', sourceId: null }
   const snapshot = await compileTariff(dependencies, tariff, tariffPlace, at)
-  return snapshot === null ? { yesterday: [], today: [], tomorrow: [] } : ratesOfThreeDays(snapshot, tariff.direction, at)
+  return snapshot === null
+    ? { yesterday: [], today: [], tomorrow: [] }
+    : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
 /**
@@ -142,7 +179,11 @@ export const isPriced = async (
   const [pricing] = await loadLocationPricing(query, [{ accountId, liveMode, locationId: tariff.locationId }])
   const source = tariff.direction === 'EXPORT' ? pricing?.exportSource : pricing?.importSource
   const from = Math.max(at, tariff.contractStart ?? at)
-  const tariffPlace = { timezone: tariff.timezone, currencyCode: pricing?.currencyCode ?? '', sourceId: source?.sourceId ?? null }
+  const tariffPlace = {
+    timezone: tariff.timezone,
+    currencyCode: pricing?.currencyCode ?? '',
+    sourceId: source?.sourceId ?? null,
+  }
   const snapshot = await compileTariff(dependencies, tariff, tariffPlace, from)
   if (snapshot === null) return false
   return priceSeries(snapshot, { direction: tariff.direction, start: from, end: from + 1 }).elements.length > 0
@@ -150,7 +191,9 @@ export const isPriced = async (
 
 /** Tell whether energy moves a tariff's price at `at` (ms). */
 const isTiered = (tariff: SummaryTariff, at: number): boolean =>
-  scheduleAt(tariff, at).some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)))
+  scheduleAt(tariff, at).some(({ daysAndHours }) =>
+    daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)),
+  )
 
 /** Write the date of a contract in the location's offset; in UTC where no location is known yet. */
 export const dateOrNull = (zone: TimeZone | null, at: number | null | undefined): string | null => {

@@ -39,7 +39,8 @@ const readInput = async (
     return accepted({ kind: 'start', tariffStatus: await connectTariffStatusOf(transaction, location, session, at) })
   }
   if (page === undefined) return noRoute
-  if (page === 'end') return session.state.page === 'end' ? accepted({ kind: 'action', action: 'CLOSE', page: null }) : noRoute
+  if (page === 'end')
+    return session.state.page === 'end' ? accepted({ kind: 'action', action: 'CLOSE', page: null }) : noRoute
   const submission = await capturePage(page, { dependencies, transaction, session, location, ...postedDataOf(call) })
   return submission.ok ? accepted({ kind: 'submit', submission: submission.value }) : submission
 }
@@ -57,7 +58,11 @@ const performEffect = async (
       const saved = await saveTariff(dependencies, transaction, session, at)
       if (!saved.ok) return saved
       const finished = await finishSession(dependencies, transaction, saved.value.value, at)
-      return accepted({ ...unchanged, session: finished.value, effects: mergeEffects(saved.value.effects, finished.effects) })
+      return accepted({
+        ...unchanged,
+        session: finished.value,
+        effects: mergeEffects(saved.value.effects, finished.effects),
+      })
     }
     case 'complete': {
       const finished = await finishSession(dependencies, transaction, session, at)
@@ -75,7 +80,11 @@ const performEffect = async (
     }
     case 'report': {
       const { id: sessionId, locationId, tariffId, state } = session
-      await reportTariff(transaction, { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null }, at)
+      await reportTariff(
+        transaction,
+        { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null },
+        at,
+      )
       return accepted(unchanged)
     }
     default:
@@ -103,12 +112,16 @@ export const beginSession = async (
   const location = await locationOf(transaction, session)
   const tariffStatus = await connectTariffStatusOf(transaction, location, session, at)
   const edits = session.config.edit || tariffStatus !== 'none'
-  const openSession = { ...session, state: await initialState(dependencies, transaction, session, location, { edits, at }) }
+  const openSession = {
+    ...session,
+    state: await initialState(dependencies, transaction, session, location, { edits, at }),
+  }
   const transition = advance(session.config, openSession.state, { kind: 'start', tariffStatus })
   return transition.ok ? applyTransition(dependencies, transaction, openSession, transition.value, at) : transition
 }
 
-const isStart = ({ route, action }: ConnectCall): boolean => action === null && route !== null && startRoutes.includes(route)
+const isStart = ({ route, action }: ConnectCall): boolean =>
+  action === null && route !== null && startRoutes.includes(route)
 
 /**
  * Take one step of a session: read the call for the page that it names, move, keep or end the tariff where the move asks for it.
@@ -131,7 +144,10 @@ export const takeStep = async (
     ? advanceCompleted(config, state, input.value, at - (completedAt ?? at))
     : advance(config, state, input.value)
   if (!transition.ok) return transition
-  if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT') await removeUnfetched(transaction, openSession.id)
+  if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT')
+    await removeUnfetched(transaction, openSession.id)
   const step = await applyTransition(dependencies, transaction, openSession, transition.value, at)
-  return step.ok ? accepted({ ...step.value, effects: mergeEffects(beginning.value.effects, step.value.effects) }) : step
+  return step.ok
+    ? accepted({ ...step.value, effects: mergeEffects(beginning.value.effects, step.value.effects) })
+    : step
 }

@@ -8,7 +8,8 @@ export const maxInlineElements = 200
 const maxInlineBytes = 65_536
 
 /** What blocks or texts take together; a character counts a byte. */
-export const totalLength = (parts: readonly { readonly length: number }[]): number => parts.reduce((sum, { length }) => sum + length, 0)
+export const totalLength = (parts: readonly { readonly length: number }[]): number =>
+  parts.reduce((sum, { length }) => sum + length, 0)
 
 /** Tell whether blocks of rows are decoded in some ms. */
 export const areSmall = (blocks: readonly Uint8Array[]): boolean => totalLength(blocks) <= maxInlineBytes

@@ -6,7 +6,11 @@ const confidenceDivisor = 100
 
 /** The pieces of a stored row with their ends: each reaches to the next one's start, the last to the row's end. */
 export const piecesOf = ({ pieces, end }: MeterCostRow): readonly (CostPiece & { readonly end: number })[] =>
-  pieces.map((piece, index) => ({ ...piece, end: pieces[index + 1]?.start ?? end, confidence: piece.confidence / confidenceDivisor }))
+  pieces.map((piece, index) => ({
+    ...piece,
+    end: pieces[index + 1]?.start ?? end,
+    confidence: piece.confidence / confidenceDivisor,
+  }))
 
 /** See a stored row as the domain adds it up. */
 export const costRowOf = (row: MeterCostRow): CostRow => ({

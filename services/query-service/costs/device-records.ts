@@ -30,9 +30,12 @@ export type DeviceRecords = {
 const groupSize = 1_500
 
 const splitIds = (ids: readonly string[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(ids.length / groupSize) }, (_, index) => ids.slice(index * groupSize, (index + 1) * groupSize))
+  Array.from({ length: Math.ceil(ids.length / groupSize) }, (_, index) =>
+    ids.slice(index * groupSize, (index + 1) * groupSize),
+  )
 
-const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[] | null)[] => (isWhole ? [null] : splitIds(ids))
+const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[] | null)[] =>
+  isWhole ? [null] : splitIds(ids)
 
 /**
  * Decide for one location which records of devices its costs have: over all that is stored of it, never for a span.
@@ -46,9 +49,17 @@ export const devicesAtLocation = async (
   inclusion: DeviceInclusion,
 ): Promise<DeviceRecords> => {
   const recordKinds = (await kindsOfLocations(db, tenant, flow, [locationId])).get(locationId)
-  const { hasOwnRecords: own, hasDeviceRecords: devices } = recordKinds ?? { hasOwnRecords: false, hasDeviceRecords: false }
+  const { hasOwnRecords: own, hasDeviceRecords: devices } = recordKinds ?? {
+    hasOwnRecords: false,
+    hasDeviceRecords: false,
+  }
   const isIncluded = inclusion === 'auto' ? !own : inclusion === 'true'
-  return { isIncluded, ownOnly: isIncluded ? [] : [locationId], isMixed: own && devices, leavesOut: !isIncluded && devices }
+  return {
+    isIncluded,
+    ownOnly: isIncluded ? [] : [locationId],
+    isMixed: own && devices,
+    leavesOut: !isIncluded && devices,
+  }
 }
 
 /** Decide the same for each of some locations: a sum has each location's own result. */
@@ -63,7 +74,12 @@ export const devicesAtLocations = async (
   let isIncluded = inclusion === 'true'
   for (const ids of statementsOf(locations)) {
     const candidates = await locationsOfBothKinds(db, tenant, flow, ids)
-    for (const [id, { hasOwnRecords: own, hasDeviceRecords: devices }] of await kindsOfLocations(db, tenant, flow, candidates)) {
+    for (const [id, { hasOwnRecords: own, hasDeviceRecords: devices }] of await kindsOfLocations(
+      db,
+      tenant,
+      flow,
+      candidates,
+    )) {
       if (own && devices) mixed.push(id)
       else isIncluded ||= devices && inclusion === 'auto'
     }

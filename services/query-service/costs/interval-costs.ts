@@ -12,7 +12,13 @@ import { tenantOf } from '../change.ts'
 import type { AnswerOffsets } from '../work/cost-work.ts'
 import { answerCosts, areSmall, maxInlineElements, totalLength } from './answer-costs.ts'
 import type { CostDependencies } from './cost-dependencies.ts'
-import { type DeviceRecords, devicesAtLocation, devicesAtLocations, readExcludedCosts, readLocationCosts } from './device-records.ts'
+import {
+  type DeviceRecords,
+  devicesAtLocation,
+  devicesAtLocations,
+  readExcludedCosts,
+  readLocationCosts,
+} from './device-records.ts'
 import { readCosts } from './read-costs.ts'
 
 type IntervalCostRequest = RequestOf<typeof intervalCost>
@@ -39,9 +45,14 @@ export const chooseLocations = (
 ): Result<readonly CostedLocation[]> => {
   const chosenById = locationId === undefined ? locations : locations.filter(({ id }) => id === locationId)
   if (chosenById.length === 0 && locationId !== undefined) {
-    return refused('location_not_found', 'location_id must name a location that the object was metered at', 'location_id')
+    return refused(
+      'location_not_found',
+      'location_id must name a location that the object was metered at',
+      'location_id',
+    )
   }
-  const inCurrency = currencyCode === undefined ? chosenById : chosenById.filter(location => location.currencyCode === currencyCode)
+  const inCurrency =
+    currencyCode === undefined ? chosenById : chosenById.filter(location => location.currencyCode === currencyCode)
   const currencies = new Set(inCurrency.map(location => location.currencyCode))
   if (currencies.size > 1) {
     return refused(
@@ -84,7 +95,8 @@ const deviceLocations = async (
   const ids = new Set(meteredObjects.map(({ locationId }) => locationId))
   const requestedLocationId = request.query.location_id
   if (requestedLocationId !== undefined && ids.size === 0) ids.add(requestedLocationId)
-  if (ids.size === 0) return refused('location_ambiguous', 'location_id is required: the device has no records yet', 'location_id')
+  if (ids.size === 0)
+    return refused('location_ambiguous', 'location_id is required: the device has no records yet', 'location_id')
   const locations = await withTenant(database, tenant, transaction => costedLocations(transaction, [...ids]))
   const chosen = chooseLocations(locations, request.query)
   return chosen.ok && chosen.value.length > 1 ? severalLocations('the device') : chosen
@@ -94,10 +106,14 @@ const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequ
   const tenant = tenantOf(request)
   // Both are asked at once; what stands for nothing is not found also while the engine is away.
   const hasPrefix = (prefix: string): boolean => request.id.startsWith(prefix)
-  const meteredObjectsRead = hasPrefix('dev_') ? locationsOfDevices(dependencies.clickHouse, tenant, [request.id]) : Promise.resolve([])
+  const meteredObjectsRead = hasPrefix('dev_')
+    ? locationsOfDevices(dependencies.clickHouse, tenant, [request.id])
+    : Promise.resolve([])
   const { include_devices: inclusion } = request.query
   const flow = flowOf(request)
-  const devicesRead = isId('location', request.id) ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion) : null
+  const devicesRead = isId('location', request.id)
+    ? devicesAtLocation(dependencies.clickHouse, tenant, flow, request.id, inclusion)
+    : null
   for (const promise of [meteredObjectsRead, devicesRead]) promise?.catch(() => undefined)
   const target = await withTenant(dependencies.database, tenant, transaction => costTarget(transaction, request.id))
   if (target === null) return refused('not_found', 'No location, device, customer or account has this id')
@@ -110,22 +126,36 @@ const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequ
   if (target.kind === 'device') return accepted({ locations: locations.value, isWhole: false, devices: null })
   const isWhole = target.kind === 'account' && locations.value.length === target.locations.length
   const locationSet = { ids: locations.value.map(({ id }) => id), isWhole }
-  const devices = await (devicesRead ?? devicesAtLocations(dependencies.clickHouse, tenant, flow, locationSet, inclusion))
+  const devices = await (devicesRead ??
+    devicesAtLocations(dependencies.clickHouse, tenant, flow, locationSet, inclusion))
   return accepted({ locations: locations.value, isWhole, devices })
 }
 
 /** The one zone of some locations; UTC where there are none, and where they differ, which a calendar does not allow. */
-const zoneOf = ({ timeZone }: CostDependencies, locations: readonly CostedLocation[], isCalendar: boolean): Result<TimeZone> => {
+const zoneOf = (
+  { timeZone }: CostDependencies,
+  locations: readonly CostedLocation[],
+  isCalendar: boolean,
+): Result<TimeZone> => {
   const names = new Set(locations.map(({ timezone }) => timezone))
   if (names.size > 1 && isCalendar) {
-    return refused('location_ambiguous', 'location_id is required with aggregation: the locations lie in several time zones', 'location_id')
+    return refused(
+      'location_ambiguous',
+      'location_id is required with aggregation: the locations lie in several time zones',
+      'location_id',
+    )
   }
   const zone = timeZone(names.size === 1 ? ([...names][0] ?? 'UTC') : 'UTC')
   if (zone === null) throw new RangeError('a location lies in an unknown zone')
   return accepted(zone)
 }
 
-const bucketEdges = (zone: TimeZone, from: number, to: number, unit: CalendarUnit | null): Result<readonly number[]> => {
+const bucketEdges = (
+  zone: TimeZone,
+  from: number,
+  to: number,
+  unit: CalendarUnit | null,
+): Result<readonly number[]> => {
   const tooManyBuckets = refused(
     'too_many_elements',
     `Ask for at most ${costLimits.elements} elements: a shorter span or a coarser aggregation`,
@@ -149,16 +179,24 @@ const costsOf = (
   edges: readonly number[],
 ) => {
   const [tenant, flow, ids] = [tenantOf(request), flowOf(request), locations.map(({ id }) => id)]
-  if (devices === null) return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
+  if (devices === null)
+    return readCosts(clickHouse, tenant, [{ ...flow, locationIds: ids, deviceIds: [request.id] }], edges)
   return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
 }
 
 /** What an answer about locations says of the records of their devices. */
-const deviceNoteOf = async ({ clickHouse }: CostDependencies, request: IntervalCostRequest, { locations, isWhole, devices }: Scope) => {
+const deviceNoteOf = async (
+  { clickHouse }: CostDependencies,
+  request: IntervalCostRequest,
+  { locations, isWhole, devices }: Scope,
+) => {
   if (devices === null) return null
   const locationSet = { ids: locations.map(({ id }) => id), isWhole }
   const { start_time: start, end_time: end } = request.body
-  const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), locationSet, devices, [start.at, end.at])
+  const excluded = await readExcludedCosts(clickHouse, tenantOf(request), flowOf(request), locationSet, devices, [
+    start.at,
+    end.at,
+  ])
   return { isIncluded: devices.isIncluded, isMixed: devices.isMixed, excluded }
 }
 
@@ -166,7 +204,12 @@ const deviceNoteOf = async ({ clickHouse }: CostDependencies, request: IntervalC
  * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
  * have no zone in common. Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
-const answerOffsets = (zone: TimeZone, locations: readonly CostedLocation[], isBucket: boolean, requested: number): AnswerOffsets => {
+const answerOffsets = (
+  zone: TimeZone,
+  locations: readonly CostedLocation[],
+  isBucket: boolean,
+  requested: number,
+): AnswerOffsets => {
   const isOneZone = isBucket || new Set(locations.map(({ timezone }) => timezone)).size === 1
   return { zone: isOneZone ? zone : null, isBucket, requested }
 }
@@ -206,7 +249,8 @@ export const calculateIntervalCost = async (
   }
   const offsets = answerOffsets(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
   const input = { view, costs, devices, offsets }
-  const isSmall = edges.value.length <= maxInlineElements && areSmall(costs.blocks) && areSmall(devices?.excluded?.blocks ?? [])
+  const isSmall =
+    edges.value.length <= maxInlineElements && areSmall(costs.blocks) && areSmall(devices?.excluded?.blocks ?? [])
   const bytes = [costs, devices?.excluded ?? null].reduce(
     (sum, costsPart) => sum + totalLength(costsPart?.blocks ?? []) + totalLength(costsPart?.sums ?? []),
     0,

@@ -53,7 +53,11 @@ export const retrieveRecord = async (
   const tenant = tenantOf(request)
   const row = await listedRowOf(dependencies.clickHouse, tenant, request.id.slice(recordPrefix.length))
   if (row === null) return noRecord
-  const input = { rows: [row], blocks: await readPieceBlocks(dependencies, tenant, [row]), apiVersion: request.apiVersion }
+  const input = {
+    rows: [row],
+    blocks: await readPieceBlocks(dependencies, tenant, [row]),
+    apiVersion: request.apiVersion,
+  }
   const { signal } = request
   const isSmall = answeredPieces(row) <= maxInlinePieces
   const started = await runWork(dependencies.thread, {
@@ -75,14 +79,17 @@ const selectionOf = async (
   request: RecordListRequest,
 ): Promise<Result<RowSelection | null>> => {
   const tenant = tenantOf(request)
-  const { location_id, device_id, session_reference_id, record_reference_id, batch_id, start_time, end_time } = request.query
+  const { location_id, device_id, session_reference_id, record_reference_id, batch_id, start_time, end_time } =
+    request.query
   for (const [id, kind, name] of [
     [location_id, 'loc_', 'location'],
     [device_id, 'dev_', 'device'],
   ] as const) {
     const isKnown =
-      id === undefined || (id.startsWith(kind) && (await withTenant(database, tenant, transaction => costTarget(transaction, id))) !== null)
-    if (!isKnown) return refused(`${name}_not_found`, `${name}_id must be the id of a ${name} of the account`, `${name}_id`)
+      id === undefined ||
+      (id.startsWith(kind) && (await withTenant(database, tenant, transaction => costTarget(transaction, id))) !== null)
+    if (!isKnown)
+      return refused(`${name}_not_found`, `${name}_id must be the id of a ${name} of the account`, `${name}_id`)
   }
   if (batch_id !== undefined && batchIds.createdAt(tenant, batch_id) === null) {
     return refused('batch_not_found', 'batch_id must be the id of a batch of the account', 'batch_id')
@@ -107,11 +114,16 @@ const selectionOf = async (
 }
 
 /** Find the record that a cursor names. */
-const cursorOf = async ({ clickHouse }: CostDependencies, request: RecordListRequest): Promise<Result<MeterCostRow | null>> => {
+const cursorOf = async (
+  { clickHouse }: CostDependencies,
+  request: RecordListRequest,
+): Promise<Result<MeterCostRow | null>> => {
   const { starting_after, ending_before } = request.query
   const id = starting_after ?? ending_before
   if (id === undefined) return accepted(null)
-  const row = isId('meterRecord', id) ? await listedRowOf(clickHouse, tenantOf(request), id.slice(recordPrefix.length)) : null
+  const row = isId('meterRecord', id)
+    ? await listedRowOf(clickHouse, tenantOf(request), id.slice(recordPrefix.length))
+    : null
   const field = starting_after === undefined ? 'ending_before' : 'starting_after'
   return row === null ? refused('cursor_not_found', `${field} must be the id of a record`, field) : accepted(row)
 }
@@ -141,7 +153,11 @@ export const listRecords = async (
   const listed =
     selection.value === null
       ? []
-      : await pageOfRows(dependencies.clickHouse, tenant, selection.value, { after: cursor.value, isBack: isBackwards, limit: limit + 1 })
+      : await pageOfRows(dependencies.clickHouse, tenant, selection.value, {
+          after: cursor.value,
+          isBack: isBackwards,
+          limit: limit + 1,
+        })
   const page = [...limitPieces(listed.slice(0, limit))]
   const hasMore = listed.length > page.length
   if (isBackwards) page.reverse()
@@ -150,7 +166,12 @@ export const listRecords = async (
     const data = page.map(row => storedRecordToWire(recordViewOf(row)))
     return accepted({ object: 'list', url: '/meters/records', has_more: hasMore, data })
   }
-  const input = { rows: page, blocks: await readPieceBlocks(dependencies, tenant, page), apiVersion: request.apiVersion, hasMore }
+  const input = {
+    rows: page,
+    blocks: await readPieceBlocks(dependencies, tenant, page),
+    apiVersion: request.apiVersion,
+    hasMore,
+  }
   const isSmall = page.reduce((sum, row) => sum + answeredPieces(row), 0) <= maxInlinePieces
   const { signal } = request
   const started = await runWork(dependencies.thread, {

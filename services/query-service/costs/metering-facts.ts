@@ -18,7 +18,9 @@ export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
     ),
   devicesAt: (tenant, locationId, page) => devicesOfLocation(clickHouse, tenant, locationId, page),
   wasMeteredAt: async (tenant, deviceId, locationId) =>
-    (await locationsOfDevices(clickHouse, tenant, [deviceId])).some(meteredObject => meteredObject.locationId === locationId),
+    (await locationsOfDevices(clickHouse, tenant, [deviceId])).some(
+      meteredObject => meteredObject.locationId === locationId,
+    ),
   hasRecords: async (tenant, locationId) =>
     isId('location', locationId) && (await intervalOfLocation(clickHouse, tenant, locationId)) !== null,
 })

@@ -1,5 +1,9 @@
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { blocksAcrossBuckets, type RowFilter, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import {
+  blocksAcrossBuckets,
+  type RowFilter,
+  type Tenant,
+} from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CrossingRows, readBucketSums } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { Failure } from '../../platform/failure.ts'
@@ -23,14 +27,23 @@ const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
 type ConsistentRead = { readonly lines: string; readonly blocks: readonly Buffer[] }
 
 /** Read the sums and the rows that cross edges; null if those rows changed in between. */
-const readOnce = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<ConsistentRead | null> => {
+const readOnce = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+): Promise<ConsistentRead | null> => {
   const { lines, crossingRows: crossed } = await readBucketSums(db, tenant, filter, edges)
   if (crossed === null) return { lines, blocks: [] }
   const blocks: Buffer[] = []
   for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
   // To decode many rows takes longer than to add them up again in the engine.
-  const crossedAgain = areSmall(blocks) ? crossedRowsOf(blocks) : (await readBucketSums(db, tenant, filter, edges)).crossingRows
-  return crossedAgain?.records === crossed.records && crossedAgain.versions === crossed.versions ? { lines, blocks } : null
+  const crossedAgain = areSmall(blocks)
+    ? crossedRowsOf(blocks)
+    : (await readBucketSums(db, tenant, filter, edges)).crossingRows
+  return crossedAgain?.records === crossed.records && crossedAgain.versions === crossed.versions
+    ? { lines, blocks }
+    : null
 }
 
 /**
@@ -50,7 +63,8 @@ export const readCosts = async (
   for (const filter of filters) {
     let read: ConsistentRead | null = null
     for (let reads = 0; read === null && reads < maxReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
-    if (read === null) throw new Failure('costs_changing', 'the rows of a cost read changed during each read', { retriable: true })
+    if (read === null)
+      throw new Failure('costs_changing', 'the rows of a cost read changed during each read', { retriable: true })
     sums.push(read.lines)
     blocks.push(...read.blocks)
   }

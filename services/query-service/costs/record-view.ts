@@ -12,7 +12,11 @@ export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
   liveMode: row.liveMode,
   currencyCode: row.currency,
   record: { ...row, energy: row.energySubmitted ?? row.energy, confidence: row.recordConfidence },
-  price: { energy: row.energy, cost: row.cost, confidence: Math.round((row.recordConfidence * row.confidence) / 100_000_000) },
+  price: {
+    energy: row.energy,
+    cost: row.cost,
+    confidence: Math.round((row.recordConfidence * row.confidence) / 100_000_000),
+  },
   batchId: row.batchId,
   tariffIds: row.tariffIds,
   pricingRevision: row.pricingRevision,

@@ -19,7 +19,8 @@ export const retrieveBatch = async (
   id: string,
 ): Promise<Outcome<AnswerOf<typeof meterBatchRetrieve>>> => {
   const tenant = tenantOf(request)
-  if (batchIds.createdAt(tenant, id) === null) return refused('batch_not_found', 'No batch has this batch_id', 'batch_id')
+  if (batchIds.createdAt(tenant, id) === null)
+    return refused('batch_not_found', 'No batch has this batch_id', 'batch_id')
   const deadline = performance.now() + timeoutMs
   while (!request.signal.aborted) {
     const receipt = await receiptOfBatch(clickHouse, tenant, id)

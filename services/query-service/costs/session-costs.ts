@@ -27,9 +27,14 @@ export const calculateSessionCost = async (
   const [location, other] = chosen.value
   if (location === undefined) return refused('not_found', 'No record has this session_reference_id')
   if (other !== undefined) {
-    return refused('location_ambiguous', 'location_id is required: the session has records at several locations', 'location_id')
+    return refused(
+      'location_ambiguous',
+      'location_id is required: the session has records at several locations',
+      'location_id',
+    )
   }
-  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } = request.query
+  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } =
+    request.query
   const objectsAtLocation = meteredObjects.filter(({ locationId }) => locationId === location.id)
   const blocks: Buffer[] = []
   for await (const block of blocksOfSession(clickHouse, tenant, request.id, objectsAtLocation)) blocks.push(block)
@@ -54,5 +59,10 @@ export const calculateSessionCost = async (
     meteredObjects: objectsAtLocation,
     locationId: location.id,
   }
-  return answerCosts({ thread }, request, { name: 'sessionCost', input, isSmall: areSmall(blocks), bytes: totalLength(blocks) })
+  return answerCosts({ thread }, request, {
+    name: 'sessionCost',
+    input,
+    isSmall: areSmall(blocks),
+    bytes: totalLength(blocks),
+  })
 }

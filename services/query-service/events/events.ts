@@ -22,7 +22,14 @@ const answerEvents = async (
   const totalLength = events.reduce((length, { data }) => length + data.length, 0)
   const isSmall = totalLength <= maxInlineDataLength
   const input = { events, apiVersion, hasMore }
-  const started = await runWork(thread, { name: 'events', input, isSmall, bytes: totalLength, account: caller.accountId, signal })
+  const started = await runWork(thread, {
+    name: 'events',
+    input,
+    isSmall,
+    bytes: totalLength,
+    account: caller.accountId,
+    signal,
+  })
   return started.ok ? { ok: true, serialized: started.value.answer } : started
 }
 
@@ -36,7 +43,9 @@ const answerEventList = async (
   const types = type === undefined || type === '*' ? null : isTypeFilter ? typesOfFilter(type) : [type]
   const filter = { types, objectId, from: start?.at ?? null, to: end?.at ?? null }
   const paging = pageRequest(request.query)
-  const page = await withTenant(dependencies.database, tenantOf(request), transaction => listEvents(transaction, filter, paging))
+  const page = await withTenant(dependencies.database, tenantOf(request), transaction =>
+    listEvents(transaction, filter, paging),
+  )
   return page.ok ? answerEvents(dependencies, request, page.value.items, page.value.hasMore) : page
 }
 
@@ -44,7 +53,11 @@ const answerEventList = async (
 export const eventOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(eventList, request => answerEventList(dependencies, request)),
   bind(eventRetrieve, async request => {
-    const event = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveEvent(transaction, request.id))
-    return event === null ? refused('not_found', 'No event has this id') : answerEvents(dependencies, request, [event], null)
+    const event = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveEvent(transaction, request.id),
+    )
+    return event === null
+      ? refused('not_found', 'No event has this id')
+      : answerEvents(dependencies, request, [event], null)
   }),
 ]

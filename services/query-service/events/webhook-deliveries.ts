@@ -8,7 +8,11 @@ import {
   webhookTest,
 } from '../../contract/events/webhook-delivery.ts'
 import { webhookEndpointToWire } from '../../contract/events/webhook-endpoint.ts'
-import { webhookResendCreate, webhookResendRetrieve, webhookResendToWire } from '../../contract/events/webhook-resend.ts'
+import {
+  webhookResendCreate,
+  webhookResendRetrieve,
+  webhookResendToWire,
+} from '../../contract/events/webhook-resend.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { testEventType } from '../../domain/webhook/event-filter.ts'
@@ -31,7 +35,10 @@ import { noEndpoint } from './webhooks.ts'
 
 const noDelivery = refused('not_found', 'No delivery of this webhook endpoint has this id')
 
-const endpointDisabled = refused('webhook_endpoint_disabled', 'This webhook endpoint is disabled: set its status to ENABLED first')
+const endpointDisabled = refused(
+  'webhook_endpoint_disabled',
+  'This webhook endpoint is disabled: set its status to ENABLED first',
+)
 
 /** Find the endpoint of a request that sends something to it. Refuses `not_found` and `webhook_endpoint_disabled`. */
 const enabledEndpoint = async (transaction: TenantTransaction, id: string): Promise<Result<StoredEndpoint>> => {
@@ -40,7 +47,8 @@ const enabledEndpoint = async (transaction: TenantTransaction, id: string): Prom
   return endpoint.disabledReason === null ? accepted(endpoint) : endpointDisabled
 }
 
-const pathParameter = ({ parameters }: Pick<RequestOf<Operation>, 'parameters'>, name: string): string => parameters[name] ?? ''
+const pathParameter = ({ parameters }: Pick<RequestOf<Operation>, 'parameters'>, name: string): string =>
+  parameters[name] ?? ''
 
 const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(webhookTest, request =>
@@ -116,6 +124,8 @@ export const webhookDeliveryOperations = (dependencies: QueryServiceDependencies
         ? null
         : retrieveResend(transaction, request.id, pathParameter(request, 'resend_id')),
     )
-    return resend === null ? refused('not_found', 'No resend of this webhook endpoint has this id') : accepted(webhookResendToWire(resend))
+    return resend === null
+      ? refused('not_found', 'No resend of this webhook endpoint has this id')
+      : accepted(webhookResendToWire(resend))
   }),
 ]

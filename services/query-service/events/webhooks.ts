@@ -65,26 +65,35 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
         sealedSecret: (id: string) => seal(secret, id),
       }
       const outcome = await createEndpoint(transaction, draft, request.at)
-      return outcome.ok ? accepted(auditedChange('create', outcome.value, { ...webhookEndpointToWire(outcome.value), secret })) : outcome
+      return outcome.ok
+        ? accepted(auditedChange('create', outcome.value, { ...webhookEndpointToWire(outcome.value), secret }))
+        : outcome
     })
   })
 
 const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(webhookUpdate, async request => {
     const { url: givenUrl, event_types: eventTypes, description, status } = request.body
-    const url = givenUrl === undefined ? accepted(undefined) : await dependencies.validateWebhookUrl(givenUrl, request.caller.liveMode)
+    const url =
+      givenUrl === undefined
+        ? accepted(undefined)
+        : await dependencies.validateWebhookUrl(givenUrl, request.caller.liveMode)
     if (!url.ok) return url
     const isEnabled = status === undefined ? undefined : status === 'ENABLED'
     const patch = omitUndefined({ url: url.value, eventTypes, description, isEnabled })
     return change(dependencies, webhookUpdate, request, async transaction => {
       const before = await retrieveEndpoint(transaction, request.id)
       const fixedFieldRefusal =
-        before === null ? null : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
+        before === null
+          ? null
+          : refuseFixedChange(request.body, webhookEndpointToWire(before), Object.keys(webhookPatch))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const filterRefusal = refuseFilters(eventTypes ?? [], before?.eventTypes ?? [])
       if (filterRefusal !== null) return { ok: false, refusal: filterRefusal }
       const outcome = await updateEndpoint(transaction, request.id, patch, request.at)
-      return outcome.ok ? accepted(auditedChange('update', outcome.value, webhookEndpointToWire(outcome.value))) : outcome
+      return outcome.ok
+        ? accepted(auditedChange('update', outcome.value, webhookEndpointToWire(outcome.value)))
+        : outcome
     })
   })
 
@@ -114,7 +123,9 @@ export const webhookOperations = (dependencies: QueryServiceDependencies): reado
     ),
   ),
   bind(webhookRetrieve, async request => {
-    const endpoint = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveEndpoint(transaction, request.id))
+    const endpoint = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveEndpoint(transaction, request.id),
+    )
     return endpoint === null ? noEndpoint : accepted(webhookEndpointToWire(endpoint))
   }),
   updateBinding(dependencies),

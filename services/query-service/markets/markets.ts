@@ -1,5 +1,12 @@
 import { listAnswer, pageRequest } from '../../contract/list.ts'
-import { type MarketWire, marketCreate, marketDelete, marketList, marketRetrieve, marketToWire } from '../../contract/markets/market.ts'
+import {
+  type MarketWire,
+  marketCreate,
+  marketDelete,
+  marketList,
+  marketRetrieve,
+  marketToWire,
+} from '../../contract/markets/market.ts'
 import { marketPriceList, marketPricePut } from '../../contract/markets/market-price.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -29,7 +36,8 @@ const readMarket = <T>(
   { database }: QueryServiceDependencies,
   request: RequestOf<Operation>,
   read: (transaction: MarketWriter) => Promise<T>,
-): Promise<T> => (request.caller.scope === 'operator' ? withOperator(database, read) : withTenant(database, tenantOf(request), read))
+): Promise<T> =>
+  request.caller.scope === 'operator' ? withOperator(database, read) : withTenant(database, tenantOf(request), read)
 
 /** Change as the keeper that the caller is. Changes of sources refuse before they write, so the operator's need no undoing. */
 const changeMarket = async <T>(
@@ -97,12 +105,27 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     if (read === null) return noMarket
     const { id, currencyCode, liveMode } = toMarket(read.market, request)
     const { apiVersion: layout, signal, caller } = request
-    const input = { view: { id, currencyCode, liveMode }, blocks: read.blocks, offsetMinutes: end.offsetMinutes, layout }
+    const input = {
+      view: { id, currencyCode, liveMode },
+      blocks: read.blocks,
+      offsetMinutes: end.offsetMinutes,
+      layout,
+    }
     const bytes = read.blocks.reduce((length, block) => length + block.length, 0)
     const isSmall = read.blocks.length <= 1
-    const begun = await runWork(dependencies.thread, { name: 'marketPrices', input, isSmall, bytes, account: caller.accountId, signal })
+    const begun = await runWork(dependencies.thread, {
+      name: 'marketPrices',
+      input,
+      isSmall,
+      bytes,
+      account: caller.accountId,
+      signal,
+    })
     return begun.ok ? { ok: true, serialized: begun.value.answer } : begun
   }),
 ]
 
-const toMarket = (market: StoredMarket, { caller }: RequestOf<Operation>) => ({ ...market, liveMode: market.liveMode ?? caller.liveMode })
+const toMarket = (market: StoredMarket, { caller }: RequestOf<Operation>) => ({
+  ...market,
+  liveMode: market.liveMode ?? caller.liveMode,
+})

@@ -18,7 +18,10 @@ export type DeadLetterFilter = {
 
 export type DeadLetterPage = { readonly letters: readonly FoundDeadLetter[]; readonly next: string | null }
 
-type DeadLetterSource = { readonly log: Pick<Log, 'peek' | 'partitions'>; readonly codec: Pick<Codec, 'decodeDeadLetter'> }
+type DeadLetterSource = {
+  readonly log: Pick<Log, 'peek' | 'partitions'>
+  readonly codec: Pick<Codec, 'decodeDeadLetter'>
+}
 
 /** Messages that are read at once, so that large ones do not fill the memory, and letters that one page looks at. */
 const maxWindowMessages = 32
@@ -40,13 +43,20 @@ const readLetter = async (
 }
 
 /** The messages of a partition before an offset, newest first. */
-async function* readBackwards({ log }: DeadLetterSource, partition: number, before: number): AsyncGenerator<StoredMessage, undefined> {
+async function* readBackwards(
+  { log }: DeadLetterSource,
+  partition: number,
+  before: number,
+): AsyncGenerator<StoredMessage, undefined> {
   const { begin, end } = await log.peek(topic, partition, before, { maxMessages: 1, maxBytes: 1 })
   for (let until = Math.min(before, end); until > begin; ) {
     const from = Math.max(begin, until - maxWindowMessages)
     const window: StoredMessage[] = []
     for (let next = from; next < until; ) {
-      const { messages } = await log.peek(topic, partition, next, { maxMessages: until - next, maxBytes: maxWindowBytes })
+      const { messages } = await log.peek(topic, partition, next, {
+        maxMessages: until - next,
+        maxBytes: maxWindowBytes,
+      })
       const last = messages.at(-1)
       if (last === undefined) break
       window.push(...messages.filter(({ offset }) => offset < until))
@@ -72,7 +82,8 @@ const openNewestFirst = async (source: DeadLetterSource, offsets: readonly numbe
   await Promise.all(readers.map((_, partition) => advance(partition)))
   const newest = (): { readonly partition: number; readonly head: StoredMessage } | null => {
     let found: { readonly partition: number; readonly head: StoredMessage } | null = null
-    for (const [partition, head] of heads) if (head.timestamp > (found?.head.timestamp ?? -1)) found = { partition, head }
+    for (const [partition, head] of heads)
+      if (head.timestamp > (found?.head.timestamp ?? -1)) found = { partition, head }
     return found
   }
   return { newest, advance, offsets: () => readers.map((_, partition) => (heads.get(partition)?.offset ?? -1) + 1) }

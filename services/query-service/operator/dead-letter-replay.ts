@@ -19,7 +19,11 @@ const generationOf = ({ headers }: DeadLetter, currentGeneration: number): numbe
 }
 
 /** Where a letter's first record stood first, also after it was replayed and put aside again. */
-const replayOriginOf = (letter: DeadLetter, replayOrigin: ReplayOrigin | null, currentGeneration: number): ReplayOrigin => {
+const replayOriginOf = (
+  letter: DeadLetter,
+  replayOrigin: ReplayOrigin | null,
+  currentGeneration: number,
+): ReplayOrigin => {
   const { generation, offset, position } = replayOrigin ?? {
     generation: generationOf(letter, currentGeneration),
     offset: letter.offset,
@@ -46,10 +50,14 @@ export const replayOf = (letter: DeadLetter, { generation, partitions }: Current
   if (letter.topic !== topic) return { ok: false, reason: `it came from ${letter.topic}, which is not replayed` }
   const isWholeMessage = letter.position < 0
   if (isWholeMessage && generationOf(letter, generation) !== generation) {
-    return { ok: false, reason: 'the lanes were divided anew since it was put aside, and it is a whole message of many locations' }
+    return {
+      ok: false,
+      reason: 'the lanes were divided anew since it was put aside, and it is a whole message of many locations',
+    }
   }
   const replayOrigin = readReplayOrigin(letter)
-  if (replayOrigin === 'malformed') return { ok: false, reason: 'its replay header is malformed, so its standing is not known' }
+  if (replayOrigin === 'malformed')
+    return { ok: false, reason: 'its replay header is malformed, so its standing is not known' }
   const headers = {
     // The receipts of a chunk are kept by its id; a message without one gets one, else it could not be read.
     chunk: `replay-${letter.partition}-${letter.offset}`,

@@ -33,7 +33,9 @@ const recordTopic = 'meter.records.v1'
 const forOperator =
   <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
   async (request: Request): Promise<Outcome<Answer>> =>
-    request.caller.scope === 'operator' ? run(request) : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
+    request.caller.scope === 'operator'
+      ? run(request)
+      : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
 
 const summaryToWire = ({ id, at, letter }: FoundDeadLetter): DeadLetterSummary => ({
   id,
@@ -62,7 +64,10 @@ const decodeContent = async (
   }
 }
 
-const deadLetterToWire = async ({ codec }: DeadLetterDependencies, deadLetter: FoundDeadLetter): Promise<DeadLetterDetail> => {
+const deadLetterToWire = async (
+  { codec }: DeadLetterDependencies,
+  deadLetter: FoundDeadLetter,
+): Promise<DeadLetterDetail> => {
   const { letter } = deadLetter
   return {
     ...summaryToWire(deadLetter),
@@ -81,7 +86,10 @@ const replayLetter = async (dependencies: DeadLetterDependencies, id: string): P
   const deadLetter = await findDeadLetter(dependencies, id)
   const letter = deadLetter?.letter ?? null
   const notReplayed = (reason: string): DeadLetterReplay => ({ id, replayed: false, lane: null, offset: null, reason })
-  if (letter === null) return notReplayed(deadLetter === null ? 'there is no dead letter with this id' : 'the letter itself cannot be read')
+  if (letter === null)
+    return notReplayed(
+      deadLetter === null ? 'there is no dead letter with this id' : 'the letter itself cannot be read',
+    )
   const replay = replayOf(letter, { generation: generation(), partitions: log.partitions(recordTopic) })
   if (!replay.ok) return notReplayed(replay.reason)
   const offset = await log.append(replay.topic, replay.partition, replay.message)
@@ -95,8 +103,19 @@ export const deadLetterOperations = (dependencies: DeadLetterDependencies): read
     deadLetterList,
     forOperator(async ({ query }) => {
       const { limit, code = null, since, before = null } = query
-      const { letters, next } = await readDeadLetterPage(dependencies, { limit, code, since: since?.at ?? null, before })
-      return accepted({ object: 'list' as const, url: path, has_more: next !== null, next, data: letters.map(summaryToWire) })
+      const { letters, next } = await readDeadLetterPage(dependencies, {
+        limit,
+        code,
+        since: since?.at ?? null,
+        before,
+      })
+      return accepted({
+        object: 'list' as const,
+        url: path,
+        has_more: next !== null,
+        next,
+        data: letters.map(summaryToWire),
+      })
     }),
   ),
   bind(

@@ -9,8 +9,16 @@ import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
-import { type CountedLocation, energyByStart, rowsAcross } from '../../platform/clickhouse/meter-cost/meter-cost-energy.ts'
-import { type QueryInterval, rowsInInterval, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import {
+  type CountedLocation,
+  energyByStart,
+  rowsAcross,
+} from '../../platform/clickhouse/meter-cost/meter-cost-energy.ts'
+import {
+  type QueryInterval,
+  rowsInInterval,
+  type Tenant,
+} from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
 const hourMs = 3_600_000
@@ -30,7 +38,12 @@ const bucketStarts = ({ from, to }: QueryInterval, bucketCount: number, minLengt
 }
 
 /** What is read from: the rows of one location and direction, whole within cells that these instants bound. */
-type RowSource = { readonly db: ClickHouse; readonly tenant: Tenant; readonly flow: CountedLocation; readonly edges: readonly number[] }
+type RowSource = {
+  readonly db: ClickHouse
+  readonly tenant: Tenant
+  readonly flow: CountedLocation
+  readonly edges: readonly number[]
+}
 
 const edgesOfCountingIntervals = (countedIntervals: readonly CountingInterval[]): readonly number[] => [
   ...countedIntervals.map(({ start }) => start),
@@ -92,25 +105,30 @@ const readCoverage = async (
   const stored: MeterRecord[] = []
   if (from >= to) return coverageLookup(stored)
   const filter = { locationIds: [flow.locationId], tariffDirection: flow.direction }
-  for await (const rows of rowsInInterval(db, tenant, filter, { from, to })) for (const row of rows) stored.push(submittedOf(row))
+  for await (const rows of rowsInInterval(db, tenant, filter, { from, to }))
+    for (const row of rows) stored.push(submittedOf(row))
   return coverageLookup(stored)
 }
 
 /** Read what the records that lie across cells bring to each accumulator. */
 const readCrossingEnergy = async (rows: RowSource, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
   const crossingRows: MeterCostRow[] = []
-  for await (const block of rowsAcross(rows.db, rows.tenant, rows.flow, rows.edges)) for (const row of block) crossingRows.push(row)
-  const hasUnknownCoverage = ({ energySubmitted, pieces }: MeterCostRow): boolean => energySubmitted !== null && pieces.length === 0
+  for await (const block of rowsAcross(rows.db, rows.tenant, rows.flow, rows.edges))
+    for (const row of block) crossingRows.push(row)
+  const hasUnknownCoverage = ({ energySubmitted, pieces }: MeterCostRow): boolean =>
+    energySubmitted !== null && pieces.length === 0
   const coverage = await readCoverage(rows, crossingRows.filter(hasUnknownCoverage))
   return crossingRows.flatMap(row => {
     const record = submittedOf(row)
-    return accumulatorChangesOf(snapshot, record, hasUnknownCoverage(row) ? coverage(record) : coveredIntervals(row)).map(
-      ({ type, direction, countingStart, before, after }) => ({
-        key: accumulatorKey(type, direction, countingStart),
-        at: Math.max(row.start, countingStart),
-        energy: after - before,
-      }),
-    )
+    return accumulatorChangesOf(
+      snapshot,
+      record,
+      hasUnknownCoverage(row) ? coverage(record) : coveredIntervals(row),
+    ).map(({ type, direction, countingStart, before, after }) => ({
+      key: accumulatorKey(type, direction, countingStart),
+      at: Math.max(row.start, countingStart),
+      energy: after - before,
+    }))
   })
 }
 
@@ -144,7 +162,10 @@ export const countedStepsOf = async (
   const wholeInterval = { from: first.start, to }
   const starts = new Set([...rows.edges, ...bucketStarts({ from: from + 1, to }, initialBuckets, hourMs)])
   const edges = [...starts].filter(at => at >= wholeInterval.from && at < to).sort((a, b) => a - b)
-  const [crossing, firstBuckets] = await Promise.all([readCrossingEnergy(rows, snapshot), readBuckets(rows, [wholeInterval], () => edges)])
+  const [crossing, firstBuckets] = await Promise.all([
+    readCrossingEnergy(rows, snapshot),
+    readBuckets(rows, [wholeInterval], () => edges),
+  ])
   const bounds = tierBounds(snapshot, direction, from, to)
   let buckets = firstBuckets
   for (;;) {

@@ -32,7 +32,11 @@ export type PriceDependencies = {
 }
 
 /** A location and what prices it by now; `changedAt` in ms. */
-type GatheredPricing = { readonly location: StoredLocation; readonly changedAt: number; readonly cachedPricing: CachedPricing }
+type GatheredPricing = {
+  readonly location: StoredLocation
+  readonly changedAt: number
+  readonly cachedPricing: CachedPricing
+}
 
 /** All that prices a span of a location by now. */
 export type GatheredPrices = GatheredPricing & {
@@ -60,12 +64,15 @@ export const gatherPricing = async (
 ): Promise<Result<GatheredPricing>> => {
   const found = await withTenant(database, tenant, async transaction => {
     const location = await retrieveLocation(transaction, locationId)
-    return location === null ? null : { location, changedAt: (await pricesChangedAt(transaction, locationId)) ?? location.createdAt }
+    return location === null
+      ? null
+      : { location, changedAt: (await pricesChangedAt(transaction, locationId)) ?? location.createdAt }
   })
   if (found === null) return noLocation
   const pricingRequest = { ...tenant, locationId, from: Math.max(start, earliestPrices) }
   const cachedPricing = (await pricing.gatherNewest([pricingRequest])).get(locationId)
-  if (cachedPricing === undefined) throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
+  if (cachedPricing === undefined)
+    throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
   const refusal = refuse(cachedPricing.snapshot.timeZone)
   return refusal === null ? accepted({ ...found, cachedPricing }) : { ok: false, refusal }
 }
@@ -95,8 +102,14 @@ export const nextUpdateOf = async (
   { cachedPricing, request }: GatheredPrices,
   at: number,
 ): Promise<number> => {
-  const sourceId = { IMPORT: cachedPricing.importSourceId, EXPORT: cachedPricing.exportSourceId, LOCAL: null }[request.direction]
-  return nextUpdate(cachedPricing.snapshot.timeZone, at, sourceId === null ? null : await nextPublication(database.operator, sourceId, at))
+  const sourceId = { IMPORT: cachedPricing.importSourceId, EXPORT: cachedPricing.exportSourceId, LOCAL: null }[
+    request.direction
+  ]
+  return nextUpdate(
+    cachedPricing.snapshot.timeZone,
+    at,
+    sourceId === null ? null : await nextPublication(database.operator, sourceId, at),
+  )
 }
 
 /** When the first contract of a direction begins (ms); null where there never was one. */
@@ -104,7 +117,10 @@ export const firstContract = (snapshot: PricingSnapshot, direction: TariffDirect
   snapshot.directions[direction].pricePeriods.find(era => era.commodityId !== null)?.start ?? null
 
 const noPrice = (direction: TariffDirection, at: string): Refusal =>
-  refused('no_price_data', `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`).refusal
+  refused(
+    'no_price_data',
+    `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`,
+  ).refusal
 
 /** What is known of a series: how many elements it has, and the gaps that decide on it, in order. */
 type SeriesGaps = { readonly elements: number; readonly unpriced: readonly UnpricedInterval[] }
@@ -117,7 +133,11 @@ type SeriesGaps = { readonly elements: number; readonly unpriced: readonly Unpri
 export const refuseSeries = (
   gathered: Pick<GatheredPrices, 'location' | 'cachedPricing'>,
   { elements, unpriced }: SeriesGaps,
-  { interval, apiVersion, at }: { readonly interval: RequestedInterval; readonly apiVersion: ApiVersion; readonly at: number },
+  {
+    interval,
+    apiVersion,
+    at,
+  }: { readonly interval: RequestedInterval; readonly apiVersion: ApiVersion; readonly at: number },
 ): Refusal | null => {
   const first = firstContract(gathered.cachedPricing.snapshot, interval.direction)
   const gap = unpriced.find(decidesRefusal(first))

@@ -1,7 +1,12 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type EarlierPriceOptions, priceRetrieve } from '../../contract/prices/price.ts'
 import { priceAuditRetrieve } from '../../contract/prices/price-audit.ts'
-import { priceLimits, type RequestedInterval, readPriceInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
+import {
+  priceLimits,
+  type RequestedInterval,
+  readPriceInterval,
+  refuseLongInterval,
+} from '../../contract/prices/price-request.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -11,11 +16,17 @@ import { answerSeries, seriesInputOf } from './answer-series.ts'
 import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
 
 /** What both readings need of a request. */
-type PriceSeriesRequest = Pick<RequestOf<typeof priceAuditRetrieve>, 'caller' | 'at' | 'apiVersion' | 'id' | 'body' | 'signal'>
+type PriceSeriesRequest = Pick<
+  RequestOf<typeof priceAuditRetrieve>,
+  'caller' | 'at' | 'apiVersion' | 'id' | 'body' | 'signal'
+>
 
 type GatheredSeries = { readonly gathered: GatheredPrices; readonly interval: RequestedInterval }
 
-const gatherSeries = async (dependencies: PriceDependencies, request: PriceSeriesRequest): Promise<Result<GatheredSeries>> => {
+const gatherSeries = async (
+  dependencies: PriceDependencies,
+  request: PriceSeriesRequest,
+): Promise<Result<GatheredSeries>> => {
   const { at, apiVersion } = request
   const interval = readPriceInterval(request.body, apiVersion, at)
   if (!interval.ok) return interval
@@ -24,7 +35,11 @@ const gatherSeries = async (dependencies: PriceDependencies, request: PriceSerie
   return gathered.ok ? accepted({ gathered: gathered.value, interval: interval.value }) : gathered
 }
 
-const viewOf = (kind: 'price' | 'priceAudit', { caller, at }: PriceSeriesRequest, { gathered, interval }: GatheredSeries) => ({
+const viewOf = (
+  kind: 'price' | 'priceAudit',
+  { caller, at }: PriceSeriesRequest,
+  { gathered, interval }: GatheredSeries,
+) => ({
   id: newId(kind, at),
   accountId: caller.accountId,
   liveMode: caller.liveMode,

@@ -28,6 +28,12 @@ export const retrieveSchedule = async (
   if (event === undefined) return noSchedule
   if (apiVersion === 'current') return { ok: true, serialized: { bytes: Buffer.from(event.data) } }
   const isSmall = event.data.length <= maxInlineLength
-  const started = await runWork(thread, { name: 'eventData', input: { event, apiVersion }, isSmall, account: caller.accountId, signal })
+  const started = await runWork(thread, {
+    name: 'eventData',
+    input: { event, apiVersion },
+    isSmall,
+    account: caller.accountId,
+    signal,
+  })
   return started.ok ? { ok: true, serialized: started.value.answer } : started
 }

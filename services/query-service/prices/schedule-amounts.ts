@@ -25,7 +25,8 @@ type AmountScheduleRequest = RequestOf<typeof scheduleAmount>
 /** Read what is asked for in the domain's terms; a device without a power of its own has the location's. */
 const amountRequestOf = ({ max_power: site, shaving_threshold: threshold, data }: AmountBody): AmountRequest => ({
   sitePower: site?.power ?? null,
-  threshold: threshold === undefined ? null : { absolute: threshold.absolute ?? null, relative: threshold.relative ?? null },
+  threshold:
+    threshold === undefined ? null : { absolute: threshold.absolute ?? null, relative: threshold.relative ?? null },
   devices: data.map(deviceRequest => ({
     deviceId: deviceRequest.device_id,
     direction: deviceRequest.tariff_direction ?? 'IMPORT',
@@ -36,12 +37,21 @@ const amountRequestOf = ({ max_power: site, shaving_threshold: threshold, data }
   })),
 })
 
-const validateDevices = async (dependencies: PriceDependencies, request: AmountScheduleRequest): Promise<Result<null>> => {
+const validateDevices = async (
+  dependencies: PriceDependencies,
+  request: AmountScheduleRequest,
+): Promise<Result<null>> => {
   const ids = [...new Set(request.body.data.map(deviceRequest => deviceRequest.device_id))]
-  const activeIds = await withTenant(dependencies.database, tenantOf(request), transaction => findActiveDevices(transaction, ids))
+  const activeIds = await withTenant(dependencies.database, tenantOf(request), transaction =>
+    findActiveDevices(transaction, ids),
+  )
   const unknown = request.body.data.findIndex(deviceRequest => !activeIds.has(deviceRequest.device_id))
   if (unknown === -1) return accepted(null)
-  return refused('device_not_found', 'device_id must be the id of a device of the account', `data[${unknown}].device_id`)
+  return refused(
+    'device_not_found',
+    'device_id must be the id of a device of the account',
+    `data[${unknown}].device_id`,
+  )
 }
 
 type GatheredPlanInput = {
@@ -62,7 +72,10 @@ const maxSmallPlan = 2_000
 const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boolean => {
   const { from, to } = enclosingInterval(devices)
   const directions = [...new Set(devices.map(({ direction }) => direction))]
-  const pieces = directions.reduce((sum, direction) => sum + maxPieces(snapshot, direction, { start: from, end: to }), 0)
+  const pieces = directions.reduce(
+    (sum, direction) => sum + maxPieces(snapshot, direction, { start: from, end: to }),
+    0,
+  )
   const isTiered = directions.some(direction => hasTieredPrices(snapshot, direction))
   return devices.length * (pieces + 2 * devices.length) * (isTiered ? 10 : 1) <= maxSmallPlan
 }
@@ -83,7 +96,9 @@ const gatherPlanInput = async (
   const pricing = await gatherPricing(dependencies, tenant, request.id, { start: planInterval.from, refuse })
   if (!pricing.ok) {
     const isInBody = pricing.refusal.code === 'not_found' && request.apiVersion === 'earlier'
-    return isInBody ? refused('location_not_found', 'location_id must be the id of a location of the account', 'location_id') : pricing
+    return isInBody
+      ? refused('location_not_found', 'location_id must be the id of a location of the account', 'location_id')
+      : pricing
   }
   const { location, cachedPricing } = pricing.value
   const { snapshot } = cachedPricing
@@ -91,13 +106,19 @@ const gatherPlanInput = async (
     devices.filter(deviceRequest => deviceRequest.direction === direction),
   )
   const counted = new Map<number, readonly CountedStep[]>()
-  for (const [direction, windows] of [['IMPORT', imports] as const, ['EXPORT', exports] as const, ['LOCAL', imports] as const]) {
+  for (const [direction, windows] of [
+    ['IMPORT', imports] as const,
+    ['EXPORT', exports] as const,
+    ['LOCAL', imports] as const,
+  ]) {
     if (windows.length === 0) continue
     const steps = await countedStepsOf(dependencies.clickHouse, tenant, snapshot, direction, enclosingInterval(windows))
     for (const [key, of] of steps) counted.set(key, of)
   }
   const generation =
-    imports.length === 0 ? [] : await expectedGeneration(dependencies.clickHouse, tenant, request.id, enclosingInterval(imports))
+    imports.length === 0
+      ? []
+      : await expectedGeneration(dependencies.clickHouse, tenant, request.id, enclosingInterval(imports))
   const input = {
     pricing: copyPricing(snapshot, ['IMPORT', 'EXPORT', 'LOCAL'], { start: planInterval.from, end: planInterval.to }),
     ...{ counted, generation, request: plan },
@@ -143,7 +164,13 @@ export const createAmountSchedule = async (
     ...{ timezone: location.timezone, currencyCode: location.currencyCode, createdAt: at },
   }
   const input = { ...gathered.value.input, view, body, apiVersion }
-  const started = await runWork(dependencies.thread, { name: 'amount', input, isSmall, account: caller.accountId, signal })
+  const started = await runWork(dependencies.thread, {
+    name: 'amount',
+    input,
+    isSmall,
+    account: caller.accountId,
+    signal,
+  })
   if (!started.ok) return started
   const { refusal } = started.value.head as AmountHead
   if (refusal !== null) {
@@ -153,7 +180,11 @@ export const createAmountSchedule = async (
   const plan = await readPlan(started.value.answer)
   signal.throwIfAborted()
   const changed = await change(dependencies, scheduleAmount, request, async () =>
-    accepted({ value: null, bytes: plan.requested, events: [{ type: 'schedule.created', objectId: id, text: plan.current }] }),
+    accepted({
+      value: null,
+      bytes: plan.requested,
+      events: [{ type: 'schedule.created', objectId: id, text: plan.current }],
+    }),
   )
   return changed.ok ? { ok: true, serialized: { bytes: plan.requested } } : changed
 }

@@ -25,10 +25,14 @@ type WindowRequest = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'ap
 /** A window and what prices it. */
 type PricedWindow = { readonly interval: RequestedInterval; readonly gathered: GatheredPrices }
 
-const readWindowPrices = async (dependencies: PriceDependencies, request: WindowRequest): Promise<Result<PricedWindow>> => {
+const readWindowPrices = async (
+  dependencies: PriceDependencies,
+  request: WindowRequest,
+): Promise<Result<PricedWindow>> => {
   const interval = readWindow(request.body, request.at)
   if (!interval.ok) return interval
-  const refuse = (zone: TimeZone) => refuseLongInterval(interval.value, zone, scheduleLimits.windowDays[request.apiVersion])
+  const refuse = (zone: TimeZone) =>
+    refuseLongInterval(interval.value, zone, scheduleLimits.windowDays[request.apiVersion])
   const gathered = await gatherPrices(dependencies, tenantOf(request), request.id, { ...interval.value, refuse })
   return gathered.ok ? accepted({ interval: interval.value, gathered: gathered.value }) : gathered
 }
@@ -64,7 +68,11 @@ const scheduleByDuration = async (
   const { interval, gathered } = window.value
   if (duration * minuteMs > interval.end - interval.start) {
     const minutes = Math.floor((interval.end - interval.start) / minuteMs)
-    return refused('duration_too_long', `duration must be at most ${minutes} minutes, the length of the window`, 'duration')
+    return refused(
+      'duration_too_long',
+      `duration must be at most ${minutes} minutes, the length of the window`,
+      'duration',
+    )
   }
   const view = await viewOf(dependencies, 'scheduleDuration', request, window.value)
   const input = { ...seriesInputOf(gathered), view, apiVersion: request.apiVersion, duration, contiguous }
@@ -80,7 +88,12 @@ const scheduleByLimit = async (
   if (!window.ok) return window
   const { absolute = null, relative = null } = request.body
   const view = await viewOf(dependencies, 'scheduleLimit', request, window.value)
-  const input = { ...seriesInputOf(window.value.gathered), view, apiVersion: request.apiVersion, bound: { absolute, relative } }
+  const input = {
+    ...seriesInputOf(window.value.gathered),
+    view,
+    apiVersion: request.apiVersion,
+    bound: { absolute, relative },
+  }
   return answerSeries(dependencies, request, window.value, { name: 'limit', input })
 }
 

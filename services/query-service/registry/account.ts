@@ -12,6 +12,8 @@ export const accountOperations = ({ database, requestsPerSecond }: QueryServiceD
     const { accountId, liveMode } = request.caller
     const account = await withTenant(database, tenantOf(request), ({ query }) => retrieveAccount(query, accountId))
     if (account === null) return refused('not_found', 'The account of this key does not exist; ask the operator')
-    return accepted(accountToWire({ ...account, liveMode, requestsPerSecond: account.requestsPerSecond ?? requestsPerSecond }))
+    return accepted(
+      accountToWire({ ...account, liveMode, requestsPerSecond: account.requestsPerSecond ?? requestsPerSecond }),
+    )
   }),
 ]

@@ -50,14 +50,17 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
     ),
   ),
   bind(customerRetrieve, async request => {
-    const customer = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveCustomer(transaction, request.id))
+    const customer = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveCustomer(transaction, request.id),
+    )
     return customer === null ? refused('not_found', 'No customer has this id') : accepted(customerToWire(customer))
   }),
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
       const { reference_id: referenceId, metadata } = request.body
       const before = await retrieveCustomer(transaction, request.id)
-      const fixedFieldRefusal = before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
+      const fixedFieldRefusal =
+        before === null ? null : refuseFixedChange(request.body, customerToWire(before), Object.keys(customerPatch))
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const patch = omitUndefined({ referenceId, metadata: metadata === null ? {} : metadata })
       const customer = await updateCustomer(transaction, request.id, patch)

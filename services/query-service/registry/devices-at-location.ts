@@ -37,7 +37,11 @@ export const devicesAtLocation = async (
   }
   const found: string[] = []
   while (found.length <= page.limit) {
-    const meteredIds = await metering.devicesAt(tenant, locationId, { cursor, isBack: isBackwards, limit: maxDevicesPerRead })
+    const meteredIds = await metering.devicesAt(tenant, locationId, {
+      cursor,
+      isBack: isBackwards,
+      limit: maxDevicesPerRead,
+    })
     const activeIds = await withTenant(database, tenant, transaction => findActiveDevices(transaction, meteredIds))
     found.push(...meteredIds.filter(id => activeIds.has(id)))
     if (meteredIds.length < maxDevicesPerRead) break

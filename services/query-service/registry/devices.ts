@@ -58,7 +58,10 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
   bind(deviceList, async request => {
     const { location_id: locationId, reference_id: referenceId = null } = request.query
     const filter = locationId === undefined ? null : { locationId, referenceId }
-    const deviceIds = filter === null ? null : await devicesAtLocation(dependencies, tenantOf(request), filter, pageRequest(request.query))
+    const deviceIds =
+      filter === null
+        ? null
+        : await devicesAtLocation(dependencies, tenantOf(request), filter, pageRequest(request.query))
     if (deviceIds !== null && !deviceIds.ok) return deviceIds
     return answerList(
       dependencies,
@@ -70,7 +73,9 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     )
   }),
   bind(deviceRetrieve, async request => {
-    const device = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveDevice(transaction, request.id))
+    const device = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveDevice(transaction, request.id),
+    )
     const [wire] = device === null ? [] : await devicesToWire(dependencies, request, [device])
     return wire === undefined ? noDevice : accepted(wire)
   }),
@@ -97,7 +102,10 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     return change(dependencies, deviceDelete, request, async transaction => {
       const device = await deleteDevice(transaction, request.id, request.at)
       if (!device.ok) return device
-      const { events } = deviceChange('device.delete', deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }))
+      const { events } = deviceChange(
+        'device.delete',
+        deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }),
+      )
       const audit = events.map(({ objectId, data }) => ({ action: 'device.delete', objectId, detail: data }))
       return accepted({ value: { message: 'Accepted' as const }, events, audit })
     })

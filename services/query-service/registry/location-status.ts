@@ -47,7 +47,9 @@ export const locationStatus = async (
   if (stored === null) return null
   const { location, tariffs } = stored
   const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
-  const providers = new Map((providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]))
+  const providers = new Map(
+    (providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]),
+  )
   const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
     const found = shownTariff(tariffs, kind, at)

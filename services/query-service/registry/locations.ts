@@ -28,7 +28,13 @@ import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { locationStatus } from './location-status.ts'
-import { changedChoice, locationDraft, needsResolution, type ResolvedLocation, resolveLocation } from './resolve-location.ts'
+import {
+  changedChoice,
+  locationDraft,
+  needsResolution,
+  type ResolvedLocation,
+  resolveLocation,
+} from './resolve-location.ts'
 
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
 const noLocation = refused('not_found', 'No location has this id')
@@ -95,7 +101,9 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     ),
   ),
   bind(locationRetrieve, async request => {
-    const location = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveLocation(transaction, request.id))
+    const location = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveLocation(transaction, request.id),
+    )
     return location === null ? noLocation : accepted(locationToWire(locationView(location, request.at)))
   }),
   bind(locationStatusRetrieve, async request => {

@@ -14,7 +14,10 @@ export const providerOperations = (dependencies: QueryServiceDependencies): read
       request.query,
       '/providers',
       (transaction, page) => pageOfProviders(transaction.query, { country, addressType }, page),
-      providers => providers.map(one => providerToWire({ ...one, isDirect: one.direct !== null, liveMode: request.caller.liveMode })),
+      providers =>
+        providers.map(one =>
+          providerToWire({ ...one, isDirect: one.direct !== null, liveMode: request.caller.liveMode }),
+        ),
     )
   }),
 ]

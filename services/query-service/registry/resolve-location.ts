@@ -52,9 +52,19 @@ export const resolveLocation = (
     : geoPlace
 }
 
-const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; currencyCode: string | null }): Result<ResolvedLocation> =>
+const withoutAddress = ({
+  timezone,
+  currencyCode,
+}: {
+  timezone: string | null
+  currencyCode: string | null
+}): Result<ResolvedLocation> =>
   timezone === null || currencyCode === null
-    ? refused('field_required', 'postal_address is required, unless timezone and currency_code are both given', 'postal_address')
+    ? refused(
+        'field_required',
+        'postal_address is required, unless timezone and currency_code are both given',
+        'postal_address',
+      )
     : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null, marketAreas: [] })
 
 /**
@@ -62,7 +72,11 @@ const withoutAddress = ({ timezone, currencyCode }: { timezone: string | null; c
  * null where there is none; export follows import.
  * Source: docs/rules/registry.md #market-area, #market-sources-of-locations.
  */
-export const locationDraft = (choice: LocationInput, resolved: ResolvedLocation, areaSourceId: string | null): LocationDraft => {
+export const locationDraft = (
+  choice: LocationInput,
+  resolved: ResolvedLocation,
+  areaSourceId: string | null,
+): LocationDraft => {
   const importSourceId = choice.importSourceId ?? areaSourceId
   return {
     referenceId: choice.referenceId,

@@ -52,14 +52,25 @@ function* versionOf(
 ): Generator<void, Result<TariffVersion | undefined>> {
   if (schedule === undefined) return accepted(undefined)
   const { direction, type, marketRates } = tariff
-  const terms = yield* readTariffTermsInSteps({ direction, type, marketRates, contractStart: null, contractEnd: null, schedule })
+  const terms = yield* readTariffTermsInSteps({
+    direction,
+    type,
+    marketRates,
+    contractStart: null,
+    contractEnd: null,
+    schedule,
+  })
   if (!terms.ok) return terms
   const isUnchanged = from === undefined && scheduleText(scheduleAt(tariff, at)) === scheduleText(terms.value.schedule)
   return accepted(isUnchanged ? undefined : { effectiveFrom: from?.at ?? at, schedule: terms.value.schedule })
 }
 
 /** The event that a change of a tariff is for its location. */
-const locationEvents = async (transaction: TenantTransaction, locationId: string, at: number): Promise<readonly EventDraft[]> => {
+const locationEvents = async (
+  transaction: TenantTransaction,
+  locationId: string,
+  at: number,
+): Promise<readonly EventDraft[]> => {
   const location = await retrieveLocation(transaction, locationId)
   if (location === null) return []
   return [{ type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) }]
@@ -82,19 +93,29 @@ const tariffChange = async (
 }
 
 /** Judge the zone that a draft names against that of its location. */
-const validateZone = async (transaction: TenantTransaction, { locationId, timezone }: TariffInput): Promise<Result<null>> => {
+const validateZone = async (
+  transaction: TenantTransaction,
+  { locationId, timezone }: TariffInput,
+): Promise<Result<null>> => {
   if (timezone === null) return accepted(null)
   const location = await retrieveLocation(transaction, locationId)
   if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
   return location.timezone === timezone
     ? accepted(null)
-    : refused('field_invalid', `timezone must be ${location.timezone}, that of the location, or be left out`, 'timezone')
+    : refused(
+        'field_invalid',
+        `timezone must be ${location.timezone}, that of the location, or be left out`,
+        'timezone',
+      )
 }
 
 const recreateAdvice = 'delete the tariff, with void=true if it must never have applied, and create another one'
 
 /** Read and write the tariffs of a list one after the other, so that only one of them is in memory in each of its forms. */
-function* listToWire(tariffs: readonly (() => Generator<void, StoredTariff>)[], at: number): Generator<void, readonly TariffWire[]> {
+function* listToWire(
+  tariffs: readonly (() => Generator<void, StoredTariff>)[],
+  at: number,
+): Generator<void, readonly TariffWire[]> {
   const written: TariffWire[] = []
   for (const read of tariffs) written.push(yield* tariffToWire(yield* read(), at, { inList: true }))
   return written
@@ -138,8 +159,12 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
     )
   }),
   bind(tariffRetrieve, async request => {
-    const tariff = await withTenant(dependencies.database, tenantOf(request), transaction => retrieveTariff(transaction, request.id))
-    return tariff === null ? noTariff : accepted(await runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId))
+    const tariff = await withTenant(dependencies.database, tenantOf(request), transaction =>
+      retrieveTariff(transaction, request.id),
+    )
+    return tariff === null
+      ? noTariff
+      : accepted(await runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId))
   }),
   bind(tariffUpdate, request =>
     change(dependencies, tariffUpdate, request, async transaction => {
@@ -152,7 +177,12 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
       const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
       if (!version.ok) return version
-      const patch = omitUndefined({ displayName, providerId, contractEnd: end === null ? null : end?.at, version: version.value })
+      const patch = omitUndefined({
+        displayName,
+        providerId,
+        contractEnd: end === null ? null : end?.at,
+        version: version.value,
+      })
       const updated = await updateTariff(transaction, request.id, patch, request.at)
       if (!updated.ok) return updated
       return accepted(await tariffChange(transaction, updated.value, 'tariff.update', request.at))

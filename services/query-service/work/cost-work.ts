@@ -11,7 +11,12 @@ import {
 import type { Operation } from '../../contract/operation.ts'
 import { type AnswerOffset, answerOffset, zoneOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { type CostRow, costInBucketsByRow, sessionCost as costOfSession, type EnergyCostElement } from '../../domain/cost/energy-cost.ts'
+import {
+  type CostRow,
+  costInBucketsByRow,
+  sessionCost as costOfSession,
+  type EnergyCostElement,
+} from '../../domain/cost/energy-cost.ts'
 import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -22,7 +27,11 @@ import { costRowOf } from '../costs/cost-row.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
 /** Stored costs between edges as the engine gave them: the sums of each statement, and the rows that cross an edge. */
-export type StoredCosts = { readonly edges: readonly number[]; readonly sums: readonly string[]; readonly blocks: readonly Uint8Array[] }
+export type StoredCosts = {
+  readonly edges: readonly number[]
+  readonly sums: readonly string[]
+  readonly blocks: readonly Uint8Array[]
+}
 
 type View = Omit<EnergyCostView, 'entries' | 'deviceRecords'>
 
@@ -36,7 +45,11 @@ export type IntervalCostInput = AnswerFormat & {
   readonly view: View
   readonly costs: StoredCosts
   /** What is told of the records of devices; `excluded`: those that are left out, if any may be. */
-  readonly devices: { readonly isIncluded: boolean; readonly isMixed: boolean; readonly excluded: StoredCosts | null } | null
+  readonly devices: {
+    readonly isIncluded: boolean
+    readonly isMixed: boolean
+    readonly excluded: StoredCosts | null
+  } | null
   readonly offsets: AnswerOffsets
 }
 
@@ -67,12 +80,18 @@ function* excludedEnergy(stored: StoredCosts | null) {
 /** So many elements are written without a pause. */
 const elementsPerChunk = 256
 
-type AnswerToWrite = AnswerFormat & { readonly operation: Operation; readonly view: EnergyCostView; readonly offsetOf: AnswerOffset }
+type AnswerToWrite = AnswerFormat & {
+  readonly operation: Operation
+  readonly view: EnergyCostView
+  readonly offsetOf: AnswerOffset
+}
 
 function* tableTexts({ view, offsetOf }: AnswerToWrite): Generator<string> {
   yield energyCostToCsv(energyCostToWire({ ...view, entries: [] }, offsetOf))
   for (let from = 0; from < view.entries.length; from += elementsPerChunk) {
-    yield energyCostRowsToCsv(energyCostToWire({ ...view, entries: view.entries.slice(from, from + elementsPerChunk) }, offsetOf))
+    yield energyCostRowsToCsv(
+      energyCostToWire({ ...view, entries: view.entries.slice(from, from + elementsPerChunk) }, offsetOf),
+    )
   }
 }
 
@@ -83,8 +102,11 @@ function* write(answerToWrite: AnswerToWrite): PausableWork {
     yield* encodeTexts(tableTexts(answerToWrite))
     return
   }
-  const writePart: LongAnswer['write'] = (from, to) => energyCostToWire({ ...view, entries: view.entries.slice(from, to) }, offsetOf)
-  yield* encodeTexts(answerTexts({ operation, apiVersion, count: view.entries.length, maxPerStep: elementsPerChunk, write: writePart }))
+  const writePart: LongAnswer['write'] = (from, to) =>
+    energyCostToWire({ ...view, entries: view.entries.slice(from, to) }, offsetOf)
+  yield* encodeTexts(
+    answerTexts({ operation, apiVersion, count: view.entries.length, maxPerStep: elementsPerChunk, write: writePart }),
+  )
 }
 
 /** Add up stored costs between edges, and write the answer. */
@@ -93,7 +115,8 @@ export function* intervalCostWork({ view, costs, devices, offsets, ...format }: 
   const offsetOf = isBucket && zone !== null ? zoneOffset(zone) : answerOffset(zone, requested)
   const elements = yield* sumElements(costs)
   const entries = elements.map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null }))
-  const deviceRecords = devices === null ? null : { ...devices, excludedEnergy: yield* excludedEnergy(devices.excluded) }
+  const deviceRecords =
+    devices === null ? null : { ...devices, excludedEnergy: yield* excludedEnergy(devices.excluded) }
   yield* write({ ...format, operation: intervalCost, view: { ...view, entries, deviceRecords }, offsetOf })
 }
 

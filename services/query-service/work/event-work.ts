@@ -6,10 +6,20 @@ import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
 /** Events to be written: a page of a list, or one alone (`hasMore` null). */
-export type EventsInput = { readonly events: readonly Event[]; readonly apiVersion: ApiVersion; readonly hasMore: boolean | null }
+export type EventsInput = {
+  readonly events: readonly Event[]
+  readonly apiVersion: ApiVersion
+  readonly hasMore: boolean | null
+}
 
 /** Write what one event tells of, in the names of an API version. */
-export function* eventDataWork({ event, apiVersion }: { readonly event: Event; readonly apiVersion: ApiVersion }): PausableWork {
+export function* eventDataWork({
+  event,
+  apiVersion,
+}: {
+  readonly event: Event
+  readonly apiVersion: ApiVersion
+}): PausableWork {
   yield { head: null }
   yield* encodeTexts([JSON.stringify(eventToWire(event, apiVersion).data)])
 }
@@ -24,6 +34,13 @@ export function* eventsWork({ events, apiVersion, hasMore }: EventsInput): Pausa
   const write = (from: number, to: number) =>
     listAnswer('/events', { items: events.slice(from, to).map(event => eventToWire(event, apiVersion)), hasMore })
   yield* encodeTexts(
-    objectTexts({ member: 'data', count: events.length, maxPerStep: 1, hasLongElements: true, write, translate: whole => whole }),
+    objectTexts({
+      member: 'data',
+      count: events.length,
+      maxPerStep: 1,
+      hasLongElements: true,
+      write,
+      translate: whole => whole,
+    }),
   )
 }

@@ -16,6 +16,7 @@ export type MarketPricesInput = {
 export function* marketPricesWork({ view, blocks, offsetMinutes, layout }: MarketPricesInput): PausableWork {
   yield { head: null }
   const prices = yield* pricesFrom(blocks)
-  const write = (from: number, to: number) => marketPricesToWire({ ...view, prices: prices.slice(from, to) }, offsetMinutes)
+  const write = (from: number, to: number) =>
+    marketPricesToWire({ ...view, prices: prices.slice(from, to) }, offsetMinutes)
   yield* encodeTexts(answerTexts({ operation: marketPriceList, apiVersion: layout, count: prices.length, write }))
 }

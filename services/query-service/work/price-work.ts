@@ -30,7 +30,11 @@ export type SeriesInput = {
 }
 
 /** What decides on the refusal of a series: how many elements it has, its first gap, and the first one that may not be left out. */
-export type SeriesHead = { readonly elements: number; readonly unpriced: readonly UnpricedInterval[]; readonly hasSlots: boolean }
+export type SeriesHead = {
+  readonly elements: number
+  readonly unpriced: readonly UnpricedInterval[]
+  readonly hasSlots: boolean
+}
 
 /** Tell whether a gap may not be left out of a series. Source: docs/rules/prices-and-audits.md #time-without-a-price. */
 export const decidesRefusal =
@@ -38,7 +42,11 @@ export const decidesRefusal =
   ({ end, missing }: UnpricedInterval): boolean =>
     missing === 'MARKET_PRICE' || firstContract === null || end > firstContract
 
-const headOf = ({ elements, unpriced }: PriceSeries<unknown>, firstContract: number | null, hasSlots = true): SeriesHead => {
+const headOf = (
+  { elements, unpriced }: PriceSeries<unknown>,
+  firstContract: number | null,
+  hasSlots = true,
+): SeriesHead => {
   const gap = unpriced.find(decidesRefusal(firstContract))
   const gaps = [...new Set([unpriced[0], gap])].filter(one => one !== undefined)
   return { elements: elements.length, unpriced: gaps, hasSlots }
@@ -75,7 +83,8 @@ export function* priceWork(input: PriceInput): PausableWork {
   const view = withOffsets(input)
   const series = yield* priceSeriesByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
   yield { head: headOf(series, firstContract) }
-  const write: LongAnswer['write'] = (from, to) => priceToWire({ ...view, earlier, elements: series.elements.slice(from, to) })
+  const write: LongAnswer['write'] = (from, to) =>
+    priceToWire({ ...view, earlier, elements: series.elements.slice(from, to) })
   yield* encodeTexts(answerTexts({ operation: priceRetrieve, apiVersion, count: series.elements.length, write }))
 }
 
@@ -111,14 +120,28 @@ export function* durationWork(input: DurationInput): PausableWork {
   const { apiVersion, duration, contiguous, firstContract } = input
   const view = withOffsets(input)
   const series = yield* priceSeriesByDay(snapshotFromCopy(input.pricing), priceRequestOf(input))
-  const slots = chooseDuration(series.elements, { segment: view.segment, durationMs: duration * minuteMs, isContiguous: contiguous })
+  const slots = chooseDuration(series.elements, {
+    segment: view.segment,
+    durationMs: duration * minuteMs,
+    isContiguous: contiguous,
+  })
   yield { head: headOf(series, firstContract, slots !== null) }
   const write: LongAnswer['write'] = (from, to) =>
-    scheduleDurationToWire({ ...view, ...unpricedOf(series, to), duration, contiguous, slots: (slots ?? []).slice(from, to) })
+    scheduleDurationToWire({
+      ...view,
+      ...unpricedOf(series, to),
+      duration,
+      contiguous,
+      slots: (slots ?? []).slice(from, to),
+    })
   yield* encodeTexts(answerTexts({ operation: scheduleDuration, apiVersion, count: slots?.length ?? 0, write }))
 }
 
-export type LimitInput = SeriesInput & { readonly view: WindowBase; readonly apiVersion: ApiVersion; readonly bound: PriceBound }
+export type LimitInput = SeriesInput & {
+  readonly view: WindowBase
+  readonly apiVersion: ApiVersion
+  readonly bound: PriceBound
+}
 
 /** Choose all time on one side of a price and write the answer. */
 export function* limitWork(input: LimitInput): PausableWork {

@@ -9,7 +9,11 @@ import { recordViewOf } from '../costs/record-view.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
 /** Rows to be written in order; those with many pieces stand in `blocks` too, as the engine gave them. */
-type RowsInput = { readonly rows: readonly MeterCostRow[]; readonly blocks: readonly Uint8Array[]; readonly apiVersion: ApiVersion }
+type RowsInput = {
+  readonly rows: readonly MeterCostRow[]
+  readonly blocks: readonly Uint8Array[]
+  readonly apiVersion: ApiVersion
+}
 
 export type RecordListInput = RowsInput & { readonly hasMore: boolean }
 
@@ -41,7 +45,11 @@ export function* recordWork(input: RowsInput): PausableWork {
 
 function* listTexts(rows: readonly MeterCostRow[], { hasMore, apiVersion }: RecordListInput): Generator<string> {
   const listOf = (data: readonly unknown[]) =>
-    answerInApiVersion(meterRecordList, { object: 'list', url: '/meters/records', has_more: hasMore, data }, apiVersion) as {
+    answerInApiVersion(
+      meterRecordList,
+      { object: 'list', url: '/meters/records', has_more: hasMore, data },
+      apiVersion,
+    ) as {
       readonly data: readonly unknown[]
     }
   const emptyList = JSON.stringify(listOf([]))

@@ -20,7 +20,10 @@ export type Work<Name extends WorkName> = {
 }
 
 /** What work knew before its bytes, and the bytes, which must be read or left. */
-export type StartedWork = { readonly head: unknown; readonly answer: Exclude<SerializedAnswer, { readonly text: string }> }
+export type StartedWork = {
+  readonly head: unknown
+  readonly answer: Exclude<SerializedAnswer, { readonly text: string }>
+}
 
 /** Leave work whose bytes nobody needs. */
 export const discardWork = async ({ answer }: StartedWork): Promise<void> => {

@@ -23,7 +23,9 @@ const countrySelect = chosen => {
 }
 
 const addressPage = ({ postal_address: known = {} }) => {
-  const inputs = Object.fromEntries(addressFields.map(([name, , autocomplete]) => [name, textInput(known[name], { autocomplete })]))
+  const inputs = Object.fromEntries(
+    addressFields.map(([name, , autocomplete]) => [name, textInput(known[name], { autocomplete })]),
+  )
   const country = countrySelect((known.country_code ?? '').toUpperCase())
   return {
     title: 'Where is your electricity used?',
@@ -71,7 +73,9 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
         : `${matching.length} supplier${matching.length === 1 ? '' : 's'}`
     // The one that was chosen before comes first, so that a short list holds it.
     const sorted = matching.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
-    const options = sorted.slice(0, maxShown).map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
+    const options = sorted
+      .slice(0, maxShown)
+      .map(one => ({ value: one.id, title: one.display_name, picture: providerSign(one) }))
     list.replaceChildren(choice('Suppliers', 'provider', options, provider.id))
   }
   search.addEventListener('input', showList)
@@ -82,8 +86,16 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
       field('Find your supplier', search),
       countText,
       list,
-      element('button', { type: 'button', class: 'link', onclick: () => sendAction('PROVIDER_MISSING') }, 'My supplier is not listed'),
-      element('button', { type: 'button', class: 'link', onclick: () => sendAction('ADDRESS_CHANGE') }, 'Change the address'),
+      element(
+        'button',
+        { type: 'button', class: 'link', onclick: () => sendAction('PROVIDER_MISSING') },
+        'My supplier is not listed',
+      ),
+      element(
+        'button',
+        { type: 'button', class: 'link', onclick: () => sendAction('ADDRESS_CHANGE') },
+        'Change the address',
+      ),
     ],
     read: form => ({ provider: { id: chosenIn(form, 'provider') } }),
   }
@@ -107,7 +119,11 @@ const tariffPage = ({ tariffs }, { act: sendAction }) => ({
       'tariff',
       tariffs.map(({ id, name, description }) => ({ value: id, title: name, text: description })),
     ),
-    element('button', { type: 'button', class: 'link', onclick: () => sendAction('TARIFF_MISSING') }, 'My tariff is not listed'),
+    element(
+      'button',
+      { type: 'button', class: 'link', onclick: () => sendAction('TARIFF_MISSING') },
+      'My tariff is not listed',
+    ),
   ],
   read: form => ({ tariff: { id: chosenIn(form, 'tariff') } }),
 })

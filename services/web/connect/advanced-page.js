@@ -6,9 +6,22 @@ const dayChoices = ['All', 'Weekdays', 'Weekend', 'Mon', 'Tue', 'Wed', 'Thu', 'F
 const dayTitles = { All: 'Every day', Weekdays: 'Monday to Friday', Weekend: 'Saturday and Sunday' }
 
 const select = (values, titles, chosen) =>
-  element('select', {}, ...values.map(value => element('option', { value, selected: value === chosen }, titles[value] ?? value)))
+  element(
+    'select',
+    {},
+    ...values.map(value => element('option', { value, selected: value === chosen }, titles[value] ?? value)),
+  )
 
-const emptyRow = { from: 'Jan', to: 'Dec', days: 'All', validFrom: '00:00', validTo: '00:00', price: 0, upTo: '', above: 0 }
+const emptyRow = {
+  from: 'Jan',
+  to: 'Dec',
+  days: 'All',
+  validFrom: '00:00',
+  validTo: '00:00',
+  price: 0,
+  upTo: '',
+  above: 0,
+}
 
 /** The months from one to another, over the end of the year if need be; `All` for a whole year. */
 const monthsBetween = (from, to) => {
@@ -17,7 +30,8 @@ const monthsBetween = (from, to) => {
   return count === 12 ? ['All'] : Array.from({ length: count }, (_, index) => monthNames[(first + index) % 12])
 }
 
-const rateOf = ({ price, upTo, above }) => (upTo === undefined ? [{ fixed: price }] : [{ fixed: price, to_kwh: upTo }, { fixed: above }])
+const rateOf = ({ price, upTo, above }) =>
+  upTo === undefined ? [{ fixed: price }] : [{ fixed: price, to_kwh: upTo }, { fixed: above }]
 
 /** Put rows together as a schedule: by months, then by days. */
 const scheduleOf = rows =>
@@ -25,7 +39,11 @@ const scheduleOf = rows =>
     months: monthsBetween(ofMonths[0].from, ofMonths[0].to),
     days_and_hours: [...Map.groupBy(ofMonths, row => row.days).entries()].map(([days, ofDays]) => ({
       days: [days],
-      hours: ofDays.map(row => ({ valid_from: `${row.validFrom}:00`, valid_to: `${row.validTo}:00`, rate: rateOf(row) })),
+      hours: ofDays.map(row => ({
+        valid_from: `${row.validFrom}:00`,
+        valid_to: `${row.validTo}:00`,
+        rate: rateOf(row),
+      })),
     })),
   }))
 
@@ -35,7 +53,10 @@ const rowsOf = (schedule, currency) =>
     blocks.flatMap(({ days = ['All'], hours = [] }) =>
       days.flatMap(day =>
         hours.map(({ valid_from: from = '00:00:00', valid_to: to = '00:00:00', rate = [] }) => ({
-          ...{ from: months.includes('All') ? 'Jan' : (months[0] ?? 'Jan'), to: months.includes('All') ? 'Dec' : (months.at(-1) ?? 'Dec') },
+          ...{
+            from: months.includes('All') ? 'Jan' : (months[0] ?? 'Jan'),
+            to: months.includes('All') ? 'Dec' : (months.at(-1) ?? 'Dec'),
+          },
           ...{ days: day, validFrom: from.slice(0, 5), validTo: to.slice(0, 5) },
           price: priceText(rate[0]?.fixed ?? rate[0]?.value, currency),
           upTo: rate[0]?.to_kwh ?? '',

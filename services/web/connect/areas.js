@@ -38,5 +38,7 @@ const areaNames = {
 /** Market areas as options of a choice: by the name that people know, with the code that bills and grid operators use. */
 export const areaOptions = regions =>
   regions.map(region =>
-    areaNames[region] === undefined ? { value: region, title: region } : { value: region, title: areaNames[region], text: region },
+    areaNames[region] === undefined
+      ? { value: region, title: region }
+      : { value: region, title: areaNames[region], text: region },
   )

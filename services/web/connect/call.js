@@ -31,7 +31,12 @@ export const postStep = async step => {
     throw new CallError({ message: unreachable, cause })
   }
   if (answer.object === 'error') {
-    throw new CallError({ message: answer.message, field: answer.field, code: answer.code, requestId: answer.request_id })
+    throw new CallError({
+      message: answer.message,
+      field: answer.field,
+      code: answer.code,
+      requestId: answer.request_id,
+    })
   }
   token = answer.connect_token ?? token
   return answer

@@ -27,7 +27,11 @@ const nowMark = x => {
   return [
     svgElement('line', { ...lineEnds, class: 'now-halo' }),
     svgElement('line', { ...lineEnds, class: 'now-line' }),
-    svgElement('text', { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' }, 'now'),
+    svgElement(
+      'text',
+      { x: x + (isLate ? -5 : 5), y: 13, 'text-anchor': isLate ? 'end' : 'start', class: 'now-word' },
+      'now',
+    ),
   ]
 }
 
@@ -84,10 +88,13 @@ const rangeOf = (rates, currency) => {
 const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table beneath lists them.`
 
 const captionOf = (rates, currency, now) => {
-  if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost)) return `${priceLabel(rates[0].tariff.cost, currency)} all day`
+  if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost))
+    return `${priceLabel(rates[0].tariff.cost, currency)} all day`
   const currentRate = rates.find(rate => Date.parse(rate.valid_from) <= now && now < Date.parse(rate.valid_to))
   const range = rangeOf(rates, currency)
-  return currentRate === undefined ? range : `Now ${priceLabel(currentRate.tariff.cost, currency)}; ${range} over the day`
+  return currentRate === undefined
+    ? range
+    : `Now ${priceLabel(currentRate.tariff.cost, currency)}; ${range} over the day`
 }
 
 const ratesTable = (rates, currency) =>

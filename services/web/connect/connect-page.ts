@@ -64,7 +64,12 @@ const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLog
     path,
     read: async (_, query) => {
       body ??= sessionPage(filesPath)
-      return { status: 200, mediaType: 'text/html; charset=utf-8', headers: headersOf(await readLogoUrls(query.get('fp_cot'))), body }
+      return {
+        status: 200,
+        mediaType: 'text/html; charset=utf-8',
+        headers: headersOf(await readLogoUrls(query.get('fp_cot'))),
+        body,
+      }
     },
   }
 }

@@ -35,11 +35,14 @@ export const field = (label, input, { name, hint, unit } = {}) => {
     { class: 'field' },
     element('label', { for: id }, label),
     hint === undefined ? null : element('p', { class: 'hint', id: `${id}-hint` }, hint),
-    unit === undefined ? input : element('div', { class: 'with-unit' }, input, element('span', { class: 'unit' }, unit)),
+    unit === undefined
+      ? input
+      : element('div', { class: 'with-unit' }, input, element('span', { class: 'unit' }, unit)),
   )
 }
 
-export const textInput = (value, attributes = {}) => element('input', { type: 'text', value: value ?? '', ...attributes })
+export const textInput = (value, attributes = {}) =>
+  element('input', { type: 'text', value: value ?? '', ...attributes })
 
 export const numberInput = (value, attributes = {}) =>
   textInput(value, { inputmode: 'decimal', autocomplete: 'off', class: 'number', ...attributes })
@@ -56,7 +59,12 @@ export const choice = (legend, name, options, chosen) =>
         { class: 'option' },
         element('input', { type: 'radio', name, value, checked: value === chosen }),
         picture ?? null,
-        element('span', { class: 'option-text' }, element('strong', {}, title), text ? element('small', {}, text) : null),
+        element(
+          'span',
+          { class: 'option-text' },
+          element('strong', {}, title),
+          text ? element('small', {}, text) : null,
+        ),
       ),
     ),
   )

@@ -7,7 +7,11 @@ import { listLogos } from '../../platform/postgres/connect/providers.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 
-export type LogoDependencies = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret; readonly at: () => number }
+export type LogoDependencies = {
+  readonly database: Pick<Database, 'operator'>
+  readonly secret: Secret
+  readonly at: () => number
+}
 
 const logoCacheMs = 60_000
 
@@ -28,7 +32,10 @@ export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => 
 }
 
 /** Return the address of the logo of a session's account; null if there is none, or PostgreSQL is away. */
-const accountLogo = async ({ database, secret, at }: LogoDependencies, token: string | null): Promise<string | null> => {
+const accountLogo = async (
+  { database, secret, at }: LogoDependencies,
+  token: string | null,
+): Promise<string | null> => {
   if (token === null || !isId('connectSession', token)) return null
   try {
     const owner = await findSessionOwner(database.operator, secretHashes(secret, token), at())
@@ -43,7 +50,10 @@ const accountLogo = async ({ database, secret, at }: LogoDependencies, token: st
 export const logoUrls = (dependencies: LogoDependencies): ((token: string | null) => Promise<readonly string[]>) => {
   const readSupplierLogos = supplierLogos(() => listLogos(dependencies.database.operator), dependencies.at)
   return async token => {
-    const [accountLogoUrl, supplierLogoUrls] = await Promise.all([accountLogo(dependencies, token), readSupplierLogos()])
+    const [accountLogoUrl, supplierLogoUrls] = await Promise.all([
+      accountLogo(dependencies, token),
+      readSupplierLogos(),
+    ])
     return accountLogoUrl === null ? supplierLogoUrls : [accountLogoUrl, ...supplierLogoUrls]
   }
 }

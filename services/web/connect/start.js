@@ -31,9 +31,13 @@ const showError = error => {
   const namedFields = [...form.querySelectorAll('[data-field]')].filter(
     one => path === one.dataset.field || path.endsWith(`.${one.dataset.field}`),
   )
-  const fieldsByCode = [...form.querySelectorAll('[data-field]')].filter(one => error.code?.startsWith(`${one.dataset.field}_`))
+  const fieldsByCode = [...form.querySelectorAll('[data-field]')].filter(one =>
+    error.code?.startsWith(`${one.dataset.field}_`),
+  )
   const input = namedFields[0] ?? fieldsByCode[0]
-  const errorContent = error.requestId ? [error.message, element('small', {}, ` (${error.requestId})`)] : [error.message]
+  const errorContent = error.requestId
+    ? [error.message, element('small', {}, ` (${error.requestId})`)]
+    : [error.message]
   const errorElement = element('p', { class: 'error', role: 'alert', id }, ...errorContent)
   if (input === undefined) form.prepend(errorElement)
   else {

@@ -20,7 +20,11 @@ const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
     ['Contract until', tariff.contract_end_date ? dateOf(tariff.contract_end_date) : undefined],
     ['Tiers', tariff.tiered ? 'The price changes with how much is used; the lowest tier is shown' : undefined],
   ].filter(([, value]) => value)
-  return element('dl', { class: 'facts' }, ...rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]))
+  return element(
+    'dl',
+    { class: 'facts' },
+    ...rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]),
+  )
 }
 
 const days = [
@@ -35,10 +39,13 @@ const dayTabs = (rates, currency) => {
   const knownDays = days.filter(([name]) => rates[name]?.length > 0)
   if (knownDays.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
   const panel = element('div', {})
-  const buttons = knownDays.map(([name, title]) => element('button', { type: 'button', class: 'tab', onclick: () => showDay(name) }, title))
+  const buttons = knownDays.map(([name, title]) =>
+    element('button', { type: 'button', class: 'tab', onclick: () => showDay(name) }, title),
+  )
   const showDay = name => {
     panel.replaceChildren(priceChart(rates[name], currency, Date.now()))
-    for (const [index, button] of buttons.entries()) button.setAttribute('aria-pressed', String(knownDays[index][0] === name))
+    for (const [index, button] of buttons.entries())
+      button.setAttribute('aria-pressed', String(knownDays[index][0] === name))
   }
   showDay(knownDays.some(([name]) => name === 'today') ? 'today' : knownDays[0][0])
   return element('section', { 'aria-label': 'Prices' }, element('div', { class: 'tabs' }, ...buttons), panel)
@@ -57,7 +64,9 @@ const actionLabels = {
 const confirmations = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
 
 const providerHeader = ({ provider }) =>
-  provider ? element('div', { class: 'head' }, providerSign(provider), element('strong', {}, provider.display_name)) : null
+  provider
+    ? element('div', { class: 'head' }, providerSign(provider), element('strong', {}, provider.display_name))
+    : null
 
 const actionButtons = (actions, names, sendAction, labels = actionLabels) =>
   names
@@ -66,7 +75,11 @@ const actionButtons = (actions, names, sendAction, labels = actionLabels) =>
       const runAction = () => {
         if (confirmations[name] === undefined || confirm(confirmations[name])) sendAction(name)
       }
-      return element('button', { type: 'button', class: index === 0 ? 'main' : 'second', onclick: runAction }, labels[name])
+      return element(
+        'button',
+        { type: 'button', class: index === 0 ? 'main' : 'second', onclick: runAction },
+        labels[name],
+      )
     })
 
 const summaryPage = (data, { act: sendAction, actions }) => ({

@@ -68,13 +68,15 @@ const defaultPeriods = [
 ]
 
 /** Periods that nobody has filled in yet come as whole days at no cost. */
-const isEmpty = hours => !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
+const isEmpty = hours =>
+  !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
 
 const hoursPage = ({ currency_code: currency, hours }) => {
   const list = element('div', { class: 'periods' })
   let periods = []
   const showPeriods = values => {
-    const remove = index => showPeriods(periods.map(periodField => periodField.read()).filter((_, periodIndex) => periodIndex !== index))
+    const remove = index =>
+      showPeriods(periods.map(periodField => periodField.read()).filter((_, periodIndex) => periodIndex !== index))
     periods = values.map((value, index) => periodRow(value, index, currency, remove))
     list.replaceChildren(...periods.map(({ row }) => row))
   }
@@ -123,7 +125,12 @@ const namePage = ({ tariff = {} }) => {
   }
 }
 
-const termPage = ({ contract_start_date: start, contract_end_date: end, contract_term_type: type, location_timezone: zone }) => {
+const termPage = ({
+  contract_start_date: start,
+  contract_end_date: end,
+  contract_term_type: type,
+  location_timezone: zone,
+}) => {
   const startInput = element('input', { type: 'date', value: dayOf(start) })
   const endInput = element('input', { type: 'date', value: dayOf(end) })
   const endField = field('Contract ends on', endInput, { name: 'contract_end_date' })

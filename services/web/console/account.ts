@@ -1,4 +1,9 @@
-import { type AccountPageName, accountPageNames, accountPagesToWire, readAccountPage } from '../../contract/registry/account-pages.ts'
+import {
+  type AccountPageName,
+  accountPageNames,
+  accountPagesToWire,
+  readAccountPage,
+} from '../../contract/registry/account-pages.ts'
 import { logoUrlOf } from '../../contract/registry/provider-logo.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { Database } from '../../platform/postgres/database.ts'
@@ -53,7 +58,11 @@ const editForm = ({ csrf }: ConsoleRequest, addresses: Addresses, fault: Fault |
 const accountPage = (
   request: ConsoleRequest,
   account: StoredAccount,
-  { notice = null, draft, fault = null }: { readonly notice?: Content; readonly draft?: Addresses; readonly fault?: Fault | null } = {},
+  {
+    notice = null,
+    draft,
+    fault = null,
+  }: { readonly notice?: Content; readonly draft?: Addresses; readonly fault?: Fault | null } = {},
 ): PageView => {
   const stored = accountPagesToWire(account)
   return {
@@ -69,7 +78,10 @@ ${mayChange(request) ? editForm(request, draft ?? stored, fault) : html`${facts(
   }
 }
 
-const accountOf = async ({ database }: AccountPageDependencies, { session }: ConsoleRequest): Promise<StoredAccount> => {
+const accountOf = async (
+  { database }: AccountPageDependencies,
+  { session }: ConsoleRequest,
+): Promise<StoredAccount> => {
   const account = await withTenant(database, session, ({ query }) => retrieveAccount(query, session.accountId))
   if (account === null) throw new RangeError('an account that is signed in does not exist')
   return account

@@ -3,7 +3,9 @@ import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import { runInTimeSlices } from '../../platform/time-slices.ts'
 
 /** What the interface answered: its object, or the words of its refusal. Numbers keep their texts, so that no digit is lost. */
-export type ApiResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly status: number; readonly fault: Fault }
+export type ApiResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly status: number; readonly fault: Fault }
 
 /** Why something was not done, in a sentence for the person who asked; `field` names what to change. */
 export type Fault = { readonly code: string; readonly message: string; readonly field: string | null }
@@ -53,9 +55,16 @@ const readResponse = async <T>(response: Response, account: string): Promise<Api
 /** Give the interface as a key sees it: its scope, limits, events and audit hold for the console as for any other caller. */
 export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject): Api => {
   return async (method, path, body) => {
-    const headers = { Authorization: `Bearer ${await sign(subject)}`, 'Api-Version': '2025-09-14', 'Content-Type': 'application/json' }
+    const headers = {
+      Authorization: `Bearer ${await sign(subject)}`,
+      'Api-Version': '2025-09-14',
+      'Content-Type': 'application/json',
+    }
     const content = body === undefined ? {} : { body: JSON.stringify(body) }
-    return readResponse(await fetch(new Request(baseAddress + path, { method, headers, ...content })), subject.accountId)
+    return readResponse(
+      await fetch(new Request(baseAddress + path, { method, headers, ...content })),
+      subject.accountId,
+    )
   }
 }
 

@@ -14,7 +14,10 @@ const ownFile = (name: string): string => readText(new URL(name, import.meta.url
 const chartFile = (name: string): string => readText(new URL(name, import.meta.resolve('uplot')).href)
 
 const loaders: Readonly<Record<string, () => Asset>> = {
-  'page.css': () => ({ body: ['../ui-kit/base.css', 'page.css', 'forms.css', 'tables.css'].map(ownFile).join('\n'), mediaType: css }),
+  'page.css': () => ({
+    body: ['../ui-kit/base.css', 'page.css', 'forms.css', 'tables.css'].map(ownFile).join('\n'),
+    mediaType: css,
+  }),
   'page.js': () => ({ body: ownFile('page.js'), mediaType: javascript }),
   'uplot.css': () => ({ body: chartFile('uPlot.min.css'), mediaType: css }),
   'uplot.js': () => ({ body: chartFile('uPlot.iife.min.js'), mediaType: javascript }),

@@ -2,7 +2,12 @@ import { type Html, html } from '../ui-kit/html.ts'
 import { instant } from './page-parts.ts'
 
 /** One value over a half-open span; `shown` are the cells beside it in the table. */
-export type ChartPoint = { readonly from: string; readonly to: string; readonly value: string; readonly cells: readonly string[] }
+export type ChartPoint = {
+  readonly from: string
+  readonly to: string
+  readonly value: string
+  readonly cells: readonly string[]
+}
 
 type Chart = {
   readonly id: string

@@ -34,7 +34,11 @@ export type ConsoleDependencies = {
 }
 
 const pageNotFound = problemPage('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
-const alreadySent = problemPage('Sent before', 'This form was sent before. Go back to its page to see how things stand.', 409)
+const alreadySent = problemPage(
+  'Sent before',
+  'This form was sent before. Go back to its page to see how things stand.',
+  409,
+)
 
 const tooMany = problemPage('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
 
@@ -45,7 +49,8 @@ const never = new AbortController().signal
 /** Find the route of a path, and the ids that stand in it. */
 const findRoute = (routes: readonly ConsoleRoute[], method: string, path: string) => {
   for (const route of routes) {
-    const match = route.method === method ? new RegExp(`^${route.path.replaceAll('{}', '([\\w-]{1,64})')}$`).exec(path) : null
+    const match =
+      route.method === method ? new RegExp(`^${route.path.replaceAll('{}', '([\\w-]{1,64})')}$`).exec(path) : null
     if (match !== null) return { route, ids: match.slice(1) }
   }
   return null
@@ -74,7 +79,10 @@ const showPage = async (
   const formId = form.get('form') ?? ''
   try {
     if (method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, signedInRequest)
-    const api = apiFor({ fetch: dependencies.fetch, sign: subject => dependencies.bearerTokens.sign(subject, at) }, session)
+    const api = apiFor(
+      { fetch: dependencies.fetch, sign: subject => dependencies.bearerTokens.sign(subject, at) },
+      session,
+    )
     const result = await found.route.answer({ ...signedInRequest, api, ids: found.ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
     return answerResult(result, path, signedInRequest)
@@ -87,7 +95,11 @@ const showPage = async (
 }
 
 /** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
-const answerRequest = async (dependencies: ConsoleDependencies, desk: Desk, incoming: IncomingRequest): Promise<Response> => {
+const answerRequest = async (
+  dependencies: ConsoleDependencies,
+  desk: Desk,
+  incoming: IncomingRequest,
+): Promise<Response> => {
   const { request } = incoming
   const [url, at] = [new URL(request.url), dependencies.at()]
   const path = trimEnd(url.pathname, '/')
@@ -102,7 +114,9 @@ const answerRequest = async (dependencies: ConsoleDependencies, desk: Desk, inco
   if (form === null) return pageAnswer(foreignFormPage, path, pageAudience)
   if (method === 'POST' && path === signOutPath) {
     await signOut(dependencies, token)
-    return redirect(signInPath, { cookie: cookieFor('session', '', { isHttps: isSecure(request, url), maxAgeSeconds: 0 }) })
+    return redirect(signInPath, {
+      cookie: cookieFor('session', '', { isHttps: isSecure(request, url), maxAgeSeconds: 0 }),
+    })
   }
   return showPage(dependencies, desk, { ...pageAudience, method, path, query: url.searchParams, form, at })
 }
@@ -112,7 +126,9 @@ const answerRequest = async (dependencies: ConsoleDependencies, desk: Desk, inco
  * their key, but for the keys themselves, which the interface has no operations for.
  * Source: docs/rules/authentication.md #console.
  */
-export const createConsole = (dependencies: ConsoleDependencies): ((request: Request, environment: unknown) => Promise<Response>) => {
+export const createConsole = (
+  dependencies: ConsoleDependencies,
+): ((request: Request, environment: unknown) => Promise<Response>) => {
   const routes = [
     ...overviewRoutes,
     ...locationRoutes,
@@ -125,7 +141,10 @@ export const createConsole = (dependencies: ConsoleDependencies): ((request: Req
   return async (request, environment) => {
     const { pathname } = new URL(request.url)
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
-      return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD, POST', 'X-Content-Type-Options': 'nosniff' } })
+      return new Response(null, {
+        status: 405,
+        headers: { Allow: 'GET, HEAD, POST', 'X-Content-Type-Options': 'nosniff' },
+      })
     const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
     if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
     try {
@@ -147,5 +166,9 @@ const answerError = (error: unknown, path: string, logger: ConsoleDependencies['
     )
   }
   logger.error({ err: error, path }, 'a page of the console met a fault of the program')
-  return pageAnswer(problemPage('A fault', 'The service met a fault of its own. Tell the operator.', 500), path, noAudience)
+  return pageAnswer(
+    problemPage('A fault', 'The service met a fault of its own. Tell the operator.', 500),
+    path,
+    noAudience,
+  )
 }

@@ -29,5 +29,13 @@ export type ConsoleRoute = {
   readonly answer: (request: ConsoleRequest) => Promise<PageResult>
 }
 
-export const getRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({ method: 'GET', path, answer })
-export const postRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({ method: 'POST', path, answer })
+export const getRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({
+  method: 'GET',
+  path,
+  answer,
+})
+export const postRoute = (path: string, answer: ConsoleRoute['answer']): ConsoleRoute => ({
+  method: 'POST',
+  path,
+  answer,
+})

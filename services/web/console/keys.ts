@@ -1,7 +1,13 @@
 import { writeInstant } from '../../domain/instant.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import type { Database } from '../../platform/postgres/database.ts'
-import { type ApiKeyScope, createApiKey, listApiKeys, revokeApiKey, type StoredApiKey } from '../../platform/postgres/registry/api-keys.ts'
+import {
+  type ApiKeyScope,
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  type StoredApiKey,
+} from '../../platform/postgres/registry/api-keys.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
@@ -18,8 +24,16 @@ const scopes: readonly (readonly [ApiKeyScope, string])[] = [
   ['read', 'Read'],
 ]
 
-const notAllowed: Fault = { code: 'insufficient_scope', message: 'Sign in with a key of scope all to see and change keys', field: null }
-const descriptionTooLong: Fault = { code: 'field_too_long', message: 'A description has at most 255 characters', field: 'description' }
+const notAllowed: Fault = {
+  code: 'insufficient_scope',
+  message: 'Sign in with a key of scope all to see and change keys',
+  field: null,
+}
+const descriptionTooLong: Fault = {
+  code: 'field_too_long',
+  message: 'A description has at most 255 characters',
+  field: 'description',
+}
 
 const revokeForm = ({ csrf }: ConsoleRequest, { id, last4 }: StoredApiKey): Html =>
   form(
@@ -48,7 +62,8 @@ const showKeys = async (
   notice: Content = null,
   draft: { description?: string; fault?: Fault } = {},
 ): Promise<PageView> => {
-  if (request.session.scope !== 'all') return { title: 'Keys', status: 403, body: html`<h1>Keys</h1>${errorNotice(notAllowed)}` }
+  if (request.session.scope !== 'all')
+    return { title: 'Keys', status: 403, body: html`<h1>Keys</h1>${errorNotice(notAllowed)}` }
   const keys = await withTenant(database, request.session, ({ query }) => listApiKeys(query, request.session))
   return {
     title: 'Keys',
@@ -78,14 +93,21 @@ const auditKeyChange = async (
   key: StoredApiKey,
 ): Promise<void> => {
   const { scope, last4, description, revokedAt } = key
-  const detail = { id: key.id, scope, last4, description, time_revoked: revokedAt === null ? null : writeInstant(revokedAt) }
+  const detail = {
+    id: key.id,
+    scope,
+    last4,
+    description,
+    time_revoked: revokedAt === null ? null : writeInstant(revokedAt),
+  }
   await appendAudit(transaction.query, transaction, { actor: session.keyId, action, objectId: key.id, detail, at })
 }
 
 const createKey = async (dependencies: KeyPageDependencies, request: ConsoleRequest): Promise<PageView> => {
   const description = request.form.get('description')?.trim() ?? ''
   if (request.session.scope !== 'all') return showKeys(dependencies, request)
-  if ([...description].length > 255) return showKeys(dependencies, request, null, { description, fault: descriptionTooLong })
+  if ([...description].length > 255)
+    return showKeys(dependencies, request, null, { description, fault: descriptionTooLong })
   const scope = scopes.find(([knownScope]) => knownScope === request.form.get('scope'))?.[0] ?? 'read'
   const created = await withTenant(dependencies.database, request.session, async transaction => {
     const draft = { scope, description: description === '' ? null : description }
@@ -107,7 +129,9 @@ const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequ
   return showKeys(
     dependencies,
     request,
-    revoked === null ? null : successNotice(`The key that ends in ${revoked.last4} is revoked; its tokens end within a minute.`),
+    revoked === null
+      ? null
+      : successNotice(`The key that ends in ${revoked.last4} is revoked; its tokens end within a minute.`),
   )
 }
 

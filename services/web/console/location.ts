@@ -29,7 +29,9 @@ type KindStatus = {
 type Status = { readonly tariff_status: Readonly<Record<string, KindStatus>> }
 
 type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
-type Prices = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price: PriceValue }[] }
+type Prices = {
+  readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price: PriceValue }[]
+}
 type Costs = {
   readonly includes_devices?: boolean
   readonly warning?: string
@@ -62,8 +64,11 @@ const kindLabels: Readonly<Record<string, string>> = {
   local: 'Own generation',
 }
 
-const chooseValue = <const T extends string>(options: readonly (readonly [T, string])[], requested: string | null, fallback: T): T =>
-  options.find(([value]) => value === requested)?.[0] ?? fallback
+const chooseValue = <const T extends string>(
+  options: readonly (readonly [T, string])[],
+  requested: string | null,
+  fallback: T,
+): T => options.find(([value]) => value === requested)?.[0] ?? fallback
 
 const statusTable = (status: ApiResult<Status>, zone: string): Content =>
   showResult(status, ({ tariff_status }) =>
@@ -158,7 +163,8 @@ export const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest
   const hours = chooseValue(priceRanges, query.get('hours'), '48')
   const priceStart = Math.floor(at / hourMs) * hourMs - 12 * hourMs
   const found = await api<Location>('GET', `/locations/${id}`)
-  if (!found.ok) return { title: 'Location', status: found.status, body: html`<h1>Location</h1>${errorNotice(found.fault)}` }
+  if (!found.ok)
+    return { title: 'Location', status: found.status, body: html`<h1>Location</h1>${errorNotice(found.fault)}` }
   const locationRecord = found.value
   const priceInterval = {
     start_time: writeInstant(priceStart),

@@ -5,10 +5,23 @@ import type { Event } from './events.ts'
 import { modeBadge } from './page-frame.ts'
 import { facts, instant, row, showResult, table } from './page-parts.ts'
 
-type Account = { readonly id: string; readonly default_version: string; readonly limits?: Readonly<Record<string, string | null>> }
-type Endpoint = { readonly id: string; readonly url: string; readonly status: string; readonly failing_since: string | null }
+type Account = {
+  readonly id: string
+  readonly default_version: string
+  readonly limits?: Readonly<Record<string, string | null>>
+}
+type Endpoint = {
+  readonly id: string
+  readonly url: string
+  readonly status: string
+  readonly failing_since: string | null
+}
 
-const scopeLabels: Readonly<Record<string, string>> = { all: 'everything', read: 'reading', metering: 'sending records' }
+const scopeLabels: Readonly<Record<string, string>> = {
+  all: 'everything',
+  read: 'reading',
+  metering: 'sending records',
+}
 
 const showOverview = async ({ api, session }: ConsoleRequest) => {
   const [account, events, endpoints] = await Promise.all([
@@ -45,7 +58,11 @@ ${showResult(endpoints, list =>
     'Webhook endpoints',
     ['Address', 'State', 'Failing since'],
     list.data.map(({ id, url, status, failing_since }) =>
-      row(html`<a href="/console/webhooks/${id}">${url}</a>`, status.toLowerCase(), failing_since === null ? 'no' : instant(failing_since)),
+      row(
+        html`<a href="/console/webhooks/${id}">${url}</a>`,
+        status.toLowerCase(),
+        failing_since === null ? 'no' : instant(failing_since),
+      ),
     ),
     'Nobody is told of events yet.',
   ),

@@ -16,7 +16,12 @@ export type PageAudience = { readonly session: ConsoleSession | null; readonly c
 const withCookie = ({ cookie }: Pick<PageAudience, 'cookie'>): Readonly<Record<string, string>> =>
   cookie === undefined ? {} : { 'Set-Cookie': cookie }
 
-const htmlAnswer = (body: string, status: number, audience: Pick<PageAudience, 'cookie'>, images?: PageView['images']): Response => {
+const htmlAnswer = (
+  body: string,
+  status: number,
+  audience: Pick<PageAudience, 'cookie'>,
+  images?: PageView['images'],
+): Response => {
   const policy = images === undefined ? {} : { 'Content-Security-Policy': contentSecurityPolicy(images) }
   return new Response(body, {
     status,

@@ -39,7 +39,8 @@ const isCurrent = (place: string, path: string): boolean =>
 
 const navigation = (path: string): Html =>
   html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(
-    ([place, name]) => html`<li><a href="${place}"${isCurrent(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
+    ([place, name]) =>
+      html`<li><a href="${place}"${isCurrent(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
   )}</ul></nav>`
 
 /** Say in which world a page is. */
@@ -52,7 +53,8 @@ export const form = (csrf: string, action: string, content: Content, className =
 
 export const signOutPath = '/console/sign-out'
 
-const signOutForm = (csrf: string): Html => form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
+const signOutForm = (csrf: string): Html =>
+  form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
 
 const headerOf = (session: ConsoleSession, csrf: string): Html =>
   html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(session)}<span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`

@@ -40,7 +40,13 @@ const formatOf = (timeZone: string, precision: Precision): Intl.DateTimeFormat =
   const key = `${precision} ${timeZone}`
   const known = formatCache.get(key)
   if (known !== undefined) return known
-  const made = new Intl.DateTimeFormat('en-GB', { timeZone, day: twoDigits, month: 'short', year: 'numeric', ...formatParts[precision] })
+  const made = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    day: twoDigits,
+    month: 'short',
+    year: 'numeric',
+    ...formatParts[precision],
+  })
   formatCache.set(key, made)
   return made
 }
@@ -90,9 +96,15 @@ export const field = (name: string, label: string, options: FieldOptions = {}): 
 }
 
 /** A choice of a few words. */
-export const choice = (name: string, label: string, options: readonly (readonly [string, string])[], chosen: string): Html =>
+export const choice = (
+  name: string,
+  label: string,
+  options: readonly (readonly [string, string])[],
+  chosen: string,
+): Html =>
   html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options.map(
-    ([value, text]) => html`<option value="${value}"${value === chosen ? asMarkup(' selected') : null}>${text}</option>`,
+    ([value, text]) =>
+      html`<option value="${value}"${value === chosen ? asMarkup(' selected') : null}>${text}</option>`,
   )}</select></div>`
 
 /** The parameters of these names that are given and not empty. */
@@ -111,9 +123,11 @@ export const pageLinks = <T extends { readonly id: string }>(
   const isFirst = !query.has('starting_after') && !(isBackwards && list.has_more)
   const [first, last] = [list.data[0]?.id, list.data.at(-1)?.id]
   const linkTo = (name: string, id: string) => `${path}?${new URLSearchParams([...retained, [name, id]])}`
-  const newer = isFirst || first === undefined ? null : html`<a rel="prev" href="${linkTo('ending_before', first)}">Newer</a>`
+  const newer =
+    isFirst || first === undefined ? null : html`<a rel="prev" href="${linkTo('ending_before', first)}">Newer</a>`
   const hasOlder = isBackwards || list.has_more
-  const older = !hasOlder || last === undefined ? null : html`<a rel="next" href="${linkTo('starting_after', last)}">Older</a>`
+  const older =
+    !hasOlder || last === undefined ? null : html`<a rel="next" href="${linkTo('starting_after', last)}">Older</a>`
   return newer === null && older === null ? null : html`<nav class="pager" aria-label="Pages">${newer}${older}</nav>`
 }
 

@@ -82,7 +82,11 @@
   const cssColor = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
   const pointsOf = table =>
-    all('tbody tr', table).map(row => ({ from: Number(row.dataset.from), to: Number(row.dataset.to), value: Number(row.dataset.value) }))
+    all('tbody tr', table).map(row => ({
+      from: Number(row.dataset.from),
+      to: Number(row.dataset.to),
+      value: Number(row.dataset.value),
+    }))
 
   const seriesOf = (kind, unit) => {
     const accent = cssColor('--accent')
@@ -122,7 +126,10 @@
     const { kind, unit, zone } = figure.dataset
     const last = points.at(-1)
     const lastStep = kind === 'steps' ? [[last.to], [last.value]] : [[], []]
-    const data = [points.map(({ from }) => from).concat(lastStep[0]), points.map(({ value }) => value).concat(lastStep[1])]
+    const data = [
+      points.map(({ from }) => from).concat(lastStep[0]),
+      points.map(({ value }) => value).concat(lastStep[1]),
+    ]
     const day = 86400
     const x = kind === 'bars' ? { range: () => [points[0].from - day * 0.7, last.from + day * 0.7] } : {}
     const rangeWithZero = (_, low, high) => {

@@ -5,7 +5,11 @@ import type { Secret } from '../../platform/access/secrets.ts'
 import { hashSecret } from '../../platform/new-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { readKeyState } from '../../platform/postgres/registry/api-keys.ts'
-import { createConsoleSession, deleteConsoleSession, findConsoleSession } from '../../platform/postgres/registry/console-sessions.ts'
+import {
+  createConsoleSession,
+  deleteConsoleSession,
+  findConsoleSession,
+} from '../../platform/postgres/registry/console-sessions.ts'
 
 /** How long somebody stays signed in, in seconds. */
 export const sessionSeconds = 43_200
@@ -62,7 +66,11 @@ export const isOwnForm = (secret: Secret, token: string, formTokenGiven: string)
 }
 
 /** Sign a subject in under a new token, which ends with its key or after twelve hours. */
-export const signIn = async ({ database, secret }: SessionDependencies, subject: TokenSubject, at: number): Promise<string> => {
+export const signIn = async (
+  { database, secret }: SessionDependencies,
+  subject: TokenSubject,
+  at: number,
+): Promise<string> => {
   const token = newToken()
   const session = { ...subject, createdAt: at, expiresAt: at + sessionSeconds * 1_000 }
   await createConsoleSession(database.operator, sessionHash(secret, token), session)
@@ -70,7 +78,11 @@ export const signIn = async ({ database, secret }: SessionDependencies, subject:
 }
 
 /** Find who is signed in with a token; null for nobody, or where the key was revoked or its account disabled since. */
-export const sessionOf = async ({ database, secret }: SessionDependencies, token: string, at: number): Promise<ConsoleSession | null> => {
+export const sessionOf = async (
+  { database, secret }: SessionDependencies,
+  token: string,
+  at: number,
+): Promise<ConsoleSession | null> => {
   const session = await findConsoleSession(database.operator, sessionHash(secret, token), at)
   if (session === null) return null
   const { accountId, liveMode, keyId } = session

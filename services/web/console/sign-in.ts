@@ -12,7 +12,8 @@ export const signInPath = '/console/sign-in'
 type SignInDraft = { readonly account: string; readonly next: string; readonly fault: Fault | null }
 
 /** A page of the console to go on to; anything else leads to the overview. */
-const safeNext = (next: string | null): string => (next !== null && /^\/console(?:\/[\w/-]*)?$/.test(next) ? next : '/console')
+const safeNext = (next: string | null): string =>
+  next !== null && /^\/console(?:\/[\w/-]*)?$/.test(next) ? next : '/console'
 
 const signInView = (csrf: string, { account, next, fault }: SignInDraft, status = 200): PageView => ({
   title: 'Sign in',
@@ -30,7 +31,10 @@ ${field('key', 'API key', { type: 'password', required: true, hint: 'sk_live_…
 )}`,
 })
 
-type SignInDependencies = SessionDependencies & { readonly fetch: FetchApi; readonly bearerTokens: Pick<BearerTokens, 'verify'> }
+type SignInDependencies = SessionDependencies & {
+  readonly fetch: FetchApi
+  readonly bearerTokens: Pick<BearerTokens, 'verify'>
+}
 
 type Visitor = {
   readonly token: string
@@ -68,15 +72,24 @@ const signInVisitor = async (
   const csrf = formToken(dependencies.secret, visitor.token)
   const showAgain = (fault: Fault, status: number) =>
     pageAnswer(signInView(csrf, { account, next, fault }, status), signInPath, { session: null, csrf })
-  const badCredentials: Fault = { code: 'bad_credentials', message: 'The account id or the API key is wrong.', field: null }
+  const badCredentials: Fault = {
+    code: 'bad_credentials',
+    message: 'The account id or the API key is wrong.',
+    field: null,
+  }
   const loginResult = await logIn(dependencies, { accountId: account, key }, visitor)
   if (!loginResult.ok)
-    return showAgain(loginResult.fault.code === 'bad_credentials' ? badCredentials : loginResult.fault, statusOfRefusal(loginResult.status))
+    return showAgain(
+      loginResult.fault.code === 'bad_credentials' ? badCredentials : loginResult.fault,
+      statusOfRefusal(loginResult.status),
+    )
   const claims = await dependencies.bearerTokens.verify(loginResult.value.bearer_token, at)
   if (!claims.ok) return showAgain(badCredentials, 401)
   const { accountId, liveMode, keyId } = claims.value
   const token = await signIn(dependencies, { accountId, liveMode, keyId }, at)
-  return redirect(next, { cookie: cookieFor('session', token, { isHttps: visitor.isHttps, maxAgeSeconds: sessionSeconds }) })
+  return redirect(next, {
+    cookie: cookieFor('session', token, { isHttps: visitor.isHttps, maxAgeSeconds: sessionSeconds }),
+  })
 }
 
 /** Show the way in, or take who comes by it. */
@@ -88,7 +101,13 @@ export const answerSignIn = async (
 ): Promise<Response> => {
   const token = tokenOf(request, 'entry')
   const { headers } = request
-  const visitor = { token: token ?? newToken(), isNew: token === null, isHttps: isSecure(request, url), headers, environment }
+  const visitor = {
+    token: token ?? newToken(),
+    isNew: token === null,
+    isHttps: isSecure(request, url),
+    headers,
+    environment,
+  }
   if (request.method !== 'POST') return showSignIn(dependencies, visitor, url.searchParams)
   const postedForm = token === null ? null : await readOwnForm(request, dependencies.secret, token)
   return postedForm === null

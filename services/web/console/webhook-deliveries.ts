@@ -27,7 +27,11 @@ type Attempt = {
   readonly time_created: string
 }
 
-const statusTags = { PENDING: ['warn', 'waiting'], DELIVERED: ['good', 'delivered'], FAILED: ['bad', 'given up'] } as const
+const statusTags = {
+  PENDING: ['warn', 'waiting'],
+  DELIVERED: ['good', 'delivered'],
+  FAILED: ['bad', 'given up'],
+} as const
 
 /** Say how a delivery stands; one that was tried in vain is told from one that has its first attempt before it. */
 const statusTag = ({ status, attempts }: Delivery): Html => {
@@ -35,7 +39,8 @@ const statusTag = ({ status, attempts }: Delivery): Html => {
   return html`<span class="tag ${kind}">${word}</span>`
 }
 
-const pathOf = (endpointId: string, deliveryId: string): string => `/console/webhooks/${endpointId}/deliveries/${deliveryId}`
+const pathOf = (endpointId: string, deliveryId: string): string =>
+  `/console/webhooks/${endpointId}/deliveries/${deliveryId}`
 
 const resendButton = (csrf: string, path: string): Html =>
   form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Send again</button>`, 'inline')
@@ -74,10 +79,16 @@ const attemptRow = (one: Attempt): Row =>
   )
 
 /** Say why an endpoint fails, by the last attempt of the newest of these deliveries that was tried in vain. */
-export const failureNotice = async ({ api }: Pick<ConsoleRequest, 'api'>, deliveries: readonly Delivery[]): Promise<Html | null> => {
+export const failureNotice = async (
+  { api }: Pick<ConsoleRequest, 'api'>,
+  deliveries: readonly Delivery[],
+): Promise<Html | null> => {
   const failing = deliveries.find(({ status, attempts }) => status !== 'DELIVERED' && numberText(attempts) !== '0')
   if (failing === undefined) return null
-  const list = await api<ListOf<Attempt>>('GET', `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`)
+  const list = await api<ListOf<Attempt>>(
+    'GET',
+    `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`,
+  )
   const lastAttempt = list.ok ? list.value.data[0] : undefined
   if (lastAttempt === undefined || lastAttempt.succeeded) return null
   const outcomeText =
@@ -104,7 +115,11 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
     api<ListOf<Attempt>>('GET', `${address}/attempts${listQuery(query, [])}`),
   ])
   if (!deliveryResult.ok)
-    return { title: 'Delivery', status: deliveryResult.status, body: html`<h1>Delivery</h1>${errorNotice(deliveryResult.fault)}` }
+    return {
+      title: 'Delivery',
+      status: deliveryResult.status,
+      body: html`<h1>Delivery</h1>${errorNotice(deliveryResult.fault)}`,
+    }
   return {
     title: 'Delivery',
     status: fault === null ? 200 : 400,

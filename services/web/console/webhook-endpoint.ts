@@ -4,7 +4,14 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, post
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './page-parts.ts'
 import { type Delivery, deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
-import { doneNotice, type Endpoint, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-parts.ts'
+import {
+  doneNotice,
+  type Endpoint,
+  endpointStatus,
+  eventTypesHint,
+  readEventTypes,
+  secretNotice,
+} from './webhook-parts.ts'
 
 const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
 
@@ -77,7 +84,8 @@ const endpointView = async (
     request.api<Endpoint>('GET', apiPath(request)),
     request.api<ListOf<Delivery>>('GET', `${apiPath(request)}/deliveries${listQuery(request.query, ['status'])}`),
   ])
-  if (!found.ok) return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
+  if (!found.ok)
+    return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
   const endpoint = found.value
   const { id, url, api_version: version, failing_since: since, time_created: created } = endpoint
   const failure = since === null || !deliveries.ok ? null : await failureNotice(request, deliveries.value.data)
@@ -93,10 +101,14 @@ ${actionButtons(request, endpoint)}
   }
 }
 
-const failedView = (request: ConsoleRequest, { status, fault }: Extract<ApiResult<unknown>, { ok: false }>): Promise<PageView> =>
-  endpointView(request, { notice: errorNotice(fault), status })
+const failedView = (
+  request: ConsoleRequest,
+  { status, fault }: Extract<ApiResult<unknown>, { ok: false }>,
+): Promise<PageView> => endpointView(request, { notice: errorNotice(fault), status })
 
-const redirectDone = ({ ids }: ConsoleRequest, action: string): PageResult => ({ to: `/console/webhooks/${ids[0]}?done=${action}` })
+const redirectDone = ({ ids }: ConsoleRequest, action: string): PageResult => ({
+  to: `/console/webhooks/${ids[0]}?done=${action}`,
+})
 
 /** Do something with an endpoint, and lead to its page, which says so; or show there why it was not done. */
 const actionRoute =
@@ -118,7 +130,9 @@ const updateEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
 const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
   const created = await request.api<{ readonly secret: string }>('POST', `${apiPath(request)}/secret`, {})
   return created.ok
-    ? endpointView(request, { notice: secretNotice(created.value.secret, 'The secret before it signs beside it for 24 hours.') })
+    ? endpointView(request, {
+        notice: secretNotice(created.value.secret, 'The secret before it signs beside it for 24 hours.'),
+      })
     : failedView(request, created)
 }
 

@@ -7,7 +7,12 @@ import { deliveryRoutes } from './webhook-deliveries.ts'
 import { endpointRoutes } from './webhook-endpoint.ts'
 import { type Endpoint, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-parts.ts'
 
-type Draft = { readonly url: string; readonly types: string; readonly description: string; readonly fault: Fault | null }
+type Draft = {
+  readonly url: string
+  readonly types: string
+  readonly description: string
+  readonly fault: Fault | null
+}
 
 const emptyDraft: Draft = { url: '', types: '*', description: '', fault: null }
 
@@ -31,7 +36,11 @@ ${field('description', 'Description', { value: description, fault })}
 <button type="submit">Add the endpoint</button>`,
   )
 
-const showEndpoints = async (request: ConsoleRequest, notice: Content = null, draft: Draft = emptyDraft): Promise<PageView> => {
+const showEndpoints = async (
+  request: ConsoleRequest,
+  notice: Content = null,
+  draft: Draft = emptyDraft,
+): Promise<PageView> => {
   const { api, query } = request
   const endpoints = await api<ListOf<Endpoint>>('GET', `/webhooks${listQuery(query, [])}`)
   return {
@@ -40,7 +49,12 @@ const showEndpoints = async (request: ConsoleRequest, notice: Content = null, dr
     body: html`<h1>Webhooks</h1>${notice}
 <p class="lead">Where events of this mode are sent, signed, and tried again until they arrive.</p>
 ${showResult(endpoints, ({ data }) =>
-  table('Webhook endpoints', ['Address', 'Events', 'State', 'Description', 'Made'], data.map(endpointRow), 'Nobody is told of events yet.'),
+  table(
+    'Webhook endpoints',
+    ['Address', 'Events', 'State', 'Description', 'Made'],
+    data.map(endpointRow),
+    'Nobody is told of events yet.',
+  ),
 )}
 ${endpoints.ok ? pageLinks('/console/webhooks', query, [], endpoints.value) : null}
 <section aria-labelledby="new"><h2 id="new">New endpoint</h2>${createForm(request, draft)}</section>`,
@@ -48,12 +62,19 @@ ${endpoints.ok ? pageLinks('/console/webhooks', query, [], endpoints.value) : nu
 }
 
 const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
-  const [url, types, description] = ['url', 'event_types', 'description'].map(name => request.form.get(name)?.trim() ?? '')
+  const [url, types, description] = ['url', 'event_types', 'description'].map(
+    name => request.form.get(name)?.trim() ?? '',
+  )
   const body = { url, event_types: readEventTypes(types ?? ''), ...(description === '' ? {} : { description }) }
   const created = await request.api<Endpoint & { readonly secret: string }>('POST', '/webhooks', body)
   return created.ok
     ? showEndpoints(request, secretNotice(created.value.secret))
-    : showEndpoints(request, null, { url: url ?? '', types: types ?? '', description: description ?? '', fault: created.fault })
+    : showEndpoints(request, null, {
+        url: url ?? '',
+        types: types ?? '',
+        description: description ?? '',
+        fault: created.fault,
+      })
 }
 
 /**

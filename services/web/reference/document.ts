@@ -74,11 +74,20 @@ export type DescribedOperation = {
   readonly parameters: readonly Parameter[]
   readonly takesIdempotencyKey: boolean
   readonly body: { readonly required: boolean; readonly mediaTypes: readonly string[]; readonly media: Media } | null
-  readonly answer: { readonly status: string; readonly name: string; readonly schema: Schema; readonly example: unknown }
+  readonly answer: {
+    readonly status: string
+    readonly name: string
+    readonly schema: Schema
+    readonly example: unknown
+  }
   readonly errors: readonly { readonly status: string; readonly codes: readonly string[] }[]
 }
 
-export type Group = { readonly name: string; readonly description: string; readonly operations: readonly DescribedOperation[] }
+export type Group = {
+  readonly name: string
+  readonly description: string
+  readonly operations: readonly DescribedOperation[]
+}
 
 /** What a page shows of one layout. */
 export type Reference = {
@@ -126,7 +135,9 @@ const groupRoutes = (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
 ): readonly DescribedOperation[] => {
-  const routeOwners = operations.flatMap(({ id, routes }) => routes[apiVersion].map(route => [route.id ?? id, id] as const))
+  const routeOwners = operations.flatMap(({ id, routes }) =>
+    routes[apiVersion].map(route => [route.id ?? id, id] as const),
+  )
   const byRoute = new Map(routeOwners)
   const ownerOf = ({ id }: DescribedOperation): string => byRoute.get(id) ?? id
   return [...Map.groupBy(all, ownerOf)].flatMap(([id, routes]) => {
@@ -139,7 +150,10 @@ const groupRoutes = (
 export function* referenceOf(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, Reference> {
   const document = (yield* inlineDocument(operations, apiVersion)) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, pathItem]) => ({ tag: pathItem.tags[0], described: describeOperation(pathItem, method, path) })),
+    Object.entries(methods).map(([method, pathItem]) => ({
+      tag: pathItem.tags[0],
+      described: describeOperation(pathItem, method, path),
+    })),
   )
   const declarationOrder = new Map(operations.map((operation, index) => [operation.id, index]))
   const declarationIndex = ({ id }: DescribedOperation): number => declarationOrder.get(id) ?? 0
@@ -148,7 +162,9 @@ export function* referenceOf(operations: readonly Operation[], apiVersion: ApiVe
     return {
       name,
       description,
-      operations: groupRoutes(own, operations, apiVersion).toSorted((a, b) => declarationIndex(a) - declarationIndex(b)),
+      operations: groupRoutes(own, operations, apiVersion).toSorted(
+        (a, b) => declarationIndex(a) - declarationIndex(b),
+      ),
     }
   })
   return { apiVersion, version: document.info.version, groups, error: document.components.schemas['Error'] ?? {} }

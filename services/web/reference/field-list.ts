@@ -45,7 +45,8 @@ const limitsOf = (schema: Schema): readonly string[] =>
     schema.maxProperties === undefined ? null : `at most ${schema.maxProperties} members`,
   ].filter(limit => limit !== null)
 
-const codeWords = (values: readonly unknown[]): Html => html`${values.map(value => html`<code>${String(value)}</code> `)}`
+const codeWords = (values: readonly unknown[]): Html =>
+  html`${values.map(value => html`<code>${String(value)}</code> `)}`
 
 const maxInlineValues = 12
 
@@ -93,7 +94,11 @@ const notesOf = (schema: Schema, example: unknown): readonly Content[] => {
 /** One field: name, type, presence, what it means, its limits; its own fields open on demand. */
 const fieldOf = (field: Field, side: FieldSide): Html => {
   const { schema, isNullable } = withoutNull(field.schema)
-  const { name, description = schema.description, example = schema.format === undefined ? schema.examples?.[0] : undefined } = field
+  const {
+    name,
+    description = schema.description,
+    example = schema.format === undefined ? schema.examples?.[0] : undefined,
+  } = field
   const notes = notesOf(schema, example)
   const innerSchema = objectSchema(schema)
   const count = Object.keys(innerSchema?.properties ?? {}).length

@@ -10,7 +10,12 @@ import { codeBlock, shellMarkup } from './operation-section.ts'
 import { baseAddress } from './request-example.ts'
 
 /** A chapter before the operations. */
-export type Chapter = { readonly id: string; readonly title: string; readonly text: Html; readonly examples: Html | null }
+export type Chapter = {
+  readonly id: string
+  readonly title: string
+  readonly text: Html
+  readonly examples: Html | null
+}
 
 const shellBlock = (command: string): Html => codeBlock('Shell', shellMarkup(command))
 

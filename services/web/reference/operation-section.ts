@@ -11,7 +11,9 @@ import { baseAddress, curlCommand } from './request-example.ts'
 const pathMarkup = (path: string): Html =>
   html`${path
     .split(/(?<=\/)/)
-    .map((part, index) => html`${index > 0 ? html`<wbr>` : null}${/^\{/.test(part) ? html`<var>${part}</var>` : part}`)}`
+    .map(
+      (part, index) => html`${index > 0 ? html`<wbr>` : null}${/^\{/.test(part) ? html`<var>${part}</var>` : part}`,
+    )}`
 
 const methodMark = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`
 
@@ -28,13 +30,19 @@ const callerText = (securityScheme: Readonly<Record<string, readonly string[]>>)
   if (!('bearer' in securityScheme)) return html`anyone, no token needed`
   const [scope] = securityScheme['bearer'] ?? []
   if (scope === undefined) return html`any valid token`
-  return scope === 'all' ? html`a token with scope <code>all</code>` : html`a token with scope <code>${scope}</code> or <code>all</code>`
+  return scope === 'all'
+    ? html`a token with scope <code>all</code>`
+    : html`a token with scope <code>${scope}</code> or <code>all</code>`
 }
 
 const operationFacts = ({ security, takesIdempotencyKey }: DescribedOperation): Html => {
-  const callers = security.map((securityScheme, index) => html`${index > 0 ? ', or ' : null}${callerText(securityScheme)}`)
+  const callers = security.map(
+    (securityScheme, index) => html`${index > 0 ? ', or ' : null}${callerText(securityScheme)}`,
+  )
   return html`<dl class="facts"><div><dt>Who may call</dt><dd>${callers}</dd></div>${
-    takesIdempotencyKey ? html`<div><dt>Safe to repeat</dt><dd>with an <a href="#idempotency">Idempotency-Key</a></dd></div>` : null
+    takesIdempotencyKey
+      ? html`<div><dt>Safe to repeat</dt><dd>with an <a href="#idempotency">Idempotency-Key</a></dd></div>`
+      : null
   }</dl>`
 }
 
@@ -83,7 +91,8 @@ export const shellMarkup = (command: string): Html => {
 /** Show one operation: what it does, who may call it, what it takes and gives, and an example of each. */
 export const operationSection = (operation: DescribedOperation, { apiVersion, version }: Reference): Html => {
   const { id, summary, description, parameters, answer } = operation
-  const parametersIn = (parameterIn: Parameter['in']): readonly Parameter[] => parameters.filter(one => one.in === parameterIn)
+  const parametersIn = (parameterIn: Parameter['in']): readonly Parameter[] =>
+    parameters.filter(one => one.in === parameterIn)
   return html`<section class="operation" id="${id}" aria-labelledby="${id}-title">
 <div class="text">
 <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>

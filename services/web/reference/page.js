@@ -40,7 +40,8 @@
       if (matches) shown += 1
     }
     for (const group of all('nav section', side)) group.hidden = all('li:not([hidden])', group).length === 0
-    found.textContent = words.length === 0 ? '' : shown === 0 ? 'Nothing matches' : shown === 1 ? '1 entry' : `${shown} entries`
+    found.textContent =
+      words.length === 0 ? '' : shown === 0 ? 'Nothing matches' : shown === 1 ? '1 entry' : `${shown} entries`
   }
   filter?.addEventListener('input', applyFilter)
   filter?.addEventListener('keydown', event => {
@@ -78,7 +79,8 @@
     markedLink = link
     const linkBox = link.getBoundingClientRect()
     const sideBox = side.getBoundingClientRect()
-    if (linkBox.top < sideBox.top + 160 || linkBox.bottom > sideBox.bottom) side.scrollTop += linkBox.top - sideBox.top - sideBox.height / 2
+    if (linkBox.top < sideBox.top + 160 || linkBox.bottom > sideBox.bottom)
+      side.scrollTop += linkBox.top - sideBox.top - sideBox.height / 2
   }
   let isScheduled = false
   const scheduleMark = () => {

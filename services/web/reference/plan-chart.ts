@@ -34,7 +34,9 @@ const barsOf = (example: PlanExample): readonly ChartBar[] => {
   const edges = [...new Set([...windows, ...pieces.flatMap(({ start, end }) => [start, end])])].sort((a, b) => a - b)
   return edges.slice(1).map((end, index) => {
     const start = edges[index] ?? end
-    const value = pieces.filter(one => one.start <= start && end <= one.end).reduce((sum, one) => sum + one.kilowatts, 0)
+    const value = pieces
+      .filter(one => one.start <= start && end <= one.end)
+      .reduce((sum, one) => sum + one.kilowatts, 0)
     return { start, end, value: Math.round(value * 1e6) / 1e6, isMarked: value > 0 }
   })
 }
@@ -43,7 +45,8 @@ const barsOf = (example: PlanExample): readonly ChartBar[] => {
 const describePlan = (bars: readonly ChartBar[], offsetMinutes: number): string => {
   const runningBars = bars.filter(({ value }) => value > 0)
   const runTexts = runningBars.map(
-    ({ start, end, value }) => `${value} kW from ${timeLabel(start, offsetMinutes)} to ${timeLabel(end, offsetMinutes)}`,
+    ({ start, end, value }) =>
+      `${value} kW from ${timeLabel(start, offsetMinutes)} to ${timeLabel(end, offsetMinutes)}`,
   )
   return runTexts.length === 0 ? 'Nothing is planned.' : `The devices together run at ${runTexts.join(', ')}.`
 }

@@ -19,7 +19,9 @@ const isShown = ({ name, required }: Parameter, { method, parameters }: Describe
 }
 
 const exampleQuery = (operation: DescribedOperation): string => {
-  const shown = operation.parameters.filter(one => one.in === 'query' && one.example !== undefined && isShown(one, operation))
+  const shown = operation.parameters.filter(
+    one => one.in === 'query' && one.example !== undefined && isShown(one, operation),
+  )
   return shown.length === 0 ? '' : `?${shown.map(one => `${one.name}=${String(one.example)}`).join('&')}`
 }
 

@@ -26,7 +26,10 @@ export type BarChart = {
 }
 
 const chartSize = { width: 480, height: 190, left: 46, right: 20, top: 24, bottom: 24 } as const
-const plotSize = { width: chartSize.width - chartSize.left - chartSize.right, height: chartSize.height - chartSize.top - chartSize.bottom }
+const plotSize = {
+  width: chartSize.width - chartSize.left - chartSize.right,
+  height: chartSize.height - chartSize.top - chartSize.bottom,
+}
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -42,10 +45,17 @@ const maxTimes = 8
 const roundForSvg = (value: number): number => Math.round(value * 10) / 10
 
 /** The instants at which the clock at an offset shows round times, few enough to be labelled. */
-const labelledTimes = (from: number, to: number, offsetMs: number): { readonly times: readonly number[]; readonly isDays: boolean } => {
+const labelledTimes = (
+  from: number,
+  to: number,
+  offsetMs: number,
+): { readonly times: readonly number[]; readonly isDays: boolean } => {
   const step = timeSteps.find(one => (to - from) / one <= maxTimes) ?? Math.ceil((to - from) / maxTimes / dayMs) * dayMs
   const first = Math.ceil((from + offsetMs) / step) * step - offsetMs
-  const times = Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step)
+  const times = Array.from(
+    { length: Math.max(0, Math.floor((to - first) / step) + 1) },
+    (_, index) => first + index * step,
+  )
   return { times, isDays: step >= dayMs }
 }
 
@@ -69,7 +79,11 @@ const gridValues = (low: number, high: number): { readonly values: readonly numb
 
 type Scale = { readonly x: (at: number) => number; readonly y: (value: number) => number }
 
-const barElement = ({ start, end, value, isFaint = false, isMarked = false }: ChartBar, { x, y }: Scale, offsetMinutes: number): Html => {
+const barElement = (
+  { start, end, value, isFaint = false, isMarked = false }: ChartBar,
+  { x, y }: Scale,
+  offsetMinutes: number,
+): Html => {
   const [left, right, top, bottom] = [x(start), x(end), y(Math.max(0, value)), y(Math.min(0, value))]
   // A hair between neighbours, unless they are thin themselves.
   const width = Math.max(0.3, right - left - (right - left > 4 ? 1 : 0))

@@ -5,7 +5,10 @@ import { asMarkup, type Html, html } from './html.ts'
 
 const readText = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const style = ['base.css', ...['side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(name => `../reference/${name}`)]
+const style = [
+  'base.css',
+  ...['side.css', 'text.css', 'fields.css', 'chart.css', 'small.css'].map(name => `../reference/${name}`),
+]
   .map(readText)
   .join('\n')
 const script = readText('../reference/page.js')

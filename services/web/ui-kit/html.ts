@@ -4,7 +4,13 @@ export type Html = { readonly markup: string }
 /** What a template takes: text is escaped, markup is not, lists are joined, null and undefined are nothing. */
 export type Content = Html | string | number | null | undefined | readonly Content[]
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 const escapeText = (text: string): string => text.replace(/[&<>"']/g, character => entities[character] ?? '')
 

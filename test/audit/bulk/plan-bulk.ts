@@ -4,7 +4,11 @@ import type { Random } from '../../support/ledger/random.ts'
 import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
 
 /** One body, sent so many times at once. `refused`: numbers of the records in it that must be refused. */
-export type BulkSubmission = { readonly records: readonly LedgerRecord[]; readonly refused: readonly number[]; readonly copies: number }
+export type BulkSubmission = {
+  readonly records: readonly LedgerRecord[]
+  readonly refused: readonly number[]
+  readonly copies: number
+}
 
 /** The records of a submission that must be taken. */
 export const acceptedRecords = ({ records, refused }: BulkSubmission): readonly LedgerRecord[] => {
@@ -16,7 +20,11 @@ export const acceptedRecords = ({ records, refused }: BulkSubmission): readonly 
  * Plan large submissions of so many good records, no two of one identity; the fewer records, the smaller the submissions. Half of them hold
  * good records alone, which are taken in another way than those beside bad ones.
  */
-export const planBulk = (random: Random, locations: readonly LedgerLocation[], records: number): readonly BulkSubmission[] => {
+export const planBulk = (
+  random: Random,
+  locations: readonly LedgerLocation[],
+  records: number,
+): readonly BulkSubmission[] => {
   const maxRecords = Math.max(50, Math.floor(records / 40))
   const submissions: BulkSubmission[] = []
   for (let left = records; left > 0; ) {

@@ -51,7 +51,13 @@ const createLocations = async (client: Client, { locations: count, seed }: Audit
 }
 
 /** Send everything while the system is harmed and workers come and go. */
-const load = async ({ system, options: { seed, kills, connections }, observe, submissions, progress }: BulkRun): Promise<void> => {
+const load = async ({
+  system,
+  options: { seed, kills, connections },
+  observe,
+  submissions,
+  progress,
+}: BulkRun): Promise<void> => {
   const total = submissions.reduce((sum, { records }) => sum + records.length, 0)
   const startedAt = performance.now()
   const sent = new AbortController()
@@ -62,7 +68,9 @@ const load = async ({ system, options: { seed, kills, connections }, observe, su
   }
   const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
   const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), failed)
-  const killing = injectFaultsWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(failed)
+  const killing = injectFaultsWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(
+    failed,
+  )
   const { workerChanges, failedStops } = progress
   const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(failed)
   await Promise.all([sending, killing, changing]).finally(() => clearInterval(progressTimer))
@@ -73,12 +81,28 @@ const load = async ({ system, options: { seed, kills, connections }, observe, su
 const verify = async ({ system, observe, locations, submissions, progress }: BulkRun): Promise<BulkVerdict> => {
   await using input = new AsyncDisposableStack()
   const sandbox = system.sandbox()
-  const connection = { url: system.engineUrl, user: 'default', password: '', database: 'default', ca: null, isReplicated: false }
+  const connection = {
+    url: system.engineUrl,
+    user: 'default',
+    password: '',
+    database: 'default',
+    ca: null,
+    isReplicated: false,
+  }
   const db = input.adopt(openClickHouseHttp(connection), one => one.close())
   const tenant = { accountId: sandbox.account_id, liveMode: false }
-  const verdict = await verifyBulk({ client: await login(sandbox), db, tenant, locations, submissions, sent: progress, observe })
+  const verdict = await verifyBulk({
+    client: await login(sandbox),
+    db,
+    tenant,
+    locations,
+    submissions,
+    sent: progress,
+    observe,
+  })
   const deadLettered = (await listDeadLetters(sandbox)).map(
-    ({ id, code, reason }) => ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
+    ({ id, code, reason }) =>
+      ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
   )
   const stops = [...system.failedStops(), ...progress.failedStops].map(
     found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const,

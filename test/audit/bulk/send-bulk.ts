@@ -24,7 +24,12 @@ const retryMs = 250
 const timeoutMs = 900_000
 
 /** Send one copy until it is answered for certain. */
-const sendCopy = async (system: AuditedSystem, progress: BulkProgress, submission: BulkSubmission, body: string): Promise<void> => {
+const sendCopy = async (
+  system: AuditedSystem,
+  progress: BulkProgress,
+  submission: BulkSubmission,
+  body: string,
+): Promise<void> => {
   for (const since = performance.now(); ; await sleep(retryMs)) {
     if (performance.now() - since > timeoutMs) throw new Error(`a submission was not taken for ${timeoutMs / 1_000} s`)
     const { client } = await waitForCaller(system, performance.now(), sleep)

@@ -36,10 +36,15 @@ const wholeInterval = { from: firstDay - 2 * dayMs, to: firstDay + dayCount * da
 const rowsOf = async ({ db, tenant }: BulkVerificationInput, locationId: string): Promise<readonly MeterCostRow[]> =>
   (await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [locationId] }, wholeInterval))).flat()
 
-const storedIdentity = (row: MeterCostRow): string => identityOf({ ...row, recordReferenceId: row.recordReferenceId ?? '' })
+const storedIdentity = (row: MeterCostRow): string =>
+  identityOf({ ...row, recordReferenceId: row.recordReferenceId ?? '' })
 
 /** Hold the rows of a location, as the service reads them, and its days over HTTP against an exact calculation. */
-const verifyLocation = async (input: BulkVerificationInput, location: LedgerLocation, records: readonly LedgerRecord[]) => {
+const verifyLocation = async (
+  input: BulkVerificationInput,
+  location: LedgerLocation,
+  records: readonly LedgerRecord[],
+) => {
   const stored = Map.groupBy(await rowsOf(input, location.locationId), storedIdentity)
   const differences: Difference[] = []
   const reportDifference = (kind: Difference['kind'], subject: string, expected: unknown, found: unknown): void =>
@@ -73,7 +78,8 @@ const verifyReceipts = async ({ client, sent, observe }: BulkVerificationInput):
     observe('receipts', ++done, sent.receipts.length)
   })
   const wrongReceipts = sent.receipts.filter(({ given, submission: { records, refused } }) => {
-    const isWhole = given.recordsSubmitted === records.length && given.recordsAccepted === records.length - refused.length
+    const isWhole =
+      given.recordsSubmitted === records.length && given.recordsAccepted === records.length - refused.length
     return !isWhole || given.failedNumbers.join() !== refused.join()
   })
   return [
@@ -104,6 +110,7 @@ export const verifyBulk = async (input: BulkVerificationInput): Promise<BulkVerd
     observe('records', verified, expected)
   })
   const found = Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0])
-  if (found !== expected) differences.push({ kind: 'unexpected', subject: 'the table', expected: String(expected), found: String(found) })
+  if (found !== expected)
+    differences.push({ kind: 'unexpected', subject: 'the table', expected: String(expected), found: String(found) })
   return { expected, found, days, receipts: sent.receipts.length, differences }
 }

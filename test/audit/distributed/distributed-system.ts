@@ -41,7 +41,8 @@ export type DistributedAuditedSystem = AuditedSystem & {
 export const distributedSystem = async (folder: string): Promise<DistributedAuditedSystem> => {
   await using opening = new AsyncDisposableStack()
   const stores = opening.use(await openStores(folder))
-  const start = (roles: readonly Role[]): Promise<RoleProcess> => startWithRetries(() => startRoles(folder, stores.variables, roles))
+  const start = (roles: readonly Role[]): Promise<RoleProcess> =>
+    startWithRetries(() => startRoles(folder, stores.variables, roles))
   const createInstances = (count: number, ...roles: readonly Role[]): readonly RoleInstance[] =>
     Array.from({ length: count }, () => roleInstance(roles, start))
   const instances: RoleInstances = {
@@ -79,7 +80,10 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
     const entryPoint = open[nextIndex++ % open.length]
     return entryPoint === undefined
       ? null
-      : { client: entryPoint.client(), lifetimes: () => entryPoint.gateway.runningProcesses().map(({ isGone }) => ({ isOver: isGone })) }
+      : {
+          client: entryPoint.client(),
+          lifetimes: () => entryPoint.gateway.runningProcesses().map(({ isGone }) => ({ isOver: isGone })),
+        }
   }
 
   const stop = async (): Promise<void> => {

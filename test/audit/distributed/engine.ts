@@ -12,7 +12,10 @@ export type Engine = AsyncDisposable & {
   readonly stop: () => Promise<void>
 }
 
-const launch = async (folder: string, port: number): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
+const launch = async (
+  folder: string,
+  port: number,
+): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
   const child = fork(join(import.meta.dirname, 'front-process.ts'), [folder, String(port)], { execArgv: [] })
   const url = await Promise.race([
     once(child, 'message').then(([address]) => String(address)),

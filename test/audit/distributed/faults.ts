@@ -9,7 +9,11 @@ import { type SharedStores, sessionMs } from './open-stores.ts'
 export type RoleInstances = Readonly<Record<'gateways' | 'workers' | 'queries', readonly RoleInstance[]>>
 
 /** What is harmed. */
-export type FaultTarget = { readonly stores: SharedStores; readonly instances: RoleInstances; readonly failedStops: string[] }
+export type FaultTarget = {
+  readonly stores: SharedStores
+  readonly instances: RoleInstances
+  readonly failedStops: string[]
+}
 
 /** One kind of harm; it is over when this resolves. */
 export type Fault = { readonly kind: string; readonly inject: (target: FaultTarget, random: Random) => Promise<void> }
@@ -36,7 +40,8 @@ const restartFault = (kind: string, role: keyof RoleInstances): Fault => ({
   inject: async ({ instances, failedStops }) => {
     for (const instance of instances[role]) {
       const { code, ms } = await instance.replace()
-      if (code !== 0 || ms > drainMs) failedStops.push(`${instance.roles.join()} stopped with ${code} after ${Math.round(ms)} ms`)
+      if (code !== 0 || ms > drainMs)
+        failedStops.push(`${instance.roles.join()} stopped with ${code} after ${Math.round(ms)} ms`)
     }
   },
 })

@@ -33,7 +33,9 @@ export const openStores = async (folder: string): Promise<SharedStores> => {
   await using opening = new AsyncDisposableStack()
   const cluster = opening.use(await startCluster({ nodes: brokerCount }))
   const registry = opening.use(await startRegistry())
-  const { address } = opening.use(await startEmbeddedServer({ dataFolder: folder, settings: { max_connections: '300' } }))
+  const { address } = opening.use(
+    await startEmbeddedServer({ dataFolder: folder, settings: { max_connections: '300' } }),
+  )
   if (!('host' in address)) throw new Error('the packaged PostgreSQL has no socket')
   const [port = 0] = await freePorts(1)
   const engine = opening.use(await openEngine(join(folder, 'clickhouse'), port))
@@ -51,5 +53,11 @@ export const openStores = async (folder: string): Promise<SharedStores> => {
   await runOrThrow(['migrate'], variables)
   await runOrThrow(['topics'], variables)
   const open = opening.move()
-  return { cluster, engine, postgresFolder: join(folder, 'postgres'), variables, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return {
+    cluster,
+    engine,
+    postgresFolder: join(folder, 'postgres'),
+    variables,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
 }

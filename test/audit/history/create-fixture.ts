@@ -18,12 +18,19 @@ export type CreatedLocation = {
   tariffs: readonly Tariff[]
 }
 
-export type AuditFixture = { readonly markets: readonly CreatedMarket[]; readonly locations: readonly CreatedLocation[] }
+export type AuditFixture = {
+  readonly markets: readonly CreatedMarket[]
+  readonly locations: readonly CreatedLocation[]
+}
 
 const maxPrices = 10_000
 
 /** Prices as bodies of submissions. */
-export const priceBodies = ({ starts, ends, prices }: Pick<MarketSeries, 'starts' | 'ends' | 'prices'>): readonly string[] => {
+export const priceBodies = ({
+  starts,
+  ends,
+  prices,
+}: Pick<MarketSeries, 'starts' | 'ends' | 'prices'>): readonly string[] => {
   const all = starts.map((start, index) => ({
     start_time: new Date(start).toISOString(),
     end_time: new Date(ends[index] ?? start).toISOString(),
@@ -42,14 +49,22 @@ const createMarket = async (client: Client, { series, atFirst, later }: PlannedM
   return { marketId, series, later }
 }
 
-const createLocation = async (client: Client, planned: PlannedLocation, markets: readonly CreatedMarket[]): Promise<CreatedLocation> => {
+const createLocation = async (
+  client: Client,
+  planned: PlannedLocation,
+  markets: readonly CreatedMarket[],
+): Promise<CreatedLocation> => {
   const marketOf = (index: number | null) => (index === null ? null : (markets[index] ?? null))
   const [importMarket, exportMarket] = [marketOf(planned.importMarket), marketOf(planned.exportMarket)]
   const sources = {
     import: importMarket?.marketId ?? null,
     export: exportMarket === importMarket ? null : (exportMarket?.marketId ?? null),
   }
-  const locationId = await create(client, '/locations', { timezone: planned.zone, currency_code: 'EUR', market_sources: sources })
+  const locationId = await create(client, '/locations', {
+    timezone: planned.zone,
+    currency_code: 'EUR',
+    market_sources: sources,
+  })
   const deviceIds: string[] = []
   for (let index = 0; index < planned.devices; index += 1) {
     deviceIds.push(await create(client, '/devices', { reference_id: `${index} of ${locationId}` }))
@@ -75,7 +90,13 @@ export const createFixture = async (
 }
 
 /** What prices a location in the end. */
-export const pricingInputOf = ({ locationId, planned, tariffs, importMarket, exportMarket }: CreatedLocation): PricingInput => ({
+export const pricingInputOf = ({
+  locationId,
+  planned,
+  tariffs,
+  importMarket,
+  exportMarket,
+}: CreatedLocation): PricingInput => ({
   ...{ locationId, currencyCode: 'EUR', timeZone: zoneOf(planned.zone), tariffs },
   importMarket: importMarket?.series ?? null,
   exportMarket: exportMarket?.series ?? null,

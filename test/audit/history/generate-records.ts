@@ -66,7 +66,10 @@ export const estimate = (random: Random, record: LedgerRecord): LedgerRecord => 
 }
 
 /** Make an inventor of a location's records; `estimates` says whether any of them may be one. */
-export const recordGenerator = (location: CreatedLocation, estimates: boolean): ((random: Random, reference: string) => LedgerRecord) => {
+export const recordGenerator = (
+  location: CreatedLocation,
+  estimates: boolean,
+): ((random: Random, reference: string) => LedgerRecord) => {
   const instants = instantsOf(location)
   const objects = [null, ...location.deviceIds]
   const hasEstimates = estimates && location.planned.hasEstimates

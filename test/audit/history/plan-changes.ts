@@ -5,7 +5,11 @@ import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
 import { type AuditFixture, type CreatedLocation, priceBodies } from './create-fixture.ts'
 import { nextSchedule, year } from './plan-tariffs.ts'
 
-export type ChangeRequest = { readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'; readonly path: string; readonly body?: string }
+export type ChangeRequest = {
+  readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly body?: string
+}
 
 /** One change of what things cost. Sent again with the same key it is done once; `done` takes it into the world that the judge sees. */
 export type Change = {
@@ -52,7 +56,16 @@ const replaceFrom = (random: Random, location: CreatedLocation, at: number): rea
     .filter(({ direction, type }) => direction === 'IMPORT' && type === 'COMMODITY')
     .reduce((a, b) => ((a.contractStart ?? 0) > (b.contractStart ?? 0) ? a : b))
   const start = Math.max(at, last.contractEnd ?? (last.contractStart ?? 0) + dayMs)
-  const made = { tariff: { ...last, id: '', marketRates: false, contractStart: start, contractEnd: null, schedule: nextSchedule(random) } }
+  const made = {
+    tariff: {
+      ...last,
+      id: '',
+      marketRates: false,
+      contractStart: start,
+      contractEnd: null,
+      schedule: nextSchedule(random),
+    },
+  }
   const end = last.contractEnd === null ? [changeEnd(location, () => last.id, start)] : []
   const takeBack = [makeVoid(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
   return [...end, create(location, made), ...(random.chance(0.5) ? takeBack.slice(0, 1 + random.whole(2)) : [])]
@@ -66,7 +79,11 @@ const changesOf = (random: Random, location: CreatedLocation, hasRepricing: bool
 }
 
 /** Plan changes of tariffs and prices in random order, those of one object in their own. */
-export const planChanges = (random: Random, { locations, markets }: AuditFixture, hasRepricing: boolean): readonly Change[] => {
+export const planChanges = (
+  random: Random,
+  { locations, markets }: AuditFixture,
+  hasRepricing: boolean,
+): readonly Change[] => {
   const prices = markets.map(({ marketId, later }) =>
     later.flatMap(priceBodies).map(body => ({
       of: marketId,
@@ -76,7 +93,11 @@ export const planChanges = (random: Random, { locations, markets }: AuditFixture
   )
   const queues: Change[][] = [...locations.map(location => [...changesOf(random, location, hasRepricing)]), ...prices]
   const planned: Change[] = []
-  for (let left = queues.filter(queue => queue.length > 0); left.length > 0; left = left.filter(queue => queue.length > 0)) {
+  for (
+    let left = queues.filter(queue => queue.length > 0);
+    left.length > 0;
+    left = left.filter(queue => queue.length > 0)
+  ) {
     const next = left[random.whole(left.length)]?.shift()
     if (next !== undefined) planned.push(next)
   }

@@ -18,9 +18,16 @@ export type PlannedLocation = {
 type Prices = Pick<MarketSeries, 'starts' | 'ends' | 'prices'>
 
 /** A market with the prices that it has in the end, those that it begins with, and those that come late or are corrected. */
-export type PlannedMarket = { readonly series: MarketSeries; readonly atFirst: Prices; readonly later: readonly Prices[] }
+export type PlannedMarket = {
+  readonly series: MarketSeries
+  readonly atFirst: Prices
+  readonly later: readonly Prices[]
+}
 
-export type PlannedFixture = { readonly markets: readonly PlannedMarket[]; readonly locations: readonly PlannedLocation[] }
+export type PlannedFixture = {
+  readonly markets: readonly PlannedMarket[]
+  readonly locations: readonly PlannedLocation[]
+}
 
 /** Whole, half and quarter hours; changes of an hour, of half an hour, at other hours, and none. */
 const zones = [
@@ -35,7 +42,13 @@ const reach = { start: year.start - 3 * dayMs, end: year.end + 45 * dayMs }
 
 /** Prices of an hour, of a quarter hour for some days in October, some below zero, some equal to the one before. */
 const planMarket = (random: Random, name: string): MarketSeries => {
-  const series = { sourceId: name, starts: [] as number[], ends: [] as number[], prices: [] as bigint[], confidences: [] as number[] }
+  const series = {
+    sourceId: name,
+    starts: [] as number[],
+    ends: [] as number[],
+    prices: [] as bigint[],
+    confidences: [] as number[],
+  }
   const quarters = { start: Date.UTC(2025, 9, 1), end: Date.UTC(2025, 9, 8) }
   for (let at = reach.start; at < reach.end; ) {
     const end = at + (quarters.start <= at && at < quarters.end ? hourMs / 4 : hourMs)
@@ -88,10 +101,17 @@ const planLocation = (random: Random, index: number, markets: number): PlannedLo
 }
 
 /** Plan markets, and locations that take kinds and zones in turn. */
-export const planFixture = (random: Random, locations: number, { hasLatePrices }: { readonly hasLatePrices: boolean }): PlannedFixture => {
+export const planFixture = (
+  random: Random,
+  locations: number,
+  { hasLatePrices }: { readonly hasLatePrices: boolean },
+): PlannedFixture => {
   const markets = ['Day ahead', 'Own series'].map(name => {
     const series = planMarket(random, name)
     return hasLatePrices ? withLateParts(random, series) : { series, atFirst: series, later: [] }
   })
-  return { markets, locations: Array.from({ length: locations }, (_, index) => planLocation(random, index, markets.length)) }
+  return {
+    markets,
+    locations: Array.from({ length: locations }, (_, index) => planLocation(random, index, markets.length)),
+  }
 }

@@ -11,7 +11,12 @@ export type Register = Pick<LedgerRecord, 'locationId' | 'deviceId'> & {
 }
 
 /** What a register showed: time in ms, on whole seconds; the value as text in the submission's units. */
-export type Reading = { readonly time: number; readonly value: string; readonly recordReferenceId: string; readonly isGood: boolean }
+export type Reading = {
+  readonly time: number
+  readonly value: string
+  readonly recordReferenceId: string
+  readonly isGood: boolean
+}
 
 export type ReadingSubmission = {
   readonly register: Register
@@ -42,7 +47,11 @@ const corruptReadings = (random: Random, readings: readonly Reading[]): readonly
     return random.chance(0.01) ? [reading, { ...reading, value: '1', isGood: false }] : [reading]
   })
 
-const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, count: number): readonly ReadingFamily[] => {
+const planRegister = (
+  random: Random,
+  register: Omit<Register, 'exchangedAt'>,
+  count: number,
+): readonly ReadingFamily[] => {
   const every = Math.floor((year.end - year.start - 2 * dayMs) / count / 1_000) * 1_000
   const exchange = Math.floor(count / 3) + random.whole(Math.ceil(count / 3))
   const timeOf = (index: number): number => year.start + dayMs + index * every
@@ -58,7 +67,11 @@ const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, c
     rest = rest.slice(own.length)
     const submit = (): ReadingSubmission => {
       const units = random.pick(['WH', 'KWH'])
-      const readings = own.map(({ place, ...reading }) => ({ ...reading, value: valueText(random, place, units), isGood: true }))
+      const readings = own.map(({ place, ...reading }) => ({
+        ...reading,
+        value: valueText(random, place, units),
+        isGood: true,
+      }))
       const session = random.chance(0.3) ? `session-${random.whole(40)}` : null
       return { register: exchanged, sessionReferenceId: session, units, readings: corruptReadings(random, readings) }
     }
@@ -68,7 +81,11 @@ const planRegister = (random: Random, register: Omit<Register, 'exchangedAt'>, c
 }
 
 /** Plan registers at some of the locations: readings in no order of time, some corrected, each register exchanged once. */
-export const planReadings = (random: Random, { locations }: AuditFixture, records: number): readonly ReadingFamily[] => {
+export const planReadings = (
+  random: Random,
+  { locations }: AuditFixture,
+  records: number,
+): readonly ReadingFamily[] => {
   const locationsWithRegisters = locations.filter((_, index) => index % 4 === 2)
   const count = Math.max(12, Math.floor(records / 10 / Math.max(1, locationsWithRegisters.length)))
   return locationsWithRegisters.flatMap(({ locationId, deviceIds }, index) => {

@@ -59,7 +59,8 @@ const readingSteps = (random: Random, fixture: AuditFixture, records: number): r
 const interleave = (more: readonly Step[], fewer: readonly Step[]): readonly Step[] => {
   const queue = [...fewer]
   return more.flatMap((step, index) => {
-    const due = Math.floor(((index + 1) * fewer.length) / more.length) - Math.floor((index * fewer.length) / more.length)
+    const due =
+      Math.floor(((index + 1) * fewer.length) / more.length) - Math.floor((index * fewer.length) / more.length)
     return [step, ...queue.splice(0, due)]
   })
 }
@@ -84,24 +85,39 @@ export const planSteps = (random: Random, fixture: AuditFixture, options: StepOp
       const record = (only ?? random.pick(generators))(random, `${submissions.length}-${index}`)
       records.push(corruptRecord(random, record, records.at(-1)))
     }
-    return { kind: 'submission', after: null, records, copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
+    return {
+      kind: 'submission',
+      after: null,
+      records,
+      copies: random.pick([1, 1, 1, 2, 3]),
+      isAwaited: random.chance(awaitedShare),
+    }
   }
 
   /** What came last of an earlier submission, once more: as it was, as it came first, or with other values and confidences. */
   const sendAgain = (latestIndex: number): Submission => {
     const after = latest[latestIndex] as Submission
     const varied = correctRecords(random, after.records)
-    const records = varied.map(record => (estimating.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record))
+    const records = varied.map(record =>
+      estimating.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record,
+    )
     const first = (firsts[latestIndex] as Submission).records
     const sent = { copies: random.pick([1, 1, 2]), isAwaited: random.chance(awaitedShare) }
-    return { kind: 'submission', after, records: random.pick([after.records, after.records, first, records, records]), ...sent }
+    return {
+      kind: 'submission',
+      after,
+      records: random.pick([after.records, after.records, first, records, records]),
+      ...sent,
+    }
   }
 
   const maxRecords = Math.max(20, Math.floor(options.records / 40))
   for (let records = 0; records < options.records; ) {
     const latestIndex = latest.length > 8 && random.chance(0.15) ? random.whole(latest.length) : null
     const next =
-      latestIndex === null ? generateSubmission(Math.min(sizeOf(random), maxRecords, options.records - records)) : sendAgain(latestIndex)
+      latestIndex === null
+        ? generateSubmission(Math.min(sizeOf(random), maxRecords, options.records - records))
+        : sendAgain(latestIndex)
     submissions.push(next)
     if (latestIndex === null) {
       latest.push(next)
@@ -110,5 +126,8 @@ export const planSteps = (random: Random, fixture: AuditFixture, options: StepOp
     } else latest[latestIndex] = next
   }
   const changes = inOrder(planChanges(random, fixture, options.hasRepricing))
-  return interleave(interleave(submissions, changes), options.hasRegisters ? readingSteps(random, fixture, options.records) : [])
+  return interleave(
+    interleave(submissions, changes),
+    options.hasRegisters ? readingSteps(random, fixture, options.records) : [],
+  )
 }

@@ -51,21 +51,32 @@ const threeBands = (random: Random, rates: Rates): readonly TimeBand[] => {
   ]
 }
 
-const always = (...daysAndHours: readonly DaysAndHours[]): readonly ScheduleEntry[] => [{ months: ['All'], dates: [], daysAndHours }]
+const always = (...daysAndHours: readonly DaysAndHours[]): readonly ScheduleEntry[] => [
+  { months: ['All'], dates: [], daysAndHours },
+]
 const flat = (rates: Rates) => always({ days: ['All'], hours: wholeDay(rates) })
 const timeOfUse = (random: Random, rates: Rates) =>
   always({ days: ['Weekdays'], hours: threeBands(random, rates) }, { days: ['Weekend'], hours: wholeDay(rates) })
 
 /** Winter and summer, and the first of each month at a price of its own. */
 const seasonal = (random: Random, rates: Rates): readonly ScheduleEntry[] => [
-  { months: ['Nov', 'Dec', 'Jan', 'Feb', 'Mar'], dates: [], daysAndHours: [{ days: ['All'], hours: threeBands(random, rates) }] },
-  { months: ['Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct'], dates: [], daysAndHours: [{ days: ['All'], hours: wholeDay(rates) }] },
+  {
+    months: ['Nov', 'Dec', 'Jan', 'Feb', 'Mar'],
+    dates: [],
+    daysAndHours: [{ days: ['All'], hours: threeBands(random, rates) }],
+  },
+  {
+    months: ['Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct'],
+    dates: [],
+    daysAndHours: [{ days: ['All'], hours: wholeDay(rates) }],
+  },
   { months: ['All'], dates: [1], daysAndHours: [{ days: ['All'], hours: wholeDay(rates) }] },
 ]
 
 /** One valid schedule of any shape. */
 const anySchedule = (random: Random): readonly ScheduleEntry[] =>
-  fc.sample(schedules({ market: false, amounts: 'usual' }), { seed: random.whole(2 ** 30), numRuns: 1 })[0] ?? flat(() => [rate(random)])
+  fc.sample(schedules({ market: false, amounts: 'usual' }), { seed: random.whole(2 ** 30), numRuns: 1 })[0] ??
+  flat(() => [rate(random)])
 
 const tariff = (direction: TariffDirection, type: TariffType, terms: Terms): Tariff => ({
   ...{ id: '', direction, type, marketRates: false, contractStart: null, contractEnd: null, closedAt: null },
@@ -89,9 +100,17 @@ export const kindsOfLocations: readonly {
   readonly market: boolean
   readonly of: (random: Random) => readonly Tariff[]
 }[] = [
-  { name: 'fixed', market: false, of: r => [bought({ schedule: flat(() => [rate(r)]) }), sold({ schedule: flat(() => [rate(r)]) })] },
+  {
+    name: 'fixed',
+    market: false,
+    of: r => [bought({ schedule: flat(() => [rate(r)]) }), sold({ schedule: flat(() => [rate(r)]) })],
+  },
   { name: 'time of use', market: false, of: r => [bought({ schedule: timeOfUse(r, () => [rate(r)]) })] },
-  { name: 'tiers', market: false, of: r => [bought({ schedule: flat(() => tiers(r)) }), sold({ schedule: flat(() => tiers(r)) })] },
+  {
+    name: 'tiers',
+    market: false,
+    of: r => [bought({ schedule: flat(() => tiers(r)) }), sold({ schedule: flat(() => tiers(r)) })],
+  },
   {
     name: 'two parts with tiers',
     market: false,
@@ -120,7 +139,9 @@ export const kindsOfLocations: readonly {
   {
     name: 'begins late, ends early',
     market: false,
-    of: r => [bought({ contractStart: at(2, 11, 605), contractEnd: at(4, 27, 1), schedule: timeOfUse(r, () => [rate(r)]) })],
+    of: r => [
+      bought({ contractStart: at(2, 11, 605), contractEnd: at(4, 27, 1), schedule: timeOfUse(r, () => [rate(r)]) }),
+    ],
   },
   {
     name: 'market',
@@ -142,6 +163,10 @@ export const kindsOfLocations: readonly {
   {
     name: 'any',
     market: false,
-    of: r => [bought({ schedule: anySchedule(r) }), grid({ schedule: anySchedule(r) }), sold({ schedule: anySchedule(r) })],
+    of: r => [
+      bought({ schedule: anySchedule(r) }),
+      grid({ schedule: anySchedule(r) }),
+      sold({ schedule: anySchedule(r) }),
+    ],
   },
 ]

@@ -34,7 +34,8 @@ export type Submission = Exclude<Step, { kind: 'change' }>
 
 export const pathOf = { submission: '/meters/interval', readings: '/meters/cumulative/epoch' } as const
 
-export const bodyOf = (step: Submission): string => (step.kind === 'submission' ? toWire(step.records) : readingsToWire(step.submission))
+export const bodyOf = (step: Submission): string =>
+  step.kind === 'submission' ? toWire(step.records) : readingsToWire(step.submission)
 
 export const entryOf = (step: Submission, operation: number): AuditEntry =>
   step.kind === 'submission'
@@ -61,9 +62,14 @@ export const pauseMs = 20
 const timeoutMs = 180_000
 
 /** Wait for somebody to send to; throws when an operation that began at `since` takes too long. */
-export const waitForCaller = async (system: AuditedSystem, since: number, pause: (ms: number) => Promise<unknown>): Promise<Caller> => {
+export const waitForCaller = async (
+  system: AuditedSystem,
+  since: number,
+  pause: (ms: number) => Promise<unknown>,
+): Promise<Caller> => {
   for (;;) {
-    if (performance.now() - since > timeoutMs) throw new Error(`an operation had no known fate after ${timeoutMs / 1_000} s`)
+    if (performance.now() - since > timeoutMs)
+      throw new Error(`an operation had no known fate after ${timeoutMs / 1_000} s`)
     const caller = system.caller()
     if (caller !== null) return caller
     await pause(pauseMs)

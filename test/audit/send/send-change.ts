@@ -16,10 +16,15 @@ const outcomeOf = (status: number | null, { method }: ChangeRequest, isRetry: bo
 }
 
 /** Send a change as often as it takes until its fate is known; written down before each sending and after each answer. */
-export const sendChange = async ({ system, journal, progress }: SendContext, change: Change, operation: number): Promise<void> => {
+export const sendChange = async (
+  { system, journal, progress }: SendContext,
+  change: Change,
+  operation: number,
+): Promise<void> => {
   const since = performance.now()
   const request = change.request()
-  const headers: Readonly<Record<string, string>> = request.method === 'POST' ? { 'Idempotency-Key': `audit ${operation}` } : {}
+  const headers: Readonly<Record<string, string>> =
+    request.method === 'POST' ? { 'Idempotency-Key': `audit ${operation}` } : {}
   for (let isRetry = false; ; isRetry = true) {
     const { client } = await waitForCaller(system, since, sleep)
     await journal.write({ kind: 'change', operation, ...request })
@@ -27,7 +32,8 @@ export const sendChange = async ({ system, journal, progress }: SendContext, cha
     const status = reply?.status ?? null
     const outcome = outcomeOf(status, request, isRetry)
     await journal.write({ kind: 'changed', operation, outcome, status, text: reply?.text.slice(0, 500) ?? '' })
-    if (isUnexpected(status, outcome)) progress.refused.push(`${request.method} ${request.path}: ${status} ${reply?.text}`)
+    if (isUnexpected(status, outcome))
+      progress.refused.push(`${request.method} ${request.path}: ${status} ${reply?.text}`)
     if (outcome === 'ok') change.done((reply?.json ?? {}) as { id?: string })
     if (outcome !== 'unknown') break
     await sleep(pauseMs)

@@ -19,7 +19,12 @@ export type StepResult = { readonly uncertain: readonly ProcessLifetime[] }
 
 const unanswered: Answer = { outcome: 'unknown', status: null, receipt: null }
 
-type Attempt = { readonly step: Submission; readonly operation: number; readonly attempt: number; readonly body: string }
+type Attempt = {
+  readonly step: Submission
+  readonly operation: number
+  readonly attempt: number
+  readonly body: string
+}
 
 const sendOnce = async (
   { journal, progress }: SendContext,
@@ -28,7 +33,8 @@ const sendOnce = async (
 ): Promise<Answer> => {
   const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfBroken)
   const answer = reply === null ? unanswered : answerOf(reply)
-  if (isUnexpected(answer.status, answer.outcome)) progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
+  if (isUnexpected(answer.status, answer.outcome))
+    progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
   await journal.write({ kind: 'answered', operation, attempt, ...answer })
   return answer
 }
@@ -40,8 +46,13 @@ const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise
   for (const end = performance.now() + maxWaitMs; performance.now() < end; await sleep(pauseMs)) {
     const reply = await system.caller()?.client.send('GET', `/meters/batch?batch_id=${batchId}`).catch(nullIfBroken)
     if (reply === undefined || reply === null) return
-    const receipt = reply.json as { readonly records_submitted: number; readonly records_processed: number; readonly failed_records: [] }
-    if (reply.status === 200 && receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted) return
+    const receipt = reply.json as {
+      readonly records_submitted: number
+      readonly records_processed: number
+      readonly failed_records: []
+    }
+    if (reply.status === 200 && receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted)
+      return
   }
 }
 
@@ -49,7 +60,12 @@ const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise
  * Submit a step as often as it takes until its fate is known; written down before each sending and after each answer. It is left out
  * where something of the submission `before` it may still arrive, which would then come behind this one.
  */
-export const submit = async (sending: SendContext, step: Submission, operation: number, before: StepResult): Promise<StepResult> => {
+export const submit = async (
+  sending: SendContext,
+  step: Submission,
+  operation: number,
+  before: StepResult,
+): Promise<StepResult> => {
   const { system, journal, progress } = sending
   const since = performance.now()
   const uncertain = before.uncertain.filter(lifetime => !lifetime.isOver())

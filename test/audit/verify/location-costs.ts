@@ -13,7 +13,8 @@ import {
 import { energyUntil, type Interval, type Segment } from '../../support/oracle/segments.ts'
 import { type Moment, momentIndexAt, type Timeline, timelineOf } from './timeline.ts'
 
-const isWithin = (at: number, spans: readonly Interval[]): boolean => spans.some(({ start, end }) => start <= at && at < end)
+const isWithin = (at: number, spans: readonly Interval[]): boolean =>
+  spans.some(({ start, end }) => start <= at && at < end)
 
 /** Cut a record where its price or its cover changes. */
 const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly Interval[]): readonly Segment[] => {
@@ -91,10 +92,13 @@ export const locationCosts = (input: PricingInput, records: readonly IdentifiedR
   const timelines = new Map(
     directions.map(direction => {
       const own = records.filter(({ record }) => record.tariffDirection === direction)
-      const span = own.reduce(({ start, end }, { record }) => ({ start: Math.min(start, record.start), end: Math.max(end, record.end) }), {
-        start: Number.POSITIVE_INFINITY,
-        end: Number.NEGATIVE_INFINITY,
-      })
+      const span = own.reduce(
+        ({ start, end }, { record }) => ({ start: Math.min(start, record.start), end: Math.max(end, record.end) }),
+        {
+          start: Number.POSITIVE_INFINITY,
+          end: Number.NEGATIVE_INFINITY,
+        },
+      )
       return [direction, own.length === 0 ? [] : timelineOf(input, direction, span)]
     }),
   )

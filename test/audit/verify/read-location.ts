@@ -9,7 +9,11 @@ const maxWindows = 400
  * Read all records of a location: the time before the year, windows of the year that hold about a page each, and the time behind it.
  * Together they leave nothing out.
  */
-export const readLocation = async (client: Client, locationId: string, expected: number): Promise<readonly StoredRecord[]> => {
+export const readLocation = async (
+  client: Client,
+  locationId: string,
+  expected: number,
+): Promise<readonly StoredRecord[]> => {
   const windows = Math.min(maxWindows, Math.ceil(expected / rowsPerWindow) + 1)
   const edges = Array.from({ length: windows + 1 }, (_, index) =>
     new Date(year.start + Math.floor(((year.end - year.start) * index) / windows)).toISOString(),

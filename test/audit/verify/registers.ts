@@ -26,7 +26,10 @@ const energyOf = ({ value, units: unit }: AcceptedReading): bigint => units(valu
  * Each reading but a fallen one closes an interval that the one before it in time opens.
  * Source: docs/rules/metering.md #register-readings.
  */
-const intervalsOf = ({ register }: ReadingSubmission, acceptedReadings: ReadonlyMap<number, AcceptedReading>): readonly LedgerRecord[] => {
+const intervalsOf = (
+  { register }: ReadingSubmission,
+  acceptedReadings: ReadonlyMap<number, AcceptedReading>,
+): readonly LedgerRecord[] => {
   const readings = [...acceptedReadings.values()].sort((a, b) => a.time - b.time)
   return readings.flatMap((closing, index) => {
     const opening = readings[index - 1]
@@ -35,7 +38,12 @@ const intervalsOf = ({ register }: ReadingSubmission, acceptedReadings: Readonly
     if (energy < 0n) return []
     const { locationId, deviceId, energyFlowDirection } = register
     return {
-      ...{ locationId, deviceId, energyFlowDirection, tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT' },
+      ...{
+        locationId,
+        deviceId,
+        energyFlowDirection,
+        tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
+      },
       ...{ start: opening.time, end: closing.time, units: 'WH', value: decimal(energy, 6), isGood: true },
       ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
     } as const
@@ -44,7 +52,9 @@ const intervalsOf = ({ register }: ReadingSubmission, acceptedReadings: Readonly
 
 /** Make up the book of registers; every submission has a known fate by the end of the sending. */
 export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSummary => {
-  const submissions = new Map(journal.flatMap(entry => (entry.kind === 'readings' ? [[entry.operation, entry.submission] as const] : [])))
+  const submissions = new Map(
+    journal.flatMap(entry => (entry.kind === 'readings' ? [[entry.operation, entry.submission] as const] : [])),
+  )
   const acceptedOperations = new Set<number>()
   const receipts: { given: LedgerReceipt; submission: ReadingSubmission }[] = []
   const contradictions: string[] = []
@@ -57,7 +67,10 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
     if (entry.receipt.failedNumbers.join() !== expected)
       contradictions.push(`operation ${entry.operation} refused ${entry.receipt.failedNumbers.join()}, not ${expected}`)
   }
-  const registers = new Map<string, { readonly submission: ReadingSubmission; readonly acceptedReadings: Map<number, AcceptedReading> }>()
+  const registers = new Map<
+    string,
+    { readonly submission: ReadingSubmission; readonly acceptedReadings: Map<number, AcceptedReading> }
+  >()
   for (const [operation, submission] of submissions) {
     if (!acceptedOperations.has(operation)) continue
     const key = JSON.stringify(submission.register)
@@ -66,17 +79,24 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
     for (const reading of submission.readings)
       if (reading.isGood) register.acceptedReadings.set(reading.time, { ...reading, ...submission })
   }
-  const intervals = [...registers.values()].flatMap(({ submission, acceptedReadings }) => intervalsOf(submission, acceptedReadings))
+  const intervals = [...registers.values()].flatMap(({ submission, acceptedReadings }) =>
+    intervalsOf(submission, acceptedReadings),
+  )
   return { intervals: new Map(intervals.map(record => [identityOf(record), record])), receipts, contradictions }
 }
 
 const timeoutMs = 60_000
 
 /** Whether a receipt says by now what it must: all handled, and of the readings found to have fallen none but those behind an exchange. */
-const isExpectedReceipt = (stored: StoredReceipt, { given, submission }: RegisterSummary['receipts'][number]): boolean => {
+const isExpectedReceipt = (
+  stored: StoredReceipt,
+  { given, submission }: RegisterSummary['receipts'][number],
+): boolean => {
   const failed = stored.failed_records.map(({ record_num }) => Number(record_num))
   const later = failed.filter(number => !given.failedNumbers.includes(number))
-  const isFallAllowed = later.every(number => (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt)
+  const isFallAllowed = later.every(
+    number => (submission.readings[number - 1]?.time ?? 0) >= submission.register.exchangedAt,
+  )
   return (
     isFallAllowed &&
     given.failedNumbers.every(number => failed.includes(number)) &&
@@ -87,7 +107,10 @@ const isExpectedReceipt = (stored: StoredReceipt, { given, submission }: Registe
 }
 
 /** List the receipts of registers that do not come true within a minute. */
-export const verifyRegisterReceipts = async (client: Client, { receipts }: RegisterSummary): Promise<readonly string[]> => {
+export const verifyRegisterReceipts = async (
+  client: Client,
+  { receipts }: RegisterSummary,
+): Promise<readonly string[]> => {
   const faults: string[] = []
   await each(receipts, async receipt => {
     for (const deadline = performance.now() + timeoutMs; ; await sleep(50)) {

@@ -11,8 +11,17 @@ const certain = 1_000_000
 export const oracleRecordOf = (record: LedgerRecord, id: string): IdentifiedRecord => ({
   id,
   record: {
-    ...{ locationId: record.locationId, deviceId: record.deviceId, start: record.start, end: record.end, energy: energyOf(record) },
-    ...{ energyFlowDirection: record.energyFlowDirection ?? 'INBOUND', tariffDirection: record.tariffDirection ?? 'IMPORT' },
+    ...{
+      locationId: record.locationId,
+      deviceId: record.deviceId,
+      start: record.start,
+      end: record.end,
+      energy: energyOf(record),
+    },
+    ...{
+      energyFlowDirection: record.energyFlowDirection ?? 'INBOUND',
+      tariffDirection: record.tariffDirection ?? 'IMPORT',
+    },
     confidence: Number(units(record.confidence ?? '1', confidenceDecimals)),
     ...{ sessionReferenceId: record.sessionReferenceId, recordReferenceId: record.recordReferenceId },
   },
@@ -36,7 +45,9 @@ export const withCoveredIntervals = (records: readonly IdentifiedRecord[]): read
     if (!isEstimate(one)) return one
     const { start, end } = one.record
     const covered: Interval[] = (actuals.get(objectOf(one)) ?? []).flatMap(({ record }) =>
-      record.start < end && record.end > start ? [{ start: Math.max(start, record.start), end: Math.min(end, record.end) }] : [],
+      record.start < end && record.end > start
+        ? [{ start: Math.max(start, record.start), end: Math.min(end, record.end) }]
+        : [],
     )
     return { ...one, covered }
   })

@@ -31,7 +31,9 @@ const wallInstants = (zone: string, seconds: ReadonlySet<number>, { start, end }
   const found: number[] = changes.filter(at => start < at && at < end)
   for (let day = Math.floor(start / dayMs) - 1; day * dayMs < end + dayMs; day += 1) {
     const [from, to] = [(day - 1) * dayMs, (day + 2) * dayMs]
-    const near = new Set(offsets.filter((_, index) => (changes[index - 1] ?? from) <= to && (changes[index] ?? to) >= from))
+    const near = new Set(
+      offsets.filter((_, index) => (changes[index - 1] ?? from) <= to && (changes[index] ?? to) >= from),
+    )
     for (const offset of near) for (const second of seconds) found.push(day * dayMs + second * 1000 - offset)
   }
   return found

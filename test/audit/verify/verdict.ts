@@ -53,7 +53,8 @@ export const verifyReceipts = async (
   const ofRegisters = await verifyRegisterReceipts(client, registers)
   return [
     ...[...faults.receipts, ...ofRegisters].map(
-      fault => ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'another' }) as const,
+      fault =>
+        ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'another' }) as const,
     ),
     ...[...recordSummary.contradictions, ...registers.contradictions].map(
       fault => ({ kind: 'answer', subject: fault, expected: 'good records accepted', found: 'another' }) as const,

@@ -28,7 +28,8 @@ const expectedRecordOf = ({ allowed }: Expectation, stored: StoredRecord | undef
   return records.findLast(isSame) ?? records.at(-1) ?? null
 }
 
-const describe = ({ value, units, confidence = '1' }: LedgerRecord): string => `${value} ${units}, confidence ${confidence}`
+const describe = ({ value, units, confidence = '1' }: LedgerRecord): string =>
+  `${value} ${units}, confidence ${confidence}`
 
 /** Read a location back and compare every record, and every month of each flow, with what the books and an exact calculation say. */
 export const verifyLocation = async (
@@ -38,7 +39,11 @@ export const verifyLocation = async (
 ): Promise<LocationVerdict> => {
   const stored = Map.groupBy(await readLocation(client, location.locationId, expectations.size), storedIdentity)
   const differences: Difference[] = []
-  const expectedRecords: { readonly identity: string; readonly record: LedgerRecord; readonly row: StoredRecord | undefined }[] = []
+  const expectedRecords: {
+    readonly identity: string
+    readonly record: LedgerRecord
+    readonly row: StoredRecord | undefined
+  }[] = []
   for (const [identity, expectation] of expectations) {
     const rows = stored.get(identity) ?? []
     const [row] = rows
@@ -48,7 +53,12 @@ export const verifyLocation = async (
     const subject = `${row?.id ?? 'record'} ${identity}`
     if (row === undefined) differences.push({ kind: 'missing', subject, expected: describe(record), found: 'nothing' })
     if (rows.length > 1)
-      differences.push({ kind: 'duplicate', subject, expected: 'once', found: `${rows.length}: ${rows.map(({ id }) => id).join()}` })
+      differences.push({
+        kind: 'duplicate',
+        subject,
+        expected: 'once',
+        found: `${rows.length}: ${rows.map(({ id }) => id).join()}`,
+      })
   }
   let unexpected = 0
   for (const [identity, rows] of stored) {
@@ -57,14 +67,21 @@ export const verifyLocation = async (
     const found = rows.map(row => `${row.id} with ${row.energy_submitted} Wh`).join()
     differences.push({ kind: 'unexpected', subject: `${rows[0]?.id} ${identity}`, expected: 'nothing', found })
   }
-  const records = withCoveredIntervals(expectedRecords.map(({ record, row }) => oracleRecordOf(record, row?.id ?? 'missing')))
+  const records = withCoveredIntervals(
+    expectedRecords.map(({ record, row }) => oracleRecordOf(record, row?.id ?? 'missing')),
+  )
   const costs = locationCosts(pricingInputOf(location), records)
   for (const [index, { identity, row }] of expectedRecords.entries()) {
     const cost = costs[index]
     const deviation = row === undefined || cost === undefined ? null : deviationOf(cost, row)
     if (deviation === null) continue
     const { kind, expected, found } = deviation
-    differences.push({ kind, subject: `${row?.id} ${identity} of "${location.planned.kind}" in ${location.planned.zone}`, expected, found })
+    differences.push({
+      kind,
+      subject: `${row?.id} ${identity} of "${location.planned.kind}" in ${location.planned.zone}`,
+      expected,
+      found,
+    })
   }
   const sums = await verifySums(client, { locationId: location.locationId, zone: location.planned.zone }, costs)
   for (const { month, expected, found } of sums.deviations)

@@ -9,7 +9,8 @@ export type Deviation = { readonly kind: 'energy' | 'cost'; readonly expected: s
 const energyDecimals = 6
 const moneyDecimals = 9
 
-const textOf = (value: unknown): string => JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
 
 const deviation = (kind: Deviation['kind'], name: string, expected: unknown, found: unknown): Deviation | null => {
   const [wanted, given] = [textOf(expected), textOf(found)]

@@ -66,8 +66,15 @@ const verifyFlow = async (
 type ZonedLocation = { readonly locationId: string; readonly zone: string }
 
 /** Compare what a location costs month by month, each flow on its own, with its records' costs. */
-export const verifySums = async (client: Client, location: ZonedLocation, costs: readonly OracleCost[]): Promise<SumsVerdict> => {
+export const verifySums = async (
+  client: Client,
+  location: ZonedLocation,
+  costs: readonly OracleCost[],
+): Promise<SumsVerdict> => {
   const verdicts: SumsVerdict[] = []
   for (const flow of flows) verdicts.push(await verifyFlow(client, location, costs, flow))
-  return { months: verdicts.reduce((sum, { months }) => sum + months, 0), deviations: verdicts.flatMap(({ deviations }) => deviations) }
+  return {
+    months: verdicts.reduce((sum, { months }) => sum + months, 0),
+    deviations: verdicts.flatMap(({ deviations }) => deviations),
+  }
 }

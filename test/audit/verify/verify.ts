@@ -26,7 +26,10 @@ const settlePauseMs = 10_000
 /** Some locations are deleted in the end; what their records cost stays. */
 const isDeletedAtEnd = (_: CreatedLocation, index: number): boolean => index % 20 === 2
 
-export const deleteSomeLocations = async (client: Client, { locations }: AuditFixture): Promise<readonly CreatedLocation[]> => {
+export const deleteSomeLocations = async (
+  client: Client,
+  { locations }: AuditFixture,
+): Promise<readonly CreatedLocation[]> => {
   const deletedLocations = locations.filter(isDeletedAtEnd)
   for (const { locationId } of deletedLocations) {
     const { status, text } = await client.send('DELETE', `/locations/${locationId}`)
@@ -50,13 +53,18 @@ export const verify = async ({
   observe,
 }: VerificationInput): Promise<AuditVerdict> => {
   const summaries = summarizeJournals(journalFile)
-  const [recordReceipts, readingReceipts] = [summaries.recordSummary.receipts.length, summaries.registers.receipts.length]
+  const [recordReceipts, readingReceipts] = [
+    summaries.recordSummary.receipts.length,
+    summaries.registers.receipts.length,
+  ]
   const total = summaries.recordSummary.expectations.size + summaries.registers.intervals.size
   const verifyAll = (locations: readonly CreatedLocation[]) =>
     verifyLocations(client, locations, summaries, done => observe('records', done, total))
   const differences: Difference[] = [
     ...(await verifyReceipts(client, summaries, done => observe('receipts', done, recordReceipts))),
-    ...failedStops.map(found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const),
+    ...failedStops.map(
+      found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const,
+    ),
     ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
   ]
   let verdict = await verifyAll(fixture.locations)
@@ -78,7 +86,8 @@ export const verify = async ({
       ...verdict.differences,
       ...deleted.differences,
       ...deadLettered.map(
-        ({ id, code, reason }) => ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
+        ({ id, code, reason }) =>
+          ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
       ),
     ],
   }

@@ -31,7 +31,8 @@ const ofPlatformatic =
   async ({ brokers, prefix }: WriterOptions): Promise<Writer> => {
     const producer = new Producer({ clientId, bootstrapBrokers: [...brokers], idempotent, acks: ProduceAcks.ALL })
     return {
-      send: async values => void (await producer.send({ messages: values.map(one => ({ topic: prefix + topic, ...one })) })),
+      send: async values =>
+        void (await producer.send({ messages: values.map(one => ({ topic: prefix + topic, ...one })) })),
       close: () => producer.close(true),
     }
   }
@@ -41,7 +42,9 @@ const ofProduct = async ({ brokers, prefix }: WriterOptions): Promise<Writer> =>
   const log = await openKafkaLog({ address: plainAddress(brokers), prefix, now: () => Date.now() })
   return {
     send: async values => {
-      await Promise.all(values.map(({ partition, value }) => log.append(topic, partition, { key: '', value, headers: {} })))
+      await Promise.all(
+        values.map(({ partition, value }) => log.append(topic, partition, { key: '', value, headers: {} })),
+      )
     },
     close: () => log.close(),
   }
@@ -55,7 +58,10 @@ export const clients = {
   '@platformatic/kafka, idempotent': { spans: true, open: ofPlatformatic(true) },
   '@platformatic/kafka, idempotent, one partition a send': { spans: false, open: ofPlatformatic(true) },
   'the log of Wattledger, over @platformatic/kafka': { spans: false, open: ofProduct },
-} as const satisfies Record<string, { readonly spans: boolean; readonly open: (options: WriterOptions) => Promise<Writer> }>
+} as const satisfies Record<
+  string,
+  { readonly spans: boolean; readonly open: (options: WriterOptions) => Promise<Writer> }
+>
 
 export type ClientName = keyof typeof clients
 export const clientNames = Object.keys(clients) as readonly ClientName[]

@@ -29,7 +29,11 @@ const killInTurn = async ({ nodes }: Cluster, rounds: number): Promise<void> => 
   }
 }
 
-const treat = async (cluster: Cluster, client: ClientName, rounds: number): Promise<Omit<SenderReport, 'acknowledged'> & Verdict> => {
+const treat = async (
+  cluster: Cluster,
+  client: ClientName,
+  rounds: number,
+): Promise<Omit<SenderReport, 'acknowledged'> & Verdict> => {
   const count = cluster.nodes.length
   const { prefix, open } = await makeTopics(cluster.brokers, { replicas: count, minInSync: count === 1 ? 1 : 2 })
   const args = [client, cluster.brokers.join(','), prefix, String(partitions)]
@@ -60,7 +64,8 @@ export const clientsTable = async (rounds: number): Promise<string> => {
       // A cluster of its own each: brokers that come back late would be another's treatment.
       await using cluster = await startCluster({ nodes })
       const seen = await treat(cluster, client, rounds)
-      const pause = seen.stuck > 0 ? `for ever, ${seen.stuck} of 4 senders` : `${(seen.longestPauseMs / 1000).toFixed(1)} s`
+      const pause =
+        seen.stuck > 0 ? `for ever, ${seen.stuck} of 4 senders` : `${(seen.longestPauseMs / 1000).toFixed(1)} s`
       const counted = [seen.acknowledged, seen.lost, seen.repeated, seen.disordered, seen.rejected].map(wholeNumber)
       rows.push(`| ${[treatment, client, ...counted, pause].join(' | ')} |\n`)
       process.stderr.write(rows.at(-1) ?? '')

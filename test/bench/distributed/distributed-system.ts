@@ -40,7 +40,9 @@ export const engineAt = (url: string): ClickHouse =>
 const profiled = (name: string): Readonly<Record<string, string>> => {
   const folder = process.env['BENCH_PROFILE']
   if (folder === undefined) return {}
-  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-name=${name}-${process.pid}-${Date.now()}.cpuprofile` }
+  return {
+    NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-name=${name}-${process.pid}-${Date.now()}.cpuprofile`,
+  }
 }
 
 /** Start a process for each role on a broker and a registry, with a database, an engine and topics of its own. */

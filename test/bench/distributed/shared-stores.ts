@@ -34,7 +34,10 @@ export type Engine = AsyncDisposable & { readonly url: string; readonly cpuSecon
 
 /** Start an engine. `environment` is added to that of its process. */
 export const startEngine = async (environment: Readonly<Record<string, string>> = {}): Promise<Engine> => {
-  const child = fork(new URL('./engine-process.ts', import.meta.url), { execArgv: [], env: { ...process.env, ...environment } })
+  const child = fork(new URL('./engine-process.ts', import.meta.url), {
+    execArgv: [],
+    env: { ...process.env, ...environment },
+  })
   const { url } = await answerOf<{ readonly url: string }>(child)
   return {
     url,

@@ -27,13 +27,17 @@ const config = `<clickhouse>
 export const openChdbLimit = async (folder: string): Promise<LimitEngine> => {
   mkdirSync(join(folder, 'engine'), { recursive: true })
   writeFileSync(join(folder, 'engine.xml'), config)
-  const session = new Session(join(folder, 'engine'), { connectionArgs: [`--config-file=${join(folder, 'engine.xml')}`] })
+  const session = new Session(join(folder, 'engine'), {
+    connectionArgs: [`--config-file=${join(folder, 'engine.xml')}`],
+  })
   const file = join(folder, 'insert.native')
   await session.queryAsync(createTable)
   return {
     insert: async ({ bytes }) => {
       await writeFile(file, bytes)
-      await session.queryAsync(`INSERT INTO limit_cost (${columns}) SETTINGS ${settings} SELECT ${columns} FROM file('${file}', 'Native')`)
+      await session.queryAsync(
+        `INSERT INTO limit_cost (${columns}) SETTINGS ${settings} SELECT ${columns} FROM file('${file}', 'Native')`,
+      )
     },
   }
 }

@@ -55,12 +55,21 @@ export const openKafkaWriter = (brokers: readonly string[], topic: string): Limi
 }
 
 /** Open the reading half of a log on a topic. */
-export const openKafkaReader = async (brokers: readonly string[], topic: string): Promise<Pick<LimitLog, 'take' | 'commit'>> => {
+export const openKafkaReader = async (
+  brokers: readonly string[],
+  topic: string,
+): Promise<Pick<LimitLog, 'take' | 'commit'>> => {
   const consumer = new Consumer<undefined, Buffer, undefined, undefined>({
     ...{ clientId: 'limit', groupId: 'limit', bootstrapBrokers: [...brokers] },
     deserializers: { key: noText, value: (data?: Buffer) => data as Buffer, headerKey: noText, headerValue: noText },
   })
-  const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: 500, maxWaitTime: 50, maxBytes: 4_194_304 })
+  const stream = await consumer.consume({
+    topics: [topic],
+    mode: 'earliest',
+    autocommit: 500,
+    maxWaitTime: 50,
+    maxBytes: 4_194_304,
+  })
   const waiting: Buffer[] = []
   stream.on('data', ({ value }) => {
     waiting.push(value)

@@ -16,7 +16,12 @@ import { encodeChunk, rowsOf, type SentRecord } from './limit-records.ts'
 
 export type LimitArguments =
   | { readonly half: 'all'; readonly folder: string }
-  | { readonly half: 'gateway' | 'worker'; readonly brokers: readonly string[]; readonly topic: string; readonly engineUrl: string }
+  | {
+      readonly half: 'gateway' | 'worker'
+      readonly brokers: readonly string[]
+      readonly topic: string
+      readonly engineUrl: string
+    }
 
 let stored = 0
 

@@ -134,5 +134,8 @@ export const rowsOf = (chunks: readonly Buffer[], firstVersion: number): Rows =>
       records.map((_, index) => BigInt(firstVersion + index)),
     ),
   ]
-  return { bytes: Buffer.concat([lengthOf(columns.length), lengthOf(records.length), ...columns]), count: records.length }
+  return {
+    bytes: Buffer.concat([lengthOf(columns.length), lengthOf(records.length), ...columns]),
+    count: records.length,
+  }
 }

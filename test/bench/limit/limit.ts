@@ -18,7 +18,9 @@ export type OpenLimit = () => Promise<Limit>
 const drainMs = 60_000
 const partitions = 8
 
-const startProcess = async (given: LimitArguments): Promise<{ readonly child: ChildProcess; readonly port: number }> => {
+const startProcess = async (
+  given: LimitArguments,
+): Promise<{ readonly child: ChildProcess; readonly port: number }> => {
   const child = fork(new URL('./limit-process.ts', import.meta.url), [JSON.stringify(given)], { execArgv: [] })
   return { child, ...(await answerOf<{ readonly port: number }>(child)) }
 }
@@ -63,14 +65,21 @@ export const distributedLimitOn =
     const gateway = await startProcess({ half: 'gateway', ...parts })
     opening.adopt(gateway.child, released)
     const open = opening.move()
-    return { port: gateway.port, stored: () => storedOf(worker.child), [Symbol.asyncDispose]: () => open.disposeAsync() }
+    return {
+      port: gateway.port,
+      stored: () => storedOf(worker.child),
+      [Symbol.asyncDispose]: () => open.disposeAsync(),
+    }
   }
 
 const idsOf = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
 
 /** Measure how many records a second the limit stores under the load that the product gets. */
-export const limitRate = async (open: OpenLimit, { seconds, rate, locations, connections }: FleetLoad): Promise<number> => {
+export const limitRate = async (
+  open: OpenLimit,
+  { seconds, rate, locations, connections }: FleetLoad,
+): Promise<number> => {
   await using limit = await open()
   const fleet = { locations: idsOf('loc_', locations), devices: idsOf('dev_', locations * 2) }
   const startedAt = performance.now()

@@ -5,7 +5,12 @@ import type { SentRecord, ShapeSettings } from './settings.ts'
 
 /** What takes submissions for a shape. Forked with its settings as JSON; sends its port. */
 const { shape, brokers, topic, port } = JSON.parse(process.argv[2] ?? '') as ShapeSettings
-const producer = new Producer({ clientId: 'shape-gateway', bootstrapBrokers: [...brokers], compression: 'lz4', acks: ProduceAcks.ALL })
+const producer = new Producer({
+  clientId: 'shape-gateway',
+  bootstrapBrokers: [...brokers],
+  compression: 'lz4',
+  acks: ProduceAcks.ALL,
+})
 let failed = 0
 
 const answered = async (bytes: Buffer): Promise<number> => {
@@ -14,7 +19,11 @@ const answered = async (bytes: Buffer): Promise<number> => {
     await producer.send({ messages: [{ topic, key: Buffer.from(records[0]?.device_id ?? ''), value: bytes }] })
     return records.length
   }
-  const messages = records.map(record => ({ topic, key: Buffer.from(record.device_id), value: Buffer.from(JSON.stringify(record)) }))
+  const messages = records.map(record => ({
+    topic,
+    key: Buffer.from(record.device_id),
+    value: Buffer.from(JSON.stringify(record)),
+  }))
   producer.send({ messages }).catch(error => {
     failed += records.length
     process.stderr.write(`${failed} records were accepted and not sent: ${String(error)}\n`)

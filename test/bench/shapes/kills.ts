@@ -46,7 +46,12 @@ const submit = async ({ gatewayUrl, token }: Pipeline, body: string, end: AbortS
 }
 
 /** Send at a rate until the time is over; gives what was acknowledged, by device and start. */
-const sendAll = async (pipeline: Pipeline, calendar: Calendar, rate: number, end: AbortSignal): Promise<ReadonlySet<string>> => {
+const sendAll = async (
+  pipeline: Pipeline,
+  calendar: Calendar,
+  rate: number,
+  end: AbortSignal,
+): Promise<ReadonlySet<string>> => {
   const bodies = bodiesOf(pipeline.fleet, recordsPerBody)
   const devices = bodies.map(body => [...body.matchAll(deviceOf)].map(([, digits]) => digits ?? ''))
   const acknowledged = new Set<string>()
@@ -72,7 +77,10 @@ const sendAll = async (pipeline: Pipeline, calendar: Calendar, rate: number, end
 }
 
 /** Compare what was acknowledged with how often each record counts; one that was never acknowledged may count once. */
-export const compare = (acknowledged: ReadonlySet<string>, counts: ReadonlyMap<string, number>): Omit<Verdict, 'kills' | 'unread'> => ({
+export const compare = (
+  acknowledged: ReadonlySet<string>,
+  counts: ReadonlyMap<string, number>,
+): Omit<Verdict, 'kills' | 'unread'> => ({
   acknowledged: acknowledged.size,
   missing: [...acknowledged].filter(record => !counts.has(record)).length,
   doubled: [...counts.values()].reduce((sum, count) => sum + count - 1, 0),
@@ -81,7 +89,8 @@ export const compare = (acknowledged: ReadonlySet<string>, counts: ReadonlyMap<s
 /** Wait until rows come again, so that the next kill meets a part at work. */
 const untilAtWork = async (pipeline: Pipeline): Promise<void> => {
   const before = await pipeline.rows()
-  for (const end = performance.now() + resumeMs; performance.now() < end && (await pipeline.rows()) <= before; ) await sleep(50)
+  for (const end = performance.now() + resumeMs; performance.now() < end && (await pipeline.rows()) <= before; )
+    await sleep(50)
 }
 
 /** Kill a part at random moments while records come in, then count what was acknowledged and is missing, or counts more than once. */

@@ -85,7 +85,10 @@ const readersOf = ({ shape, topic, secondTopic, group }: ShapeSettings) => [
 /** Start a part of a shape, and start it again whenever it ends, until it is ended on purpose. */
 const superviseProcess = async (part: PipelinePart, settings: ShapeSettings) => {
   const start = (): ChildProcess =>
-    fork(new URL(`./${part}-process.ts`, import.meta.url), [JSON.stringify(settings)], { execArgv: [] }).once('exit', again)
+    fork(new URL(`./${part}-process.ts`, import.meta.url), [JSON.stringify(settings)], { execArgv: [] }).once(
+      'exit',
+      again,
+    )
   let isEnded = false
   const again = (): void => {
     if (!isEnded) child = start()
@@ -107,7 +110,11 @@ const superviseProcess = async (part: PipelinePart, settings: ShapeSettings) => 
 }
 
 /** Start a shape on topics, tables and an engine of its own. */
-export const openShape = async ({ brokers }: SharedStores, shape: ShapeName, locationCount: number): Promise<Pipeline> => {
+export const openShape = async (
+  { brokers }: SharedStores,
+  shape: ShapeName,
+  locationCount: number,
+): Promise<Pipeline> => {
   await using opening = closedWithRun(new AsyncDisposableStack())
   const fleet = { locations: idsOf('loc_', locationCount), devices: idsOf('dev_', locationCount * 2) }
   const database = opening.use(await openDatabaseOfBench())
@@ -115,11 +122,21 @@ export const openShape = async ({ brokers }: SharedStores, shape: ShapeName, loc
   const run = `shape-${randomUUID()}`
   const [port = 0] = await freePorts(1)
   const names = { topic: `${run}.records`, secondTopic: `${run}.priced`, group: `${run}.writer` }
-  const settings = { shape, brokers, ...names, engineUrl: engine.url, postgresUrl: database.url, port, locations: fleet.locations }
+  const settings = {
+    shape,
+    brokers,
+    ...names,
+    engineUrl: engine.url,
+    postgresUrl: database.url,
+    port,
+    locations: fleet.locations,
+  }
   await makeTopics(brokers, [names.topic, names.secondTopic])
   await makeTables(settings)
   const parts = new Map(
-    await Promise.all((['writer', 'gateway'] as const).map(async part => [part, await superviseProcess(part, settings)] as const)),
+    await Promise.all(
+      (['writer', 'gateway'] as const).map(async part => [part, await superviseProcess(part, settings)] as const),
+    ),
   )
   opening.defer(async () => void (await Promise.all([...parts.values()].map(({ end }) => end()))))
   const db = opening.adopt(engineAt(engine.url), one => one.close())

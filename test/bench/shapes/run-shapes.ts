@@ -15,7 +15,12 @@ type ShapeFigures = {
 }
 
 /** `kills`: of the writer, and again of the gateway; `only`: how names of what is measured begin. */
-export type ShapesOptions = { readonly seconds: number; readonly kills: number; readonly locations: number; readonly only: string }
+export type ShapesOptions = {
+  readonly seconds: number
+  readonly kills: number
+  readonly locations: number
+  readonly only: string
+}
 
 const maxPerSecondDuringKills = 5_000
 const minPerSecond = 50
@@ -59,7 +64,9 @@ const head = `| shape | records/s | visible after s, p50 / p99 | missing / doubl
 `
 
 const explained = (): string =>
-  shapeNames.map(name => `- ${name}: ${shapes[name].gateway}; ${shapes[name].writer}; ${shapes[name].table}.\n`).join('')
+  shapeNames
+    .map(name => `- ${name}: ${shapes[name].gateway}; ${shapes[name].writer}; ${shapes[name].table}.\n`)
+    .join('')
 
 /** Measure the shapes and the product, one after the other on one broker; gives Markdown. */
 export const shapesTable = async (shared: SharedStores, options: ShapesOptions): Promise<string> => {

@@ -12,7 +12,8 @@ export const shapes = {
   },
   'second topic': {
     gateway: 'one message a record, answers before the broker does',
-    writer: 'a synchronous produce per record into a second topic, partitions side by side; then 10,000 rows or 1 s, insert, commit',
+    writer:
+      'a synchronous produce per record into a second topic, partitions side by side; then 10,000 rows or 1 s, insert, commit',
     table: 'ReplacingMergeTree, read with FINAL',
   },
 } as const

@@ -14,7 +14,12 @@ export const readTopic = async (brokers: readonly string[], topic: string, group
     ...{ groupProtocol: 'consumer', autocommit: false, maxBytes: 1_048_576 },
   })
   consumer.on('error', error => process.stderr.write(`${String(error)}\n`))
-  const messages = await consumer.consume({ topics: [topic], mode: 'committed', fallbackMode: 'earliest', autocommit: false })
+  const messages = await consumer.consume({
+    topics: [topic],
+    mode: 'committed',
+    fallbackMode: 'earliest',
+    autocommit: false,
+  })
   messages.on('error', error => process.stderr.write(`${String(error)}\n`))
   return {
     messages,
@@ -30,7 +35,11 @@ export const readTopic = async (brokers: readonly string[], topic: string, group
 }
 
 /** Gather items into batches of so many, or of what came within so long of the first; a batch is given while the next one gathers. */
-export async function* inBatches<T>(items: AsyncIterable<T>, maxSize: number, ms: number): AsyncGenerator<readonly T[]> {
+export async function* inBatches<T>(
+  items: AsyncIterable<T>,
+  maxSize: number,
+  ms: number,
+): AsyncGenerator<readonly T[]> {
   const iterator = items[Symbol.asyncIterator]()
   let next = iterator.next()
   for (;;) {

@@ -18,7 +18,11 @@ const timeoutMs = 120_000
 /** The number of rows at instants (ms of the epoch). */
 type ProgressSample = { readonly at: number; readonly rows: number }
 
-const planOf = (pipeline: Pipeline, calendar: Calendar, more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>): LoadPlan => {
+const planOf = (
+  pipeline: Pipeline,
+  calendar: Calendar,
+  more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>,
+): LoadPlan => {
   const { hostname: host, port } = new URL(pipeline.gatewayUrl)
   return {
     ...{ host, port: Number(port), path: '/meters/interval', token: pipeline.token },
@@ -41,7 +45,11 @@ export const untilQuiet = async (pipeline: Pipeline, quietMs: number): Promise<n
 }
 
 /** Run a load and look at the table meanwhile; it ends once all accepted is stored, or nothing more comes. */
-const watched = async (pipeline: Pipeline, calendar: Calendar, more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>) => {
+const watched = async (
+  pipeline: Pipeline,
+  calendar: Calendar,
+  more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>,
+) => {
   await untilQuiet(pipeline, betweenMs)
   const before = await pipeline.rows()
   const load = startLoad(planOf(pipeline, calendar, more))
@@ -83,7 +91,8 @@ export const lagOf = async (
   const lags: number[] = []
   let sample = 0
   sent.acceptedAt.forEach((acceptedAt, index) => {
-    while (sample < samples.length && (samples[sample] as ProgressSample).rows < (index + 1) * recordsPerBody) sample += 1
+    while (sample < samples.length && (samples[sample] as ProgressSample).rows < (index + 1) * recordsPerBody)
+      sample += 1
     const seenAt = samples[sample]?.at
     lags.push(seenAt === undefined ? Number.POSITIVE_INFINITY : Math.max(0, seenAt - acceptedAt) / 1000)
   })

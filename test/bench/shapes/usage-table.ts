@@ -37,13 +37,27 @@ export const usageCounts = (shape: ShapeName, from: number, to: number): string 
 export const usageRow = (sent: SentRecord, price: bigint): UsageRow => {
   const energy = BigInt(Math.round(sent.value * 1e6))
   const [start, end] = [Date.parse(sent.start_time), Date.parse(sent.end_time)]
-  return { locationId: sent.location_id, deviceId: sent.device_id, start, end, energy, cost: (energy * price) / 1_000_000_000n }
+  return {
+    locationId: sent.location_id,
+    deviceId: sent.device_id,
+    start,
+    end,
+    energy,
+    cost: (energy * price) / 1_000_000_000n,
+  }
 }
 
 /** Insert rows, with settings of the statement. Throws where the engine does not take them. */
-export const insertUsage = async (engineUrl: string, rows: readonly UsageRow[], settings = 'max_insert_threads=1'): Promise<void> => {
+export const insertUsage = async (
+  engineUrl: string,
+  rows: readonly UsageRow[],
+  settings = 'max_insert_threads=1',
+): Promise<void> => {
   const sql = `INSERT INTO usage (${columns.map(({ name }) => name).join(', ')}) SETTINGS ${settings} FORMAT Native`
-  const answer = await fetch(`${engineUrl}/?query=${encodeURIComponent(sql)}`, { method: 'POST', body: encodeBlock(columns, rows) })
+  const answer = await fetch(`${engineUrl}/?query=${encodeURIComponent(sql)}`, {
+    method: 'POST',
+    body: encodeBlock(columns, rows),
+  })
   if (answer.status !== 200) throw new Error(`the engine did not take ${rows.length} rows: ${await answer.text()}`)
   await answer.arrayBuffer()
 }

@@ -36,10 +36,16 @@ const emptyGzip = gzipSync(Buffer.alloc(0))
 /** Bodies at the limits of size, depth and coding. */
 export const moreBodies: readonly HostileInput[] = [
   sendsBody('levels of lists', submission, 'bytes', size => times(size, '[')),
-  sendsBody('escapes of one text', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 6), '\\u0061')}"]`, { statuses: [200] }),
-  sendsBody('quotes that are escaped', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 2), '\\"')}"]`, { statuses: [200] }),
+  sendsBody('escapes of one text', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 6), '\\u0061')}"]`, {
+    statuses: [200],
+  }),
+  sendsBody('quotes that are escaped', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 2), '\\"')}"]`, {
+    statuses: [200],
+  }),
   sendsBody('bytes that are no UTF-8', submission, 'bytes', size => Buffer.alloc(size, 0xff)),
-  sendsBody('characters of four bytes', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 4), '😀')}"]`, { statuses: [200] }),
+  sendsBody('characters of four bytes', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 4), '😀')}"]`, {
+    statuses: [200],
+  }),
   sendsBody('lone surrogates', submission, 'bytes', size => `["${times(Math.floor((size - 4) / 6), '\\ud800')}"]`),
   sendsBody('elements that are no records', submission / 2 - 1, 'elements', size => `[${times(size - 1, '0,')}0]`),
   sendsBody('records without members', 10_000, 'records', size => `[${times(size - 1, '{},')}{}]`, { statuses: [200] }),
@@ -111,9 +117,15 @@ export const moreBodies: readonly HostileInput[] = [
       method: 'POST',
     },
   ),
-  sendsBody('gzip members without content', 50_000, 'members', size => Buffer.concat(Array.from({ length: size }, () => emptyGzip)), {
-    headers: gzip,
-  }),
+  sendsBody(
+    'gzip members without content',
+    50_000,
+    'members',
+    size => Buffer.concat(Array.from({ length: size }, () => emptyGzip)),
+    {
+      headers: gzip,
+    },
+  ),
   {
     ...sendsBody(
       'a gzip of a thousand times its size',

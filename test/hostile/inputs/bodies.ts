@@ -11,7 +11,8 @@ const membersOf = (count: number, value: string, name = (at: number): string => 
   Array.from({ length: count }, (_, at) => `"${name(at)}":${value}`).join(',')
 
 /** The text as JSON escapes. */
-const escaped = (text: string): string => [...text].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+const escaped = (text: string): string =>
+  [...text].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 
 /** Bodies with more in them than a reader expects. */
 export const bodies: readonly HostileInput[] = [

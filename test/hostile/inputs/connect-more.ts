@@ -12,7 +12,13 @@ const taken = [200, 400, 409]
 const addressOf = (member: string, text: (size: number) => string): HostileInput['open'] => {
   return async (target, size) => {
     const post = await openSession(target)
-    const address = { address_line1: '1 Example Street', city: 'London', post_code: 'SW1A 1AA', country_code: 'GB', [member]: text(size) }
+    const address = {
+      address_line1: '1 Example Street',
+      city: 'London',
+      post_code: 'SW1A 1AA',
+      country_code: 'GB',
+      [member]: text(size),
+    }
     const data = JSON.stringify({ postal_address: address })
     return sends(() => post('postal_address_capture', data))
   }
@@ -121,7 +127,12 @@ export const moreConnect: readonly HostileInput[] = [
     statuses: [200, 503],
     open: async (target, size) => {
       const post = await openSession(target, {
-        postal_address: { address_line1: '1 Example Street', city: 'London', post_code: 'SW1A 1AA', country_code: 'GB' },
+        postal_address: {
+          address_line1: '1 Example Street',
+          city: 'London',
+          post_code: 'SW1A 1AA',
+          country_code: 'GB',
+        },
       })
       return sends(...Array.from({ length: size }, () => () => post('session_start', '{}')))
     },

@@ -27,16 +27,21 @@ export const openSession = async ({ hostile }: Target, more: object = {}): Promi
     ...more,
   })
   return (route, data) =>
-    hostile.send('POST', '/connect', `{"connect_token":"${token}","route":"${route}","data":${data}}`, { authorization: '' })
+    hostile.send('POST', '/connect', `{"connect_token":"${token}","route":"${route}","data":${data}}`, {
+      authorization: '',
+    })
 }
 
 /** Go to the page that captures prices. */
 export const openRatePage = async (target: Target, structure = 'FIXED'): Promise<PostPage> => {
   const post = await openSession(target)
-  const submit = async (route: string, data: object): Promise<Page> => JSON.parse((await post(route, JSON.stringify(data))).text)
+  const submit = async (route: string, data: object): Promise<Page> =>
+    JSON.parse((await post(route, JSON.stringify(data))).text)
   await submit('session_start', {})
   const { data } = await submit('postal_address_capture', { postal_address: address })
-  await submit('provider_select', { provider: { id: data.providers.find(one => one.display_name === 'Ecotricity')?.id } })
+  await submit('provider_select', {
+    provider: { id: data.providers.find(one => one.display_name === 'Ecotricity')?.id },
+  })
   const page = await submit('tariff_structure_select', { options: [structure] })
   if (!page.route.startsWith('rate_')) throw new Error(`Connect is at ${page.route}`)
   return post
@@ -69,7 +74,11 @@ export const connect: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       references += 1
       const body = JSON.stringify({
-        session: { customer_reference_id: `household ${references}`, location_reference_id: `import ${references}`, direction: 'IMPORT' },
+        session: {
+          customer_reference_id: `household ${references}`,
+          location_reference_id: `import ${references}`,
+          direction: 'IMPORT',
+        },
         postal_address: address,
         tariff: { type: 'TIME_OF_DAY', name: 'Imported', data: scheduleOf(size, { dates: everyDate }) },
       })

@@ -49,7 +49,9 @@ export const connections: readonly HostileInput[] = [
     statuses: [200],
     open: async ({ serviceUrl }, size) => {
       const bytes = times(size - 1, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')
-      return async () => [await sendBytes(serviceUrl, `${bytes}GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)]
+      return async () => [
+        await sendBytes(serviceUrl, `${bytes}GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
+      ]
     },
   },
   {
@@ -62,7 +64,8 @@ export const connections: readonly HostileInput[] = [
     isShort: true,
     open: async ({ serviceUrl }, size) => {
       const targets = ['http://[', '*', '//', 'http://a:b:c/', '/%', '/\\..\\', 'a:80']
-      const request = (at: number): string => `GET ${targets[at % targets.length]} HTTP/1.1\r\nHost: [::x\r\nConnection: close\r\n\r\n`
+      const request = (at: number): string =>
+        `GET ${targets[at % targets.length]} HTTP/1.1\r\nHost: [::x\r\nConnection: close\r\n\r\n`
       return () => Promise.all(Array.from({ length: size }, (_, at) => sendBytes(serviceUrl, request(at))))
     },
   },
@@ -88,8 +91,14 @@ export const connections: readonly HostileInput[] = [
     isShort: true,
     open: async ({ hostile }, size) => {
       const key = `sk_live_${times(48, '0')}`
-      const basic = (at: number) => `Basic ${Buffer.from(`acc_${at.toString(16).padStart(24, '0')}:${key}`).toString('base64')}`
-      return sends(...Array.from({ length: size }, (_, at) => () => hostile.send('GET', '/login', undefined, { authorization: basic(at) })))
+      const basic = (at: number) =>
+        `Basic ${Buffer.from(`acc_${at.toString(16).padStart(24, '0')}:${key}`).toString('base64')}`
+      return sends(
+        ...Array.from(
+          { length: size },
+          (_, at) => () => hostile.send('GET', '/login', undefined, { authorization: basic(at) }),
+        ),
+      )
     },
   },
   {
@@ -118,7 +127,8 @@ export const connections: readonly HostileInput[] = [
     growsTo: null,
     statuses: [200, 429, 503],
     isOnce: true,
-    open: async ({ hostile }, size) => sends(...Array.from({ length: size }, () => () => hostile.send('GET', '/customers?limit=100'))),
+    open: async ({ hostile }, size) =>
+      sends(...Array.from({ length: size }, () => () => hostile.send('GET', '/customers?limit=100'))),
   },
   {
     subject,

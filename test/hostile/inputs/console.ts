@@ -41,7 +41,12 @@ const opensPage =
   (path: (target: Target, size: number) => Promise<string>, copies = 1): HostileInput['open'] =>
   async (target, size) => {
     const [shown, { cookie }] = [await path(target, size), await signIn(target)]
-    return sends(...Array.from({ length: copies }, () => () => target.hostile.send('GET', shown, undefined, { authorization: '', cookie })))
+    return sends(
+      ...Array.from(
+        { length: copies },
+        () => () => target.hostile.send('GET', shown, undefined, { authorization: '', cookie }),
+      ),
+    )
   }
 
 /** Pages and forms of the console. */
@@ -80,7 +85,12 @@ export const consolePages: readonly HostileInput[] = [
       const { cookie, csrf } = await signIn(target)
       const types = times(Math.floor(size / 8), 'a.b,  ')
       return () => {
-        const form = new URLSearchParams({ csrf, form: crypto.randomUUID(), url: 'https://1.1.1.1/', event_types: types }).toString()
+        const form = new URLSearchParams({
+          csrf,
+          form: crypto.randomUUID(),
+          url: 'https://1.1.1.1/',
+          event_types: types,
+        }).toString()
         return sends(() => target.hostile.send('POST', '/console/webhooks', form, formHeaders(target, cookie)))()
       }
     },
@@ -99,7 +109,10 @@ export const consolePages: readonly HostileInput[] = [
     size: 1_440,
     unit: 'bands',
     statuses: [200, 503],
-    open: opensPage(async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`, 20),
+    open: opensPage(
+      async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`,
+      20,
+    ),
   },
   {
     subject,

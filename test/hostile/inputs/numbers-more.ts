@@ -32,7 +32,9 @@ export const moreNumbers: readonly HostileInput[] = [
     statuses: [200],
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
-      const data = Array.from({ length: size }, (_, at) => `{"time":${zeros(390)},"value":${zeros(390)}${at}}`).join(',')
+      const data = Array.from({ length: size }, (_, at) => `{"time":${zeros(390)},"value":${zeros(390)}${at}}`).join(
+        ',',
+      )
       const body = `{"location_id":"${location}","units":"WH","data":[${data}]}`
       return sends(() => hostile.send('PUT', '/meters/cumulative/epoch', body))
     },
@@ -44,8 +46,12 @@ export const moreNumbers: readonly HostileInput[] = [
     unit: 'prices',
     statuses: [400],
     open: async ({ hostile }, size) => {
-      const { id } = await hostile.ask<{ readonly id: string }>('POST', '/markets', { display_name: 'Own', currency_code: 'EUR' })
-      const one = (at: number): string => `{"start_time":"${minute(at)}","end_time":"${minute(at + 1)}","value":0.${zeros(390)}}`
+      const { id } = await hostile.ask<{ readonly id: string }>('POST', '/markets', {
+        display_name: 'Own',
+        currency_code: 'EUR',
+      })
+      const one = (at: number): string =>
+        `{"start_time":"${minute(at)}","end_time":"${minute(at + 1)}","value":0.${zeros(390)}}`
       const body = `[${Array.from({ length: size }, (_, at) => one(at)).join(',')}]`
       return sends(() => hostile.send('PUT', `/markets/${id}/prices`, body))
     },

@@ -9,7 +9,11 @@ const long = 15_000
 const asks = (
   name: string,
   statuses: readonly number[],
-  request: (size: number) => { readonly path: string; readonly method?: string; readonly headers?: Readonly<Record<string, string>> },
+  request: (size: number) => {
+    readonly path: string
+    readonly method?: string
+    readonly headers?: Readonly<Record<string, string>>
+  },
   more: Partial<HostileInput> = {},
 ): HostileInput => ({
   subject,
@@ -38,7 +42,9 @@ export const paths: readonly HostileInput[] = [
   asks('slashes alone', [404, 414], size => ({ path: times(size, '/'), headers: unsigned })),
   asks('segments of a path', [404, 414], size => ({ path: filled(size, '/a') })),
   asks('dots of a path', [404, 414], size => ({ path: `/locations${filled(size, '/..')}/x` })),
-  asks('percent signs of a path', [400, 404, 414], size => ({ path: `/locations/${filled(size - 30, '%25').slice(0, -2)}` })),
+  asks('percent signs of a path', [400, 404, 414], size => ({
+    path: `/locations/${filled(size - 30, '%25').slice(0, -2)}`,
+  })),
   asks('parameters of a query', [400, 414], size => ({ path: `/customers?${filled(size - 30, 'a=1&')}limit=1` })),
   asks('one parameter again and again', [400, 414], size => ({ path: `/customers?${filled(size - 30, 'limit=1&')}` })),
   asks('spaces in an instant of a query', [400, 414], size => ({
@@ -52,7 +58,10 @@ export const paths: readonly HostileInput[] = [
     path: '/console/sign-in',
     headers: { ...unsigned, cookie: filled(size, 'wattledger_console=a;') },
   })),
-  asks('media types that are accepted', [200], size => ({ path: '/customers', headers: { accept: filled(size, 'text/csv;q=0.1,') } })),
+  asks('media types that are accepted', [200], size => ({
+    path: '/customers',
+    headers: { accept: filled(size, 'text/csv;q=0.1,') },
+  })),
   asks('codings that are accepted', [200], size => ({
     path: '/customers',
     headers: { 'accept-encoding': filled(size, 'gzip;q=0.0001,') },
@@ -61,7 +70,10 @@ export const paths: readonly HostileInput[] = [
     path: '/login',
     headers: { authorization: 'Basic eDp5', 'x-forwarded-for': filled(size, '1.1.1.1, ') },
   })),
-  asks('dots of a token', [401], size => ({ path: '/customers', headers: { authorization: `Bearer ${filled(size, 'a.')}` } })),
+  asks('dots of a token', [401], size => ({
+    path: '/customers',
+    headers: { authorization: `Bearer ${filled(size, 'a.')}` },
+  })),
   asks('an account and key of Basic', [401, 429], size => ({
     path: '/login',
     headers: { authorization: `Basic ${Buffer.from(filled(Math.floor(size * 0.7), 'a:')).toString('base64')}` },

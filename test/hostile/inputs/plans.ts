@@ -20,7 +20,14 @@ type Plan = {
 
 /** Plan windows of some devices over seven days. */
 const plans = async (target: Target, windows: number, plan: Plan): Promise<Play> => {
-  const { bands = 1_440, tiers = 1, devices: count = 10, energyKwh = at => 20 + (at % 7), direction = () => 'IMPORT', more = {} } = plan
+  const {
+    bands = 1_440,
+    tiers = 1,
+    devices: count = 10,
+    energyKwh = at => 20 + (at % 7),
+    direction = () => 'IMPORT',
+    more = {},
+  } = plan
   const { hostile } = target
   const location = await createPriced(hostile, scheduleOf(bands, { tiers }))
   const devices = await createDevices(target, Math.min(count, windows))
@@ -33,7 +40,12 @@ const plans = async (target: Target, windows: number, plan: Plan): Promise<Play>
     energy: { units: 'KWH', value: energyKwh(at) },
   }))
   const body = JSON.stringify({ data, ...more })
-  return sends(...Array.from({ length: plan.atOnce ?? 1 }, () => () => hostile.send('POST', `/schedules/amount/${location}`, body)))
+  return sends(
+    ...Array.from(
+      { length: plan.atOnce ?? 1 },
+      () => () => hostile.send('POST', `/schedules/amount/${location}`, body),
+    ),
+  )
 }
 
 const planInput = (name: string, size: number, plan: Plan, more: Partial<HostileInput> = {}): HostileInput => ({
@@ -47,7 +59,13 @@ const planInput = (name: string, size: number, plan: Plan, more: Partial<Hostile
 })
 
 /** Plan a window by its length or by a limit of the price. */
-const windowInput = (name: string, path: string, request: object, days: number, more: Partial<HostileInput> = {}): HostileInput => ({
+const windowInput = (
+  name: string,
+  path: string,
+  request: object,
+  days: number,
+  more: Partial<HostileInput> = {},
+): HostileInput => ({
   subject,
   name,
   size: days,
@@ -67,14 +85,24 @@ export const plansOfAll: readonly HostileInput[] = [
   planInput('a plan of as many windows as there may be', 2_000, {}),
   planInput('a plan under a cap that binds', 1_000, { bands: 288, energyKwh: () => 2, more: { max_power: power(20) } }),
   planInput('a plan at 32 tiers', 500, { bands: 48, tiers: 32 }),
-  planInput('a plan that cannot be', 1_000, { energyKwh: () => 5_000, more: { max_power: power(1) } }, { isShort: true }),
+  planInput(
+    'a plan that cannot be',
+    1_000,
+    { energyKwh: () => 5_000, more: { max_power: power(1) } },
+    { isShort: true },
+  ),
   planInput('a plan that takes and gives, with a threshold', 1_000, {
     direction: at => (at % 2 === 0 ? 'IMPORT' : 'EXPORT'),
     more: { shaving_threshold: { relative: 0.5 } },
   }),
   planInput('plans at once', 300, { atOnce: 6, tiers: 2 }),
   windowInput('the cheapest time of three days', '/schedules/duration', { segment: 'LOW', duration: 1_500 }, 3),
-  windowInput('the dearest run of three days', '/schedules/duration', { segment: 'HIGH', duration: 1_500, contiguous: true }, 3),
+  windowInput(
+    'the dearest run of three days',
+    '/schedules/duration',
+    { segment: 'HIGH', duration: 1_500, contiguous: true },
+    3,
+  ),
   windowInput('all time below a limit', '/schedules/limit', { segment: 'LOW', relative: 0.5 }, 3),
   {
     ...windowInput('the cheapest time of 90 days in the earlier version', '', {}, 90),

@@ -72,7 +72,9 @@ export const moreReads: readonly HostileInput[] = [
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(size))
-      const records = Array.from({ length: 10 }, (_, at) => longRecord(location, 30, { record_reference_id: `csv ${at}` }))
+      const records = Array.from({ length: 10 }, (_, at) =>
+        longRecord(location, 30, { record_reference_id: `csv ${at}` }),
+      )
       await submit(hostile, '/meters/interval', records)
       return sends(() => hostile.send('GET', `/meters/records?location_id=${location}`, undefined, { ...csv, ...gzip }))
     },
@@ -137,7 +139,8 @@ export const moreReads: readonly HostileInput[] = [
     open: async (target, size) => {
       const location = await createPriced(target.hostile, scheduleOf(bands))
       const body = JSON.stringify(spanOf(size))
-      return () => Promise.all(Array.from({ length: 8 }, () => sendUnread(target, `POST /prices/${location}`, body, 1_500)))
+      return () =>
+        Promise.all(Array.from({ length: 8 }, () => sendUnread(target, `POST /prices/${location}`, body, 1_500)))
     },
   },
   {
@@ -149,7 +152,9 @@ export const moreReads: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(bands))
       const body = JSON.stringify(spanOf(20))
-      return sends(...Array.from({ length: size }, () => () => hostile.send('POST', `/audits/prices/${location}`, body)))
+      return sends(
+        ...Array.from({ length: size }, () => () => hostile.send('POST', `/audits/prices/${location}`, body)),
+      )
     },
   },
   {
@@ -189,7 +194,13 @@ export const moreReads: readonly HostileInput[] = [
       }))
       await hostile.ask('PUT', `/markets/${market}/prices`, hours)
       const location = await createLocation(hostile, { market_sources: { import: market } })
-      const schedule = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0 }] }] }] }]
+      const schedule = [
+        {
+          days_and_hours: [
+            { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0 }] }] },
+          ],
+        },
+      ]
       await create(hostile, '/tariffs', tariffOf(location, schedule, { market_rates: true }))
       const end = epoch + size * hourMs
       const span = { start_time: iso(end - dayMs), end_time: iso(end + 4 * dayMs) }
@@ -235,7 +246,12 @@ export const moreReads: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createMetered(hostile, 2_400)
       const body = JSON.stringify(spanOf(100))
-      return sends(...Array.from({ length: size }, () => () => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, body)))
+      return sends(
+        ...Array.from(
+          { length: size },
+          () => () => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, body),
+        ),
+      )
     },
   },
   {

@@ -27,7 +27,15 @@ export const reads: readonly HostileInput[] = [
     isShort: true,
     open: readsPrices('/prices', {}, 8),
   },
-  { subject, name: 'an audit of 60 days', size: 60, unit: 'days', statuses: [200], isShort: true, open: readsPrices('/audits/prices') },
+  {
+    subject,
+    name: 'an audit of 60 days',
+    size: 60,
+    unit: 'days',
+    statuses: [200],
+    isShort: true,
+    open: readsPrices('/audits/prices'),
+  },
   {
     subject,
     name: 'a session of many records, each shown',

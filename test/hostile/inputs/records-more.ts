@@ -45,7 +45,9 @@ export const moreRecords: readonly HostileInput[] = [
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
-      const records = Array.from({ length: size }, (_, at) => longRecord(location, 364, { record_reference_id: `year ${at}` }))
+      const records = Array.from({ length: size }, (_, at) =>
+        longRecord(location, 364, { record_reference_id: `year ${at}` }),
+      )
       const body = JSON.stringify(records)
       return async () => [await submit(hostile, '/meters/interval', body)]
     },
@@ -82,7 +84,10 @@ export const moreRecords: readonly HostileInput[] = [
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24))
-      const actuals = hourlyRecords(location, size).map((record, at) => ({ ...record, end_time: iso(epoch + at * hourMs + 1_800_000) }))
+      const actuals = hourlyRecords(location, size).map((record, at) => ({
+        ...record,
+        end_time: iso(epoch + at * hourMs + 1_800_000),
+      }))
       await submitAll(hostile, actuals)
       const estimate = [longRecord(location, 364, { confidence: 0.5 })]
       return async () => [await submit(hostile, '/meters/interval', estimate)]
@@ -98,7 +103,10 @@ export const moreRecords: readonly HostileInput[] = [
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(1_440))
-      const data = Array.from({ length: size }, (_, at) => ({ time: epoch / 1_000 + (size - at) * 600, value: size - at }))
+      const data = Array.from({ length: size }, (_, at) => ({
+        time: epoch / 1_000 + (size - at) * 600,
+        value: size - at,
+      }))
       const body = JSON.stringify({ location_id: location, units: 'KWH', data })
       return async () => [await submit(hostile, '/meters/cumulative/epoch', body)]
     },
@@ -166,7 +174,13 @@ export const moreRecords: readonly HostileInput[] = [
       const market = await create(hostile, '/markets', { display_name: 'Shared', currency_code: 'EUR' })
       const price = (value: number) => [{ start_time: iso(epoch), end_time: iso(epoch + 30 * dayMs), value }]
       await hostile.ask('PUT', `/markets/${market}/prices`, price(0.1))
-      const schedule = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0 }] }] }] }]
+      const schedule = [
+        {
+          days_and_hours: [
+            { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0 }] }] },
+          ],
+        },
+      ]
       const locations: string[] = []
       for (let at = 0; at < size; at += 1) {
         const location = await createLocation(hostile, { market_sources: { import: market } })

@@ -17,7 +17,9 @@ export const records: readonly HostileInput[] = [
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(size))
-      const body = Array.from({ length: 5 }, (_, at) => longRecord(location, 364, { record_reference_id: `long ${at}` }))
+      const body = Array.from({ length: 5 }, (_, at) =>
+        longRecord(location, 364, { record_reference_id: `long ${at}` }),
+      )
       return async () => [await submit(hostile, '/meters/interval', body)]
     },
   },

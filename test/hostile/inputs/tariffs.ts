@@ -108,7 +108,9 @@ export const tariffs: readonly HostileInput[] = [
     unit: 'bands',
     statuses: [400],
     isShort: true,
-    open: createsTariff(size => [{ days_and_hours: [{ hours: Array.from({ length: size }, () => ({ valid_from: 1, rate: [] })) }] }]),
+    open: createsTariff(size => [
+      { days_and_hours: [{ hours: Array.from({ length: size }, () => ({ valid_from: 1, rate: [] })) }] },
+    ]),
   },
   {
     subject,

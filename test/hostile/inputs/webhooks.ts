@@ -82,7 +82,11 @@ export const webhooks: readonly HostileInput[] = [
       const url = await openSubscriber('fails')
       const endpoint = await create(hostile, '/webhooks', { url, event_types: ['*'] })
       const now = Date.now()
-      const span = { start_time: new Date(now - 3_600_000).toISOString(), end_time: new Date(now).toISOString(), include_delivered: true }
+      const span = {
+        start_time: new Date(now - 3_600_000).toISOString(),
+        end_time: new Date(now).toISOString(),
+        include_delivered: true,
+      }
       return async () => {
         const { status } = await hostile.send('POST', `/webhooks/${endpoint}/resends`, span)
         await sleep(3_000)

@@ -12,7 +12,11 @@ type Entry = {
   readonly months: readonly string[]
   readonly days_and_hours: readonly {
     readonly days: readonly string[]
-    readonly hours: readonly { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Rate[] }[]
+    readonly hours: readonly {
+      readonly valid_from: string
+      readonly valid_to: string
+      readonly rate: readonly Rate[]
+    }[]
   }[]
 }
 
@@ -51,7 +55,8 @@ export type CostCase = {
 }
 
 /** Read the published cost cases. */
-export const costCases = (): readonly CostCase[] => JSON.parse(readFileSync('test/acceptance/cost_cases.json', 'utf8')).cases
+export const costCases = (): readonly CostCase[] =>
+  JSON.parse(readFileSync('test/acceptance/cost_cases.json', 'utf8')).cases
 
 /** Percent in the files are fractions in the interface; a decimal shift of the text, not of a binary fraction. */
 const fractionOf = (percent: number): number => Number(`${percent}e-2`)
@@ -86,9 +91,16 @@ export const addTariffs = async (
 }
 
 /** Make the location and tariffs of a case; gives the location's id. */
-export const prepareCase = async (client: Client, tariffs: readonly CaseTariff[], apiVersion: ApiVersion): Promise<string> => {
+export const prepareCase = async (
+  client: Client,
+  tariffs: readonly CaseTariff[],
+  apiVersion: ApiVersion,
+): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
-  const { id } = (await client.ask('POST', '/locations', { timezone: first.timezone, currency_code: first.currency_code })) as {
+  const { id } = (await client.ask('POST', '/locations', {
+    timezone: first.timezone,
+    currency_code: first.currency_code,
+  })) as {
     id: string
   }
   await addTariffs(client, id, tariffs, apiVersion)
@@ -100,7 +112,9 @@ export const recordsOf = ({ records }: Pick<CostCase, 'records'>, locationId: st
   records.map(({ direction = 'IMPORT', ...record }) => ({
     ...record,
     location_id: locationId,
-    ...(apiVersion === 'earlier' ? { direction } : { energy_flow_direction: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND' }),
+    ...(apiVersion === 'earlier'
+      ? { direction }
+      : { energy_flow_direction: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND' }),
   }))
 
 /** How far a published figure may be from ours. */

@@ -26,7 +26,12 @@ export type FormulaCase = {
   readonly tolerance: number
 }
 
-type Market = { readonly unit: string; readonly start: string; readonly step_minutes: number; readonly values: readonly number[] }
+type Market = {
+  readonly unit: string
+  readonly start: string
+  readonly step_minutes: number
+  readonly values: readonly number[]
+}
 
 /** Records at a market price or over a clock change, and what they cost together. */
 export type MarketCase = {
@@ -53,7 +58,11 @@ type Cases = {
 export const priceCases = (): Cases => JSON.parse(readFileSync('test/acceptance/price_cases.json', 'utf8')) as Cases
 
 /** Why a case cannot be put to the interface; null when it can. */
-export const inexpressible = (one: { readonly id: string; readonly convention?: string; readonly input?: unknown }): string | null => {
+export const inexpressible = (one: {
+  readonly id: string
+  readonly convention?: string
+  readonly input?: unknown
+}): string | null => {
   if (one.id === 'agile-cap-formula') return 'tariffs have no price cap'
   if (one.convention === 'market*(1+pct)+fixed') return 'the percentage is on all of the price'
   return 'input' in one && !Array.isArray(one.input) ? 'prices are not averaged over hours' : null
@@ -92,7 +101,12 @@ const marketTariff = (surcharges: Pick<FormulaCase, 'surcharge_fixed' | 'surchar
     {
       months: ['All'],
       days_and_hours: [
-        { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: null, to_kwh: null, ...surcharges }] }] },
+        {
+          days: ['All'],
+          hours: [
+            { valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: null, to_kwh: null, ...surcharges }] },
+          ],
+        },
       ],
     },
   ],
@@ -112,7 +126,11 @@ const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => (
 /** Make the location of a series; where it has grid fees alone, energy is free. */
 export const createSeries = (client: Client, { tariffs }: SeriesCase, apiVersion: ApiVersion): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
-  return prepareCase(client, tariffs.some(({ type }) => type === 'COMMODITY') ? tariffs : [...tariffs, freeCommodity(first)], apiVersion)
+  return prepareCase(
+    client,
+    tariffs.some(({ type }) => type === 'COMMODITY') ? tariffs : [...tariffs, freeCommodity(first)],
+    apiVersion,
+  )
 }
 
 /** Make a location at market prices of its own, from instant to instant (ms) in major units per kWh, with tariffs that follow them. */
@@ -126,7 +144,11 @@ const createMarketTariff = async (
   const source = await makeOne(client, '/markets', { display_name: 'published prices', currency_code })
   const body = prices.map(([from, to, value]) => ({ start_time: iso(from), end_time: iso(to), value }))
   await client.ask('PUT', `/markets/${source}/prices`, body)
-  const locationId = await makeOne(client, '/locations', { timezone, currency_code, market_sources: { import: source } })
+  const locationId = await makeOne(client, '/locations', {
+    timezone,
+    currency_code,
+    market_sources: { import: source },
+  })
   await addTariffs(client, locationId, tariffs, apiVersion)
   return locationId
 }
@@ -147,10 +169,16 @@ export const createSteps = (
   )
 
 /** Make the location of a market case. Market prices are per MWh. */
-export const createMarketCase = (client: Client, apiVersion: ApiVersion, { tariffs, market }: MarketCase): Promise<string> => {
+export const createMarketCase = (
+  client: Client,
+  apiVersion: ApiVersion,
+  { tariffs, market }: MarketCase,
+): Promise<string> => {
   if (market === undefined) return prepareCase(client, tariffs, apiVersion)
   const start = Date.parse(market.start)
   const stepMs = market.step_minutes * 60_000
-  const prices = market.values.map((value, index): Step => [start + index * stepMs, start + (index + 1) * stepMs, Number(`${value}e-3`)])
+  const prices = market.values.map(
+    (value, index): Step => [start + index * stepMs, start + (index + 1) * stepMs, Number(`${value}e-3`)],
+  )
   return createMarketTariff(client, apiVersion, tariffs, prices)
 }

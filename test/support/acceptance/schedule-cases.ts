@@ -38,8 +38,16 @@ type Device = {
 
 /** Devices under a cap, and what the best plan costs; a power threshold of the file is a second cap. */
 export type AmountCase = Case<
-  { readonly max_power_kw: number | null; readonly shaving_threshold_absolute_kw?: number; readonly devices: readonly Device[] },
-  { readonly optimal_cost: number; readonly baseline_asap_uncapped_cost: number; readonly shaved?: { readonly optimal_cost: number } }
+  {
+    readonly max_power_kw: number | null
+    readonly shaving_threshold_absolute_kw?: number
+    readonly devices: readonly Device[]
+  },
+  {
+    readonly optimal_cost: number
+    readonly baseline_asap_uncapped_cost: number
+    readonly shaved?: { readonly optimal_cost: number }
+  }
 >
 
 /** Read the published cases of one kind of schedule. */
@@ -134,7 +142,12 @@ export const planRequest = (apiVersion: ApiVersion, locationId: string, { data, 
       } as const)
 
 /** Send a plan's request in the words of a layout. */
-export const askPlan = (client: Client, apiVersion: ApiVersion, locationId: string, request: PlanBody): Promise<PlanAnswer> => {
+export const askPlan = (
+  client: Client,
+  apiVersion: ApiVersion,
+  locationId: string,
+  request: PlanBody,
+): Promise<PlanAnswer> => {
   const { path, body } = planRequest(apiVersion, locationId, request)
   return client.ask('POST', path, body)
 }

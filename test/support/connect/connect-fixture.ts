@@ -23,7 +23,12 @@ export const allRoutes = { advanced_tariff_capture: true, tariff_name_capture: t
 /** What a page is called in a layout. */
 export const routesOf = (apiVersion: ApiVersion) =>
   apiVersion === 'current'
-    ? { summary: 'tariffs_summary', fixedSummary: 'tariffs_summary', surcharge: 'surcharge_capture', end: 'session_redirect' }
+    ? {
+        summary: 'tariffs_summary',
+        fixedSummary: 'tariffs_summary',
+        surcharge: 'surcharge_capture',
+        end: 'session_redirect',
+      }
     : {
         summary: 'summary_tou_confirm',
         fixedSummary: 'summary_fixed_confirm',
@@ -38,11 +43,16 @@ export const providerNamed = ({ data }: FlowPage, name: string): string =>
   (data['providers'] as unknown as ProviderList).find(one => one.display_name === name)?.id ?? ''
 
 /** The only location of an account. */
-export const locationOf = async (call: Call): Promise<Readonly<Record<string, unknown>>> => listed(await call('GET', '/locations'))[0] ?? {}
+export const locationOf = async (call: Call): Promise<Readonly<Record<string, unknown>>> =>
+  listed(await call('GET', '/locations'))[0] ?? {}
 
 /** The living tariffs of the only location of an account, in the words of the current layout. */
 export const tariffsOf = async (call: Call) =>
-  listed(await call('GET', `/tariffs?location_id=${(await locationOf(call))['id']}`, undefined, { 'api-version': '2025-09-14' }))
+  listed(
+    await call('GET', `/tariffs?location_id=${(await locationOf(call))['id']}`, undefined, {
+      'api-version': '2025-09-14',
+    }),
+  )
 
 /** The bands of the first day of a tariff. */
 export const bandsOf = (tariff: Readonly<Record<string, unknown>> | undefined) =>
@@ -101,13 +111,18 @@ export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
   const begin: ConnectFixture['begin'] = async (apiVersion, more = {}) => {
     const { call, accountId } = await connectAccount(service(), apiVersion)
     references += 1
-    const token = await tokenFor(call, apiVersion, { location_reference_id: `home-${references}`, route_options: allRoutes, ...more })
+    const token = await tokenFor(call, apiVersion, {
+      location_reference_id: `home-${references}`,
+      route_options: allRoutes,
+      ...more,
+    })
     return { call, token, accountId, flow: visit(service(), token, contentTypes[apiVersion]) }
   }
   return {
     service,
     begin,
-    openSession: async (call, apiVersion, more = {}) => visit(service(), await tokenFor(call, apiVersion, more), contentTypes[apiVersion]),
+    openSession: async (call, apiVersion, more = {}) =>
+      visit(service(), await tokenFor(call, apiVersion, more), contentTypes[apiVersion]),
     saveFixed: async (apiVersion, cost, more = {}) => {
       const session = await begin(apiVersion, { route_options: {}, ...more })
       await toRate(session.flow, 'FIXED')
@@ -175,7 +190,8 @@ export const loginFixture = (): LoginFixture => {
     ...fixture,
     provider,
     post: body => postInside('', body),
-    logIn: (token, form = { user: 'ann', password: 'canary-secret' }, consent = true) => provider().logIn('', token, form, consent),
+    logIn: (token, form = { user: 'ann', password: 'canary-secret' }, consent = true) =>
+      provider().logIn('', token, form, consent),
     toLogin: async (apiVersion = 'current', more = {}) => {
       const session = await fixture.begin(apiVersion, { route_options: {}, postal_address: londonAddress, ...more })
       return { ...session, page: await choose(session.flow) }

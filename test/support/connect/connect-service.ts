@@ -39,7 +39,10 @@ export type ConnectService = {
 }
 
 /** Build the interface over a database; `askProvider` stands for the way out to the apps of providers. */
-export const openConnectService = async (database: Database, askProvider: typeof fetch = fetch): Promise<ConnectService> => {
+export const openConnectService = async (
+  database: Database,
+  askProvider: typeof fetch = fetch,
+): Promise<ConnectService> => {
   const clock = { at: currentInstant() }
   const [logged, published]: [unknown[], unknown[]] = [[], []]
   const tokens = bearerTokens(secret)
@@ -70,7 +73,9 @@ export const openConnectService = async (database: Database, askProvider: typeof
     credentialsKey: 'a key for credentials of more than thirty-two characters',
     at: () => clock.at,
   })
-  const staticRoutes = ['/connect', '/flow/here'].flatMap(path => connectPages(path, logoUrls({ database, secret, at: () => clock.at })))
+  const staticRoutes = ['/connect', '/flow/here'].flatMap(path =>
+    connectPages(path, logoUrls({ database, secret, at: () => clock.at })),
+  )
   const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], staticRoutes, {
     authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
     verifyKey: keyVerifier(secret, keyStore(database.operator)),
@@ -126,25 +131,38 @@ export type Flow = {
 /** Visit a session by its token; every answer is judged to be JSON that any page may read. */
 export const visit = ({ app }: ConnectService, token: string, contentType = 'text/plain;charset=UTF-8'): Flow => {
   const post: Flow['post'] = async (body, headers = {}) => {
-    const answer = await caller(app, { 'content-type': contentType, ...headers })('POST', '/connect', JSON.stringify(body))
+    const answer = await caller(app, { 'content-type': contentType, ...headers })(
+      'POST',
+      '/connect',
+      JSON.stringify(body),
+    )
     if (answer.headers.get('access-control-allow-origin') !== '*') throw new Error('an answer without CORS')
     return { ...answer, ...(answer.body as never as Pick<FlowPage, 'route' | 'data' | 'actions' | 'code'>) }
   }
   return {
     token,
     post,
-    submit: (route, data) => post({ connect_token: token, route, type: 'submit', ...(data === undefined ? {} : { data }) }),
+    submit: (route, data) =>
+      post({ connect_token: token, route, type: 'submit', ...(data === undefined ? {} : { data }) }),
     act: (action, route) => post({ connect_token: token, action, ...(route === undefined ? {} : { route }) }),
   }
 }
 
-export const londonAddress = { address_line1: '10 Downing Street', city: 'London', post_code: 'SW1A 2AA', country_code: 'GB' }
+export const londonAddress = {
+  address_line1: '10 Downing Street',
+  city: 'London',
+  post_code: 'SW1A 2AA',
+  country_code: 'GB',
+}
 
 /** Ask for a token in a layout, with addresses to come back to. */
 export const tokenFor = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<string> => {
   const [path, addresses] =
     apiVersion === 'current'
-      ? ['/connect/token', { connect_url: 'https://app.example.com/back', callback_url: 'https://app.example.com/done?x=1#end' }]
+      ? [
+          '/connect/token',
+          { connect_url: 'https://app.example.com/back', callback_url: 'https://app.example.com/done?x=1#end' },
+        ]
       : ['/connect/tariff/token', { connect_web_uri: 'https://app.example.com/back', callback_uri: 'myapp://done?x=1' }]
   const answer = await call('POST', path, { ...addresses, ...more })
   if (answer.status !== 200) throw new Error(answer.text)

@@ -74,16 +74,21 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
   const givePlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     requests.push(JSON.parse(await readText(request)))
     if (app.reply === 'never') response.destroy()
-    else response.writeHead(app.reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(app.reply.body))
+    else
+      response.writeHead(app.reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(app.reply.body))
   }
   const showLogin = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const token = new URL(request.url ?? '', 'http://app').searchParams.get('fp_cot') ?? ''
     const form = new URLSearchParams(request.method === 'POST' ? await readText(request) : '')
     const { consent, ...fields } = Object.fromEntries(form)
-    const page = request.method === 'POST' ? await app.logIn(app.connectAddress, token, fields, consent === 'yes') : null
+    const page =
+      request.method === 'POST' ? await app.logIn(app.connectAddress, token, fields, consent === 'yes') : null
     const target = page?.data['redirect_url']
     if (typeof target === 'string') response.writeHead(303, { Location: target }).end()
-    else response.writeHead(200, { 'Content-Type': 'text/html' }).end(loginPage(String(page?.data['message'] ?? page?.text ?? '')))
+    else
+      response
+        .writeHead(200, { 'Content-Type': 'text/html' })
+        .end(loginPage(String(page?.data['message'] ?? page?.text ?? '')))
   }
   const server = createServer((request, response) => {
     const answer = request.url === '/api/tariff_plan' ? givePlan : request.url?.startsWith('/login') ? showLogin : null

@@ -16,7 +16,9 @@ const useCpuTime = (): number => {
  * Time some work, in ms, as if nothing else ran on the machine: the time that passed, less the share for which a process that wants to
  * run has to wait meanwhile. That share is measured beside the work, by this process, so that a busy machine alone is not blamed on it.
  */
-export const measureCpuTime = async <T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> => {
+export const measureCpuTime = async <T>(
+  work: () => Promise<T>,
+): Promise<{ readonly value: T; readonly ms: number }> => {
   let samples = 1
   let usedMs = useCpuTime()
   const sampling = setInterval(() => {

@@ -29,7 +29,10 @@ export type FaultInjectionOptions = {
 /** How long the test may take, in ms: a machine that has other work, too, starts a process in half a minute. */
 export const faultInjectionTimeoutMs = 120_000 + settleTimeoutMs + rounds * 60_000 + wanted * 150
 
-const listed = <T extends { readonly id: string }>(target: FaultInjectionOptions['target'], path: string): Promise<readonly T[]> =>
+const listed = <T extends { readonly id: string }>(
+  target: FaultInjectionOptions['target'],
+  path: string,
+): Promise<readonly T[]> =>
   until(
     async () => {
       const client = target()
@@ -63,7 +66,10 @@ type Delivery = { readonly id: string; readonly event_id: string; readonly statu
  */
 export const runFaultInjection = async ({ target, groups }: FaultInjectionOptions) => {
   await using subscriber = await openSubscriber()
-  const endpoint = (await target()?.ask('POST', '/webhooks', { url: subscriber.url })) as unknown as { id: string; secret: string }
+  const endpoint = (await target()?.ask('POST', '/webhooks', { url: subscriber.url })) as unknown as {
+    id: string
+    secret: string
+  }
   subscriber.trust(endpoint.secret)
   const shares = groups.map(() => 0)
   const allowed = (): number => wanted * Math.min(...shares)

@@ -53,12 +53,20 @@ export type ObjectHistories = {
   readonly run: (workers: number) => Promise<void>
 }
 
-type Dependencies = ObjectHistoriesOptions & { readonly note: (operations: ClientOperation[], operation: ClientOperation) => void }
+type Dependencies = ObjectHistoriesOptions & {
+  readonly note: (operations: ClientOperation[], operation: ClientOperation) => void
+}
 
 type SentRequest = { readonly reply: Reply | null; readonly request: string }
 
 /** Send a request under an id of its own; no reply where nobody knows whether it was taken. Throws for what no fault explains. */
-const ask = async ({ target }: Dependencies, method: string, path: string, body?: object, key?: string): Promise<SentRequest> => {
+const ask = async (
+  { target }: Dependencies,
+  method: string,
+  path: string,
+  body?: object,
+  key?: string,
+): Promise<SentRequest> => {
   const request = randomUUID()
   const headers = { 'X-Request-Id': request, ...(key === undefined ? {} : { 'Idempotency-Key': key }) }
   const current = target()
@@ -74,7 +82,12 @@ const ask = async ({ target }: Dependencies, method: string, path: string, body?
 }
 
 /** Create something under a key until it is known what came of it. */
-const create = async (dependencies: Dependencies, path: string, body: object, key: string): Promise<{ readonly id: string }> => {
+const create = async (
+  dependencies: Dependencies,
+  path: string,
+  body: object,
+  key: string,
+): Promise<{ readonly id: string }> => {
   for (;;) {
     const { reply } = await ask(dependencies, 'POST', path, body, key)
     if (reply === null) continue
@@ -94,28 +107,47 @@ const update = async (
   for (let tries = 0; ; tries += 1) {
     const n = `${step}.${tries}`
     const { reply } = await ask(dependencies, 'PATCH', `${paths[kind]}/${id}`, { metadata: { n } })
-    dependencies.note(operations, { label: `${kind}.update ${id} ${n}, ${tariffs} tariffs`, isCertain: reply?.status === 200 })
+    dependencies.note(operations, {
+      label: `${kind}.update ${id} ${n}, ${tariffs} tariffs`,
+      isCertain: reply?.status === 200,
+    })
     if (reply !== null) return
   }
 }
 
 /** An answer of 404 says that an earlier request did it, and is a refusal with an event of its own. */
-const remove = async (dependencies: Dependencies, kind: Kind, id: string, operations: ClientOperation[]): Promise<void> => {
+const remove = async (
+  dependencies: Dependencies,
+  kind: Kind,
+  id: string,
+  operations: ClientOperation[],
+): Promise<void> => {
   for (;;) {
     const { reply, request } = await ask(dependencies, 'DELETE', `${paths[kind]}/${id}`)
     dependencies.note(operations, { label: `${kind}.delete ${id}`, isCertain: reply !== null })
-    if (reply?.status !== 202) dependencies.note(operations, { label: `${kind}.delete.failed ${request}`, isCertain: reply !== null })
+    if (reply?.status !== 202)
+      dependencies.note(operations, { label: `${kind}.delete.failed ${request}`, isCertain: reply !== null })
     if (reply !== null) return
   }
 }
 
 /** Ask for a second object of the same reference, which is refused. */
-const createDuplicate = async (dependencies: Dependencies, kind: Kind, body: object, operations: ClientOperation[]): Promise<void> => {
+const createDuplicate = async (
+  dependencies: Dependencies,
+  kind: Kind,
+  body: object,
+  operations: ClientOperation[],
+): Promise<void> => {
   const { reply, request } = await ask(dependencies, 'POST', paths[kind], body)
   dependencies.note(operations, { label: `${kind}.create.failed ${request}`, isCertain: reply !== null })
 }
 
-const connectTariff = async (dependencies: Dependencies, id: string, name: string, operations: ClientOperation[]): Promise<void> => {
+const connectTariff = async (
+  dependencies: Dependencies,
+  id: string,
+  name: string,
+  operations: ClientOperation[],
+): Promise<void> => {
   await create(
     dependencies,
     '/tariffs',
@@ -130,7 +162,8 @@ const connectTariff = async (dependencies: Dependencies, id: string, name: strin
 const createHistory = async (dependencies: Dependencies, name: string): Promise<ObjectHistory> => {
   const { random } = dependencies
   const kind = random.pick(['customer', 'location', 'device'])
-  const body = kind === 'location' ? { reference_id: name, timezone: 'UTC', currency_code: 'EUR' } : { reference_id: name }
+  const body =
+    kind === 'location' ? { reference_id: name, timezone: 'UTC', currency_code: 'EUR' } : { reference_id: name }
   const operations: ClientOperation[] = []
   const { id } = await create(dependencies, paths[kind], body, name)
   dependencies.note(operations, { label: `${kind}.create ${id}`, isCertain: true })
@@ -138,7 +171,8 @@ const createHistory = async (dependencies: Dependencies, name: string): Promise<
   if (hasTariff) await connectTariff(dependencies, id, name, operations)
   if (random.chance(0.2)) await createDuplicate(dependencies, kind, body, operations)
   const updates = random.whole(4)
-  for (let step = 0; step < updates; step += 1) await update(dependencies, kind, id, step, hasTariff ? 1 : 0, operations)
+  for (let step = 0; step < updates; step += 1)
+    await update(dependencies, kind, id, step, hasTariff ? 1 : 0, operations)
   if (random.chance(0.5)) await remove(dependencies, kind, id, operations)
   return { id, operations }
 }

@@ -2,10 +2,16 @@ import type { Client } from '../system/client.ts'
 import { labelOf, type ObjectHistory, type ReceivedEvent } from './object-histories.ts'
 
 /** Read a whole list, newest first. */
-export const listAll = async <T extends { readonly id: string }>(client: Client, path: string): Promise<readonly T[]> => {
+export const listAll = async <T extends { readonly id: string }>(
+  client: Client,
+  path: string,
+): Promise<readonly T[]> => {
   const all: T[] = []
   for (let after = ''; ; after = `&starting_after=${all.at(-1)?.id}`) {
-    const page = (await client.ask('GET', `${path}${path.includes('?') ? '&' : '?'}limit=100${after}`)) as { has_more: boolean; data: T[] }
+    const page = (await client.ask('GET', `${path}${path.includes('?') ? '&' : '?'}limit=100${after}`)) as {
+      has_more: boolean
+      data: T[]
+    }
     all.push(...page.data)
     if (!page.has_more) return all
   }
@@ -27,7 +33,9 @@ export const verifyEvents = (histories: readonly ObjectHistory[], events: readon
   const operations = histories.flatMap(history => history.operations)
   const known = new Set(operations.map(({ label }) => label))
   return {
-    missing: operations.filter(({ label, isCertain }) => isCertain && !receivedLabels.has(label)).map(({ label }) => label),
+    missing: operations
+      .filter(({ label, isCertain }) => isCertain && !receivedLabels.has(label))
+      .map(({ label }) => label),
     unexpected: labels.filter(label => !known.has(label)),
     duplicated: repeated(labels),
     disordered: histories.filter(history => isOutOfOrder(history, labels)).map(({ id }) => id),
@@ -38,7 +46,11 @@ export const verifyEvents = (histories: readonly ObjectHistory[], events: readon
 export const verifyReceived = (
   events: readonly ReceivedEvent[],
   received: readonly { readonly id: string; readonly body: string }[],
-): { readonly missing: readonly string[]; readonly unexpected: readonly string[]; readonly altered: readonly string[] } => {
+): {
+  readonly missing: readonly string[]
+  readonly unexpected: readonly string[]
+  readonly altered: readonly string[]
+} => {
   const texts = new Map(events.map(event => [event.id, JSON.stringify(event)]))
   const ids = new Set(received.map(({ id }) => id))
   return {

@@ -24,7 +24,9 @@ export type ExactEnergyCost = {
   readonly data: readonly ExactElement[]
 }
 
-export type ExactPiece = { readonly [Name in 'start_time' | 'end_time' | 'energy' | 'price' | 'tier' | 'cost' | 'confidence']: string }
+export type ExactPiece = {
+  readonly [Name in 'start_time' | 'end_time' | 'energy' | 'price' | 'tier' | 'cost' | 'confidence']: string
+}
 
 export type ExactRecord = {
   readonly id: string

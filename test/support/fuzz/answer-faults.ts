@@ -17,13 +17,18 @@ const csvFaults = (text: string): readonly string[] => {
   return rows.every(row => row === names) ? [] : ['the lines of the table have different lengths']
 }
 
-const successFaults = ({ operation, request }: PlannedRequest, { status, headers, text }: RawReply, version: string): readonly string[] => {
+const successFaults = (
+  { operation, request }: PlannedRequest,
+  { status, headers, text }: RawReply,
+  version: string,
+): readonly string[] => {
   if (request.method === 'HEAD') return text === '' ? [] : ['HEAD has a body']
   // Another path, method or layout is another operation, judged where it is planned.
   if (leadsElsewhere(request.path)) return []
   if (request.method !== operation.method) return []
   // A request may name the other version; without a name of its own it gets the one that is pinned.
-  if (headers['api-version'] !== version) return request.headers['api-version'] === version ? ['its API version is another'] : []
+  if (headers['api-version'] !== version)
+    return request.headers['api-version'] === version ? ['its API version is another'] : []
   if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
   const mediaType = headers['content-type']?.split(';')[0] ?? 'none'
   if (!operation.success.mediaTypes.includes(mediaType)) return [`its media type is ${mediaType}`]

@@ -42,7 +42,8 @@ const times = [
   () => '2025-09-14T10:15:00.5+02:00',
   () => '2025-10-26T02:30:00+02:00',
   () => '2000-01-01T00:00:00Z',
-  (random: Random) => new Date(Date.UTC(2024, 0, 1) + random.below(700) * 86_400_000 + random.below(86_400) * 1_000).toISOString(),
+  (random: Random) =>
+    new Date(Date.UTC(2024, 0, 1) + random.below(700) * 86_400_000 + random.below(86_400) * 1_000).toISOString(),
 ] as const
 
 const text = (schema: JsonSchema, random: Random): string => {
@@ -62,7 +63,9 @@ const number = (schema: JsonSchema, random: Random): number => {
 const list = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
   const minItems = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0
   const { items } = schema
-  return Array.from({ length: minItems + random.below(3) }, () => (isMembers(items) ? generateValue(items, known, random) : 1))
+  return Array.from({ length: minItems + random.below(3) }, () =>
+    isMembers(items) ? generateValue(items, known, random) : 1,
+  )
 }
 
 const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
@@ -71,7 +74,9 @@ const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown =>
   const chosen = properties.filter(
     ([name, one]) => required.includes(name) || (isMembers(one) && one['readOnly'] !== true && random.oneIn(2)),
   )
-  return Object.fromEntries(chosen.map(([name, one]) => [name, generateValue(isMembers(one) ? one : {}, known, random)]))
+  return Object.fromEntries(
+    chosen.map(([name, one]) => [name, generateValue(isMembers(one) ? one : {}, known, random)]),
+  )
 }
 
 /** Generate a value that a schema allows, or nearly: rules that the schema does not write down are not kept. */

@@ -14,7 +14,11 @@ export type FuzzSetting = {
 }
 
 /** A request, and what is known of it beforehand. */
-export type PlannedRequest = { readonly operation: DocumentedOperation; readonly request: RawRequest; readonly isCorrupted: boolean }
+export type PlannedRequest = {
+  readonly operation: DocumentedOperation
+  readonly request: RawRequest
+  readonly isCorrupted: boolean
+}
 
 type Draft = { method: string; path: string; headers: Record<string, string>; body?: string | Uint8Array }
 
@@ -48,7 +52,8 @@ const validBody = (operation: DocumentedOperation, { known, random }: FuzzSettin
   return generateValue(body.schema, known, random)
 }
 
-const withQuery = (path: string, query: readonly string[]): string => (query.length === 0 ? path : `${path}?${query.join('&')}`)
+const withQuery = (path: string, query: readonly string[]): string =>
+  query.length === 0 ? path : `${path}?${query.join('&')}`
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'] as const
 
@@ -82,7 +87,13 @@ const oddHeaders: readonly [Readonly<Record<string, string>>, ...Readonly<Record
   { cookie: 'a=b' },
 ]
 
-const corrupt = (draft: Draft, operation: DocumentedOperation, value: unknown, query: readonly string[], setting: FuzzSetting): void => {
+const corrupt = (
+  draft: Draft,
+  operation: DocumentedOperation,
+  value: unknown,
+  query: readonly string[],
+  setting: FuzzSetting,
+): void => {
   const { random, version } = setting
   const choice = random.below(20)
   if (choice < 9 && value !== undefined) {
@@ -96,7 +107,8 @@ const corrupt = (draft: Draft, operation: DocumentedOperation, value: unknown, q
     draft.headers = { ...others, ...headers }
     return
   }
-  if (choice < 14 && operation.path.includes('{')) draft.path = withQuery(operation.path.replace(/\{\w+\}/g, random.pick(oddParts)), query)
+  if (choice < 14 && operation.path.includes('{'))
+    draft.path = withQuery(operation.path.replace(/\{\w+\}/g, random.pick(oddParts)), query)
   else if (choice < 16) Object.assign(draft.headers, random.pick(oddHeaders))
   else if (choice < 17) draft.method = random.pick(methods)
   else if (choice < 18) {

@@ -37,7 +37,13 @@ const partsOf = (history: History): readonly (readonly ArrivalPart[])[] => [
     chain.map((step): ArrivalPart => ({ key: `chain ${index}`, group: '', request: { kind: 'tariff', step } })),
   ),
   ...(usesMarket(history) ? history.prices : []).map(block =>
-    block.forms.map((prices): ArrivalPart => ({ key: `prices ${block.start}`, group: '', request: { kind: 'prices', block, prices } })),
+    block.forms.map(
+      (prices): ArrivalPart => ({
+        key: `prices ${block.start}`,
+        group: '',
+        request: { kind: 'prices', block, prices },
+      }),
+    ),
   ),
 ]
 
@@ -56,7 +62,9 @@ const randomOf = (seed: number, name: string): ReturnType<typeof seededRandom> =
 const shuffled = (history: History): readonly ArrivalPart[] =>
   partsOf(history)
     .flatMap(parts => {
-      const times = parts.map(({ key }, index) => randomOf(history.seed, `${key} ${index}`).below(1e9)).sort((a, b) => a - b)
+      const times = parts
+        .map(({ key }, index) => randomOf(history.seed, `${key} ${index}`).below(1e9))
+        .sort((a, b) => a - b)
       return parts.map((part, index) => ({ atom: part, time: times[index] ?? 0 }))
     })
     .sort((a, b) => a.time - b.time)
@@ -67,8 +75,10 @@ type JoinedRequest = { request: Request; readonly keys: Set<string> }
 const maxTogether = 10
 
 const withAlso = (request: Request, other: Request): Request => {
-  if (request.kind === 'records' && other.kind === 'records') return { ...request, records: [...request.records, ...other.records] }
-  if (request.kind === 'readings' && other.kind === 'readings') return { ...request, readings: [...request.readings, ...other.readings] }
+  if (request.kind === 'records' && other.kind === 'records')
+    return { ...request, records: [...request.records, ...other.records] }
+  if (request.kind === 'readings' && other.kind === 'readings')
+    return { ...request, readings: [...request.readings, ...other.readings] }
   return request
 }
 
@@ -130,7 +140,9 @@ export const oneByOne = (history: History): readonly Wave[] => {
     apart: randomOf(history.seed, 'apart').pick([2, 4, 6]),
   })
   const isEarly = randomOf(history.seed, 'tariffs first').oneIn(2)
-  const ordered = isEarly ? requests.toSorted((a, b) => Number(isChange(b.request)) - Number(isChange(a.request))) : requests
+  const ordered = isEarly
+    ? requests.toSorted((a, b) => Number(isChange(b.request)) - Number(isChange(a.request)))
+    : requests
   return ordered.map(({ request }) => ({ requests: [request], pauseMs: null }))
 }
 
@@ -166,7 +178,11 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
     ...history.registers.flatMap(register =>
       register.readings.map(reading => {
         const request: Request = { kind: 'readings', register, readings: [{ reading, value: finalOf(reading.values) }] }
-        return { at: reading.time, end: reading.time, part: { key: readingName(register, reading), group: register.name, request } }
+        return {
+          at: reading.time,
+          end: reading.time,
+          part: { key: readingName(register, reading), group: register.name, request },
+        }
       }),
     ),
   ]

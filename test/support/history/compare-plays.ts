@@ -7,7 +7,11 @@ import { differences, readCosts, readRows } from './stored-state.ts'
 import { verifyHistory } from './verify-history.ts'
 
 /** A history that was played twice, and in what the two plays and the exact calculation differ. */
-export type Comparison = { readonly inOrder: PlayedLocation; readonly shuffled: PlayedLocation; readonly faults: readonly string[] }
+export type Comparison = {
+  readonly inOrder: PlayedLocation
+  readonly shuffled: PlayedLocation
+  readonly faults: readonly string[]
+}
 
 /** So long it takes at least until the last request of a play is stored. */
 const settleMs = 500
@@ -15,7 +19,11 @@ const pollMs = 300
 
 const names = ['in order', 'anyhow'] as const
 
-const compareRows = async (stage: PlayContext, inOrder: PlayedLocation, shuffled: PlayedLocation): Promise<readonly string[]> => {
+const compareRows = async (
+  stage: PlayContext,
+  inOrder: PlayedLocation,
+  shuffled: PlayedLocation,
+): Promise<readonly string[]> => {
   const [wanted, found] = await Promise.all([readRows(stage, inOrder), readRows(stage, shuffled)])
   return differences(wanted, found, names)
 }
@@ -38,7 +46,11 @@ type ReadFaults = () => Promise<readonly string[]>
  * Ask until nothing is wrong any more, or what is wrong has not changed for some time although every receipt has reached its end; gives
  * what was wrong in the end.
  */
-const faultsAtRest = async (quietMs: number, readFaults: ReadFaults, pendingFaults: ReadFaults): Promise<readonly string[]> => {
+const faultsAtRest = async (
+  quietMs: number,
+  readFaults: ReadFaults,
+  pendingFaults: ReadFaults,
+): Promise<readonly string[]> => {
   const startedAt = performance.now()
   let [seen, since] = ['', startedAt]
   for (;;) {
@@ -87,7 +99,8 @@ export const comparePlays = async (
     for (const batchId of batchIds) faults.push(...(await receiptFault(stage, batchId)))
     return faults
   }
-  const atRest = (readFaults: ReadFaults): Promise<readonly string[]> => faultsAtRest(quietMs, readFaults, pendingFaults)
+  const atRest = (readFaults: ReadFaults): Promise<readonly string[]> =>
+    faultsAtRest(quietMs, readFaults, pendingFaults)
   const done = (faults: readonly string[]): Comparison => ({ inOrder, shuffled, faults })
   await sleep(settleMs)
   const rows = await atRest(() => compareRows(stage, inOrder, shuffled))

@@ -109,7 +109,14 @@ const oddInstant = 7 * hourMs + 654_321
 export const historiesOf = ([zone, within]: (typeof settings)[number]): fc.Arbitrary<History> => {
   const monthStart = startOfMonth(zone, within)
   const clock = clockChangeNear(zone, monthStart)
-  const contracts = [monthStart, clock, monthStart - 26 * hourMs, monthStart + 5 * hourMs, monthStart + oddInstant, monthStart + 30 * dayMs]
+  const contracts = [
+    monthStart,
+    clock,
+    monthStart - 26 * hourMs,
+    monthStart + 5 * hourMs,
+    monthStart + oddInstant,
+    monthStart + 30 * dayMs,
+  ]
   return fc.constantFrom(...contracts).chain(contract => {
     const days = [-3, -2, -1, 1, 2, 3, 4, 33]
     const anywhere = days.map(day => monthStart + day * dayMs)

@@ -7,7 +7,12 @@ const dayMs = 24 * hourMs
 const step = 5 * minuteMs
 
 /** Instants around which records lie. */
-export type Instants = { readonly month: number; readonly clock: number; readonly contract: number; readonly anywhere: readonly number[] }
+export type Instants = {
+  readonly month: number
+  readonly clock: number
+  readonly contract: number
+  readonly anywhere: readonly number[]
+}
 
 const energies = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 200 }).map(hundreds => BigInt(hundreds) * 100_000_000n) },
@@ -17,7 +22,9 @@ const energies = fc.oneof(
 
 /** A value that is corrected, often to 0, and then corrected back. */
 const correctedBack = (form: fc.Arbitrary<Form>): fc.Arbitrary<Form[]> =>
-  fc.tuple(form, form, fc.boolean()).map(([right, wrong, isZero]) => [right, isZero ? { ...wrong, energy: 0n } : wrong, right])
+  fc
+    .tuple(form, form, fc.boolean())
+    .map(([right, wrong, isZero]) => [right, isZero ? { ...wrong, energy: 0n } : wrong, right])
 
 const forms = (confidence: fc.Arbitrary<number>): fc.Arbitrary<Form[]> => {
   const form = fc.record({ energy: energies, confidence })
@@ -33,7 +40,10 @@ const forms = (confidence: fc.Arbitrary<number>): fc.Arbitrary<Form[]> => {
 }
 
 const actual = fc.oneof({ weight: 12, arbitrary: fc.constant(certain) }, { weight: 1, arbitrary: fc.constant(700_000) })
-const estimate = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(500_000, 800_000) }, { weight: 1, arbitrary: fc.constant(certain) })
+const estimate = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(500_000, 800_000) },
+  { weight: 1, arbitrary: fc.constant(certain) },
+)
 /** A device of the three, or the location itself. */
 export const devices = fc.constantFrom(null, 0, 1, 2)
 export const sessions = fc.constantFrom(null, null, 's', 't')
@@ -119,10 +129,12 @@ const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
     })
     .chain(({ hours, ...of }) => {
       const whole: UnnamedRecord = { ...of, end: of.start + hours * hourMs }
-      const part = fc.tuple(fc.integer({ min: -12, max: 12 * hours }), fc.integer({ min: 0, max: 72 })).map(([from, steps]) => ({
-        start: of.start + from * step,
-        end: of.start + (from + steps) * step,
-      }))
+      const part = fc
+        .tuple(fc.integer({ min: -12, max: 12 * hours }), fc.integer({ min: 0, max: 72 }))
+        .map(([from, steps]) => ({
+          start: of.start + from * step,
+          end: of.start + (from + steps) * step,
+        }))
       const { device, flow, session } = of
       const same = records(part, { device, flow, session })
       const other = records(part, { device, flow, session: 'u' })
@@ -148,7 +160,9 @@ const droppable = (group: fc.Arbitrary<UnnamedRecord[]>): fc.Arbitrary<UnnamedRe
 const quietObjects = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
 
 const withoutEstimates = (record: UnnamedRecord, quiet: readonly SentRecord['device'][]): UnnamedRecord =>
-  quiet.includes(record.device) ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) } : record
+  quiet.includes(record.device)
+    ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) }
+    : record
 
 /** Records of every sort around the places. */
 export const sentRecords = ({ month, clock, contract, anywhere }: Instants): fc.Arbitrary<SentRecord[]> => {
@@ -189,6 +203,8 @@ export const sentRecords = ({ month, clock, contract, anywhere }: Instants): fc.
       droppable(fc.array(records(somewhere.chain(at => intervals(at, 20 * hourMs))), { maxLength: 8 })),
     )
     .chain(groups =>
-      quietObjects.map(quiet => groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, quiet) }))),
+      quietObjects.map(quiet =>
+        groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, quiet) })),
+      ),
     )
 }

@@ -1,5 +1,12 @@
 import fc from 'fast-check'
-import type { Rate, ScheduleEntry, Tariff, TariffDirection, TariffType, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
+import type {
+  Rate,
+  ScheduleEntry,
+  Tariff,
+  TariffDirection,
+  TariffType,
+  TariffVersion,
+} from '../../../services/domain/tariff/tariff.ts'
 import type { TariffPlan, TariffStep } from './history.ts'
 
 const hour = 3600
@@ -27,28 +34,54 @@ const rates = ({ market, tiers: [minLength, maxLength] }: Band): fc.Arbitrary<Ra
     return fc.tuple(...each)
   })
 
-const edges = [[0], [0, 6 * hour, 22 * hour], [7 * hour, 19 * hour + 1800], [0, 2 * hour + 1800], [2 * hour, 3 * hour]] as const
+const edges = [
+  [0],
+  [0, 6 * hour, 22 * hour],
+  [7 * hour, 19 * hour + 1800],
+  [0, 2 * hour + 1800],
+  [2 * hour, 3 * hour],
+] as const
 
 const schedules = (band: Band): fc.Arbitrary<ScheduleEntry[]> =>
   fc.constantFrom(...edges).chain(starts => {
     const bands = starts.map((validFrom, index) => {
       const validTo = starts[index + 1] ?? (starts[0] === 0 ? 24 * hour : starts[0])
-      return rates(index === 0 ? band : { ...band, tiers: [0, band.tiers[1]] }).map(rate => ({ validFrom, validTo, rate }))
+      return rates(index === 0 ? band : { ...band, tiers: [0, band.tiers[1]] }).map(rate => ({
+        validFrom,
+        validTo,
+        rate,
+      }))
     })
-    return fc.tuple(...bands).map(hours => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }])
+    return fc
+      .tuple(...bands)
+      .map(hours => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }])
   })
 
-type Kind = { readonly direction: TariffDirection; readonly type: TariffType; readonly tiers: Band['tiers']; readonly market: boolean }
+type Kind = {
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly tiers: Band['tiers']
+  readonly market: boolean
+}
 
 const terms = (kind: Kind): fc.Arbitrary<Pick<Tariff, 'marketRates' | 'schedule'>> =>
   (kind.market ? fc.constantFrom(false, false, true) : fc.constant(false)).chain(marketRates =>
     schedules({ market: marketRates, tiers: kind.tiers }).map(schedule => ({ marketRates, schedule })),
   )
 
-type StyledChanges = { readonly first: Tariff; readonly second: Tariff; readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'> }
+type StyledChanges = {
+  readonly first: Tariff
+  readonly second: Tariff
+  readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'>
+}
 
 const create = (tariff: Tariff): TariffStep => ({ kind: 'create', tariff: { ...tariff, versions: [] } })
-const reprice = ({ id, marketRates }: Tariff, version: TariffVersion): TariffStep => ({ kind: 'reprice', id, version, marketRates })
+const reprice = ({ id, marketRates }: Tariff, version: TariffVersion): TariffStep => ({
+  kind: 'reprice',
+  id,
+  version,
+  marketRates,
+})
 /** Replace the prices of a tariff, one version after the other. */
 const reprices = (tariff: Tariff): TariffStep[] => (tariff.versions ?? []).map(version => reprice(tariff, version))
 const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
@@ -56,7 +89,9 @@ const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id,
 /** Ways in which a change of contract comes about; each ends in the first and the second tariff. */
 const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains']>> = {
   apart: ({ first, second }) => [[create(first), ...reprices(first)], [create(second)]],
-  patched: ({ first, second }) => [[create({ ...first, contractEnd: null }), patch(first), ...reprices(first), create(second)]],
+  patched: ({ first, second }) => [
+    [create({ ...first, contractEnd: null }), patch(first), ...reprices(first), create(second)],
+  ],
   moved: ({ first, second }) => {
     const early = { ...first, contractEnd: (first.contractEnd ?? 0) - dayMs }
     return [[create(early), ...reprices(first), patch(first)], [create(second)]]
@@ -75,13 +110,16 @@ const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains'
   repriced: ({ first, second }) => {
     const version = { effectiveFrom: (first.contractEnd ?? 0) - dayMs / 2, schedule: second.schedule }
     const wrong =
-      first.marketRates === second.marketRates ? [reprice(first, version), reprice(first, { ...version, schedule: first.schedule })] : []
+      first.marketRates === second.marketRates
+        ? [reprice(first, version), reprice(first, { ...version, schedule: first.schedule })]
+        : []
     return [[create(first), ...wrong, ...reprices(first)], [create(second)]]
   },
 }
 
 /** The wrong tariff that reaches to the end of time must be gone before the second one comes. */
-const inOneChain = (chains: TariffPlan['chains'], style: string): TariffPlan['chains'] => (style === 'renewed' ? [chains.flat()] : chains)
+const inOneChain = (chains: TariffPlan['chains'], style: string): TariffPlan['chains'] =>
+  style === 'renewed' ? [chains.flat()] : chains
 
 /** The versions of a first contract: one that starts within it, or none. */
 const versionsOf = ({ contractStart }: Tariff, version: TariffVersion | null): readonly TariffVersion[] =>
@@ -100,16 +138,38 @@ const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPl
       later: fc.constantFrom(null, null, dayMs, 2 * dayMs + 4_321_000, 20 * dayMs),
     })
     .chain(found =>
-      schedules({ market: found.terms[0].marketRates, tiers: kind.tiers }).map(laterSchedule => ({ ...found, laterSchedule })),
+      schedules({ market: found.terms[0].marketRates, tiers: kind.tiers }).map(laterSchedule => ({
+        ...found,
+        laterSchedule,
+      })),
     )
     .map(({ lead, at, gapMs, end: last, terms: [one, other, wrong], style, later, laterSchedule }) => {
       const { direction, type } = kind
       const id = `${direction} ${type}`
       const start = lead === null ? null : at - lead
       const end = last === null ? null : at + last
-      const first: Tariff = { id: `${id} 1`, direction, type, ...one, contractStart: start, contractEnd: at - gapMs, closedAt: null }
-      const versions = versionsOf(first, later === null ? null : { effectiveFrom: at - gapMs - later, schedule: laterSchedule })
-      const second: Tariff = { id: `${id} 2`, direction, type, ...other, contractStart: at, contractEnd: end, closedAt: null }
+      const first: Tariff = {
+        id: `${id} 1`,
+        direction,
+        type,
+        ...one,
+        contractStart: start,
+        contractEnd: at - gapMs,
+        closedAt: null,
+      }
+      const versions = versionsOf(
+        first,
+        later === null ? null : { effectiveFrom: at - gapMs - later, schedule: laterSchedule },
+      )
+      const second: Tariff = {
+        id: `${id} 2`,
+        direction,
+        type,
+        ...other,
+        contractStart: at,
+        contractEnd: end,
+        closedAt: null,
+      }
       const chains = styles[style]?.({ first: { ...first, versions }, second, wrong }) ?? []
       return { chains: inOneChain(chains, style), final: [{ ...first, versions }, second] }
     })
@@ -117,7 +177,15 @@ const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPl
 const single = (kind: Kind): fc.Arbitrary<TariffPlan> =>
   terms(kind).map(found => {
     const { direction, type } = kind
-    const tariff: Tariff = { id: `${direction} ${type}`, direction, type, ...found, contractStart: null, contractEnd: null, closedAt: null }
+    const tariff: Tariff = {
+      id: `${direction} ${type}`,
+      direction,
+      type,
+      ...found,
+      contractStart: null,
+      contractEnd: null,
+      closedAt: null,
+    }
     return { chains: [[create(tariff)]], final: [tariff] }
   })
 

@@ -49,7 +49,11 @@ export type TariffStep =
 export type TariffPlan = { readonly chains: readonly (readonly TariffStep[])[]; readonly final: readonly Tariff[] }
 
 /** Market prices of equal length from `start` on, in the forms in which they were published: the last one holds. */
-export type PriceBlock = { readonly start: number; readonly stepMs: number; readonly forms: readonly (readonly bigint[])[] }
+export type PriceBlock = {
+  readonly start: number
+  readonly stepMs: number
+  readonly forms: readonly (readonly bigint[])[]
+}
 
 /** All that happens at a location, apart from when it arrives; `seed` decides that. */
 export type History = {

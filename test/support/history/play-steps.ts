@@ -11,7 +11,10 @@ import type { ClickHouse } from '../../../services/platform/clickhouse/clickhous
 import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { rowsInInterval, type Tenant } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { encodeMeterReadings, meterReadingColumns } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
+import {
+  encodeMeterReadings,
+  meterReadingColumns,
+} from '../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { rowVersionOf } from '../../../services/platform/log/row-version.ts'
 import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
@@ -67,7 +70,12 @@ const afterStep = (tariffs: readonly Tariff[], step: TariffStep) => {
 }
 
 const rowNameOf = (row: MeterCostRow): string => {
-  const { sessionReferenceId: session, recordReferenceId: reference, energyFlowDirection: flow, tariffDirection: direction } = row
+  const {
+    sessionReferenceId: session,
+    recordReferenceId: reference,
+    energyFlowDirection: flow,
+    tariffDirection: direction,
+  } = row
   const device = row.deviceId === null ? null : deviceIds.indexOf(row.deviceId)
   return `${reference} device ${device} session ${session} ${flow} ${direction} ${instant(row.start)} ${instant(row.end)}`
 }
@@ -76,38 +84,54 @@ const rowTextOf = ({ energy, energySubmitted, cost, pieces, end }: MeterCostRow)
   JSON.stringify([
     ...[decimal(energy, 6), decimal(energySubmitted ?? energy, 6), cost === null ? null : decimal(cost, 9)],
     (cost === null ? [] : pieces).map((piece, index) => [
-      ...[instant(piece.start), instant(pieces[index + 1]?.start ?? end), decimal(piece.energy, 6), decimal(piece.price, 9)],
+      ...[
+        instant(piece.start),
+        instant(pieces[index + 1]?.start ?? end),
+        decimal(piece.energy, 6),
+        decimal(piece.price, 9),
+      ],
       ...[decimal(piece.tier, 9), decimal(piece.cost, 9), String(piece.confidence / 1e6)],
     ]),
   ])
 
 /** Turn a request of a history into what a lane brings. */
-const arrive = (played: PlayedLocation, request: Request, tenant: Tenant, offset: number, stepInput: StepArrivals): void => {
+const arrive = (
+  played: PlayedLocation,
+  request: Request,
+  tenant: Tenant,
+  offset: number,
+  stepInput: StepArrivals,
+): void => {
   const { locationId } = played
-  const origin = { assignment, message: { key: locationId, value: Buffer.alloc(0), headers: {}, offset, timestamp: receivedAt } }
+  const origin = {
+    assignment,
+    message: { key: locationId, value: Buffer.alloc(0), headers: {}, offset, timestamp: receivedAt },
+  }
   const part = { ...tenant, batchId: null, receivedAt }
   const at = (position: number) => {
     const version = rowVersionOf(1, offset, position)
     return { version, sourceVersion: version }
   }
   if (request.kind === 'records') {
-    const records = request.records.map(({ record: { device, flow, session, name, start, end }, form }, position): RecordToCost => {
-      const played = {
-        locationId,
-        deviceId: deviceOf(device),
-        ...flows[flow],
-        start,
-        end,
-        sessionReferenceId: session,
-        recordReferenceId: name,
-      }
-      return {
-        record: { ...played, ...form, recordId: recordIdDigits(tenant, played), recordNumber: position + 1 },
-        part,
-        ...at(position),
-        origin,
-      }
-    })
+    const records = request.records.map(
+      ({ record: { device, flow, session, name, start, end }, form }, position): RecordToCost => {
+        const played = {
+          locationId,
+          deviceId: deviceOf(device),
+          ...flows[flow],
+          start,
+          end,
+          sessionReferenceId: session,
+          recordReferenceId: name,
+        }
+        return {
+          record: { ...played, ...form, recordId: recordIdDigits(tenant, played), recordNumber: position + 1 },
+          part,
+          ...at(position),
+          origin,
+        }
+      },
+    )
     stepInput.records.set(locationId, records)
   } else if (request.kind === 'readings') {
     const { register } = request
@@ -130,7 +154,8 @@ const arrive = (played: PlayedLocation, request: Request, tenant: Tenant, offset
     }
   } else {
     played.changes += 1
-    const { tariffs, span } = request.kind === 'tariff' ? afterStep(played.tariffs, request.step) : { tariffs: played.tariffs, span: null }
+    const { tariffs, span } =
+      request.kind === 'tariff' ? afterStep(played.tariffs, request.step) : { tariffs: played.tariffs, span: null }
     played.tariffs = tariffs
     if (span === null) return
     const kind = { kind: 'order' as const, orderKind: 'RE_PRICE' as const, orderId: `order-${offset}`, ...tenant }
@@ -156,13 +181,22 @@ const pricingCacheOf = (playedLocations: ReadonlyMap<string, PlayedLocation>, { 
       tariffs: played.tariffs.map(storable),
     }
     const snapshot = compileSnapshot(input, pool)
-    const cachedPricing = { snapshot, accountId, revision: played.changes, priceRevision: 0n, importSourceId: null, exportSourceId: null }
+    const cachedPricing = {
+      snapshot,
+      accountId,
+      revision: played.changes,
+      priceRevision: 0n,
+      importSourceId: null,
+      exportSourceId: null,
+    }
     made.set(locationId, cachedPricing)
     return cachedPricing
   }
   const gather: PricingCache['gather'] = async lookups =>
     new Map(
-      lookups.flatMap(({ locationId }) => (of(locationId) === undefined ? [] : [[locationId, of(locationId) as CachedPricing] as const])),
+      lookups.flatMap(({ locationId }) =>
+        of(locationId) === undefined ? [] : [[locationId, of(locationId) as CachedPricing] as const],
+      ),
     )
   const nothing = (): void => undefined
   return {
@@ -181,17 +215,29 @@ const store = async (db: ClickHouse, rows: readonly MeterCostRow[]): Promise<voi
 }
 
 const runCostStep = async (db: ClickHouse, costStep: CostStep, stepInput: StepArrivals): Promise<void> => {
-  const stepResult = await costStep.run(stepInput, { stored: Promise.resolve(), store: rows => store(db, rows), canDefer: false })
+  const stepResult = await costStep.run(stepInput, {
+    stored: Promise.resolve(),
+    store: rows => store(db, rows),
+    canDefer: false,
+  })
   if (stepResult.poison.length + stepResult.failedRequests.length > 0) {
     throw new Error([...stepResult.poison, ...stepResult.failedRequests].map(({ reason }) => reason).join('; '))
   }
   await store(db, stepResult.rows)
   if (stepResult.readings.length === 0) return
-  await db.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes: encodeMeterReadings(stepResult.readings) })
+  await db.insert({
+    table: 'meter_readings',
+    columns: meterReadingColumns,
+    bytes: encodeMeterReadings(stepResult.readings),
+  })
 }
 
 /** Compare what is stored of a place with the exact calculation. */
-const faultsOf = async (db: ClickHouse, tenant: Tenant, { history, locationId }: PlayedLocation): Promise<readonly string[]> => {
+const faultsOf = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  { history, locationId }: PlayedLocation,
+): Promise<readonly string[]> => {
   const always = { from: 0, to: Date.UTC(2100, 0, 1) }
   const rows = (await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [locationId] }, always))).flat()
   const wanted = expectedState(history, new Map(rows.map(row => [rowNameOf(row), row.recordId])))
@@ -203,7 +249,11 @@ const faultsOf = async (db: ClickHouse, tenant: Tenant, { history, locationId }:
  * Play histories side by side through the costing of the worker, on a real engine: each request is costed and stored before the next one
  * of its history. The worker forgets all that it has cached now and then. Return the faults of each history, in their order.
  */
-export const playSteps = async (db: ClickHouse, tenant: Tenant, histories: readonly History[]): Promise<readonly (readonly string[])[]> => {
+export const playSteps = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  histories: readonly History[],
+): Promise<readonly (readonly string[])[]> => {
   const playedLocations = new Map<string, PlayedLocation>()
   for (const [index, history] of histories.entries()) {
     const requests = oneByOne(history).flatMap(wave => wave.requests)

@@ -4,8 +4,24 @@ import { exactBody, exactNumber } from '../exact/exact-json.ts'
 import { createTariff, versionBody } from '../scenarios/scenario-over-http.ts'
 import type { Client } from '../system/client.ts'
 import { until } from '../system/until.ts'
-import { arrivalInOrder, type ReadingForm, type RecordForm, type Request, shuffledArrival, usesMarket, type Wave } from './arrivals.ts'
-import { flows, type History, instant, readingName, type SentRecord, type SentRegister, type TariffStep } from './history.ts'
+import {
+  arrivalInOrder,
+  type ReadingForm,
+  type RecordForm,
+  type Request,
+  shuffledArrival,
+  usesMarket,
+  type Wave,
+} from './arrivals.ts'
+import {
+  flows,
+  type History,
+  instant,
+  readingName,
+  type SentRecord,
+  type SentRegister,
+  type TariffStep,
+} from './history.ts'
 
 /** Where histories are played: an account and mode, and devices that all of them share. */
 export type PlayContext = {
@@ -31,11 +47,16 @@ type WithId = { readonly id: string }
  * Give each record a reference. Records that end together are counted in the order of their ids, which hang on the location: the
  * references are chosen so that it is that of the names at every location.
  */
-const referencesOf = (context: PlayContext, locationId: string, records: readonly SentRecord[]): ReadonlyMap<string, string> => {
+const referencesOf = (
+  context: PlayContext,
+  locationId: string,
+  records: readonly SentRecord[],
+): ReadonlyMap<string, string> => {
   const references = new Map<string, string>()
   for (const tied of Map.groupBy(records, ({ end }) => end).values()) {
     for (const [index, record] of tied.entries()) {
-      const isAtIndex = (digits: string): boolean => Math.floor((Number.parseInt(digits.slice(0, 4), 16) * tied.length) / 0x10000) === index
+      const isAtIndex = (digits: string): boolean =>
+        Math.floor((Number.parseInt(digits.slice(0, 4), 16) * tied.length) / 0x10000) === index
       const named = (salt: number): string => `${record.name}~${salt}`
       let salt = 0
       while (!isAtIndex(recordIdDigits(context, identityOf(context, locationId, record, named(salt))))) {
@@ -62,12 +83,26 @@ const makeLocation = async (context: PlayContext, history: History): Promise<Pla
   const { client } = context
   const market = { display_name: 'prices of a history', currency_code: 'EUR' }
   const marketId = usesMarket(history) ? ((await client.ask('POST', '/markets', market)) as WithId).id : null
-  const body = { timezone: history.zone, currency_code: 'EUR', ...(marketId === null ? {} : { market_sources: { import: marketId } }) }
+  const body = {
+    timezone: history.zone,
+    currency_code: 'EUR',
+    ...(marketId === null ? {} : { market_sources: { import: marketId } }),
+  }
   const { id: locationId } = (await client.ask('POST', '/locations', body)) as WithId
-  return { locationId, marketId, tariffIds: new Map(), references: referencesOf(context, locationId, history.records), batchIds: [] }
+  return {
+    locationId,
+    marketId,
+    tariffIds: new Map(),
+    references: referencesOf(context, locationId, history.records),
+    batchIds: [],
+  }
 }
 
-const objectBody = ({ deviceIds }: PlayContext, { locationId }: PlayedLocation, { device, flow, session }: SentRecord | SentRegister) => ({
+const objectBody = (
+  { deviceIds }: PlayContext,
+  { locationId }: PlayedLocation,
+  { device, flow, session }: SentRecord | SentRegister,
+) => ({
   location_id: locationId,
   ...(device === null ? {} : { device_id: deviceIds[device] }),
   ...(session === null ? {} : { session_reference_id: session }),
@@ -87,7 +122,8 @@ const recordBody = (context: PlayContext, location: PlayedLocation, { record, fo
 
 const submit = async ({ client }: PlayContext, location: PlayedLocation, path: string, body: string): Promise<void> => {
   const receipt = (await client.ask('PUT', path, body)) as { id: string; failed_records: unknown[] }
-  if (receipt.failed_records.length > 0) throw new Error(`refused: ${JSON.stringify(receipt.failed_records)} of ${body}`)
+  if (receipt.failed_records.length > 0)
+    throw new Error(`refused: ${JSON.stringify(receipt.failed_records)} of ${body}`)
   location.batchIds.push(receipt.id)
 }
 
@@ -118,18 +154,29 @@ const sendReadings = (
     value: exactNumber(value, 6),
     record_reference_id: readingName(register, reading),
   }))
-  return submit(context, location, '/meters/cumulative/epoch', exactBody({ ...objectBody(context, location, register), units: 'WH', data }))
+  return submit(
+    context,
+    location,
+    '/meters/cumulative/epoch',
+    exactBody({ ...objectBody(context, location, register), units: 'WH', data }),
+  )
 }
 
-const changeTariff = async ({ client }: PlayContext, { locationId, tariffIds }: PlayedLocation, step: TariffStep): Promise<void> => {
+const changeTariff = async (
+  { client }: PlayContext,
+  { locationId, tariffIds }: PlayedLocation,
+  step: TariffStep,
+): Promise<void> => {
   if (step.kind === 'create') {
     tariffIds.set(step.tariff.id, await createTariff(client, step.tariff, locationId))
     return
   }
   const path = `/tariffs/${tariffIds.get(step.id)}`
   if (step.kind === 'void') await client.ask('DELETE', `${path}?void=true`)
-  else if (step.kind === 'reprice') await client.ask('PATCH', path, exactBody(versionBody(step.version, step.marketRates)))
-  else await client.ask('PATCH', path, { contract_end_date: step.contractEnd === null ? null : instant(step.contractEnd) })
+  else if (step.kind === 'reprice')
+    await client.ask('PATCH', path, exactBody(versionBody(step.version, step.marketRates)))
+  else
+    await client.ask('PATCH', path, { contract_end_date: step.contractEnd === null ? null : instant(step.contractEnd) })
 }
 
 const send = async (context: PlayContext, location: PlayedLocation, request: Request): Promise<void> => {
@@ -145,7 +192,11 @@ const send = async (context: PlayContext, location: PlayedLocation, request: Req
   await context.client.ask('PUT', `/markets/${location.marketId}/prices`, exactBody(prices))
 }
 
-type Receipt = { readonly records_submitted: number; readonly records_processed: number; readonly failed_records: readonly unknown[] }
+type Receipt = {
+  readonly records_submitted: number
+  readonly records_processed: number
+  readonly failed_records: readonly unknown[]
+}
 
 const processed = ({ client }: PlayContext, batchId: string): Promise<Receipt> =>
   until(

@@ -21,7 +21,13 @@ const rowText = (row: StoredRecord, { tariffIds }: PlayedLocation): string => {
   const names = new Map([...tariffIds].map(([name, id]) => [id, name]))
   const { energy, tariff } = row.data
   return readable({
-    ...{ status: row.status, energy: energy.value, submitted: row.energy_submitted, confidence: row.confidence, cost: tariff.cost },
+    ...{
+      status: row.status,
+      energy: energy.value,
+      submitted: row.energy_submitted,
+      confidence: row.confidence,
+      cost: tariff.cost,
+    },
     tariffs: row.tariff_ids.map(id => names.get(id) ?? id),
     pieces: row.pieces.map(piece => Object.values(piece).join(' ')),
   })
@@ -50,7 +56,11 @@ const usedFlows = ({ records, registers }: History): readonly (keyof typeof flow
 }
 
 /** Read what a location's days cost, of what was bought, and the months of another flow that it has; in other histories of other ones. */
-export const readCosts = async (client: Client, history: History, { locationId }: PlayedLocation): Promise<StoredState> => {
+export const readCosts = async (
+  client: Client,
+  history: History,
+  { locationId }: PlayedLocation,
+): Promise<StoredState> => {
   const used = usedFlows(history)
   const queries = [
     ['bought', 'DAY'],
@@ -61,14 +71,24 @@ export const readCosts = async (client: Client, history: History, { locationId }
   for (const [flow, aggregation] of queries) {
     const { energyFlowDirection, tariffDirection } = flows[flow]
     const query = `tariff_direction=${tariffDirection}&energy_flow_direction=${energyFlowDirection}&include_devices=true`
-    const { data } = await costOfSpan(client, locationId, spanOf(history), `${query}${aggregation && `&aggregation=${aggregation}`}`)
-    for (const { start_time: start, end_time: end, ...sums } of data) state.set(`${flow} ${aggregation} ${start} ${end}`, readable(sums))
+    const { data } = await costOfSpan(
+      client,
+      locationId,
+      spanOf(history),
+      `${query}${aggregation && `&aggregation=${aggregation}`}`,
+    )
+    for (const { start_time: start, end_time: end, ...sums } of data)
+      state.set(`${flow} ${aggregation} ${start} ${end}`, readable(sums))
   }
   return state
 }
 
 /** Tell in lines how two states differ; empty where they are the same. */
-export const differences = (expected: StoredState, found: StoredState, names: readonly [string, string]): readonly string[] =>
+export const differences = (
+  expected: StoredState,
+  found: StoredState,
+  names: readonly [string, string],
+): readonly string[] =>
   [...new Set([...expected.keys(), ...found.keys()])].sort().flatMap(name => {
     const [wanted, given] = [expected.get(name) ?? 'nothing', found.get(name) ?? 'nothing']
     return wanted === given ? [] : [`${name}\n    ${names[0]}: ${wanted}\n    ${names[1]}: ${given}`]
@@ -84,7 +104,9 @@ export const describeHistory = ({ zone, monthStart, seed, tariffs, records, regi
       return `${name} ${flow} device ${device} session ${session} ${instant(start)} ${instant(end)}: ${sent}`
     }),
     ...registers.map(({ name, device, flow, session, readings }) => {
-      const shown = readings.map(({ time, values }) => `${instant(time)} ${values.map(value => Number(value) / 1e6).join(' then ')}`)
+      const shown = readings.map(
+        ({ time, values }) => `${instant(time)} ${values.map(value => Number(value) / 1e6).join(' then ')}`,
+      )
       return `${name} ${flow} device ${device} session ${session}: ${shown.join('; ')}`
     }),
     `last forms ${records.map(({ forms }) => Number(finalOf(forms).energy) / 1e6).join(' ')}`,

@@ -16,7 +16,11 @@ type ExpectedRecord = { readonly name: string; readonly record: MeterRecord }
 
 const maxIntervalMs = 366 * 86_400_000
 
-const nameOf = (device: number | null, { energyFlowDirection, tariffDirection, ...record }: MeterRecord, reference: string): string =>
+const nameOf = (
+  device: number | null,
+  { energyFlowDirection, tariffDirection, ...record }: MeterRecord,
+  reference: string,
+): string =>
   `${reference} device ${device} session ${record.sessionReferenceId} ${energyFlowDirection} ${tariffDirection} ${instant(record.start)} ${instant(record.end)}`
 
 /** The intervals between neighbouring readings in their last form; where the later one is lower there is none. */
@@ -41,7 +45,12 @@ const expectedOf = (
   of: Omit<MeterRecord, 'locationId' | 'deviceId' | 'recordReferenceId'>,
   reference: string,
 ): readonly [ExpectedRecord] => {
-  const record = { ...of, locationId: 'loc', deviceId: device === null ? null : String(device), recordReferenceId: reference }
+  const record = {
+    ...of,
+    locationId: 'loc',
+    deviceId: device === null ? null : String(device),
+    recordReferenceId: reference,
+  }
   return [{ name: nameOf(device, record, reference), record }]
 }
 
@@ -69,7 +78,14 @@ const seriesOf = ({ prices }: History): MarketSeries => {
 export const inputOf = (history: History): PricingInput => {
   const market = usesMarket(history) ? seriesOf(history) : null
   const { final: tariffs } = history.tariffs
-  return { locationId: 'loc', currencyCode: 'EUR', timeZone: zoneOf(history.zone), tariffs, importMarket: market, exportMarket: market }
+  return {
+    locationId: 'loc',
+    currencyCode: 'EUR',
+    timeZone: zoneOf(history.zone),
+    tariffs,
+    importMarket: market,
+    exportMarket: market,
+  }
 }
 
 const costText = ({ energy, record, priced }: OracleCost): string =>
@@ -83,14 +99,21 @@ const costText = ({ energy, record, priced }: OracleCost): string =>
 
 /** Calculate exactly what must be stored in the end, by the names of rows. `idOf`: the ids of the rows, which decide the order of ties. */
 export const expectedState = (history: History, idOf: ReadonlyMap<string, string>): StoredState => {
-  const expected = expectedRecords(history).map(({ name, record }) => ({ name, of: { id: idOf.get(name) ?? name, record } }))
+  const expected = expectedRecords(history).map(({ name, record }) => ({
+    name,
+    of: { id: idOf.get(name) ?? name, record },
+  }))
   const covered: readonly IdentifiedRecord[] = withCoveredIntervals(expected.map(({ of }) => of))
   const costs = locationCosts(inputOf(history), covered)
   return new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
 }
 
 /** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
-export const verifyHistory = async (stage: PlayContext, history: History, location: PlayedLocation): Promise<readonly string[]> => {
+export const verifyHistory = async (
+  stage: PlayContext,
+  history: History,
+  location: PlayedLocation,
+): Promise<readonly string[]> => {
   const rows = await readRecords(stage.client, location.locationId)
   const wanted = expectedState(history, new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id])))
   const found: StoredState = new Map(

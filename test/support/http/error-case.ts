@@ -12,7 +12,18 @@ export type ErrorCase = {
   readonly message?: RegExp
 }
 
-const members = ['object', 'type', 'code', 'message', 'field', 'live_mode', 'context', 'request_id', 'time_created', 'connect_token']
+const members = [
+  'object',
+  'type',
+  'code',
+  'message',
+  'field',
+  'live_mode',
+  'context',
+  'request_id',
+  'time_created',
+  'connect_token',
+]
 
 /** Expect that a request is answered by the error object that its case tells, and by nothing that is nobody's business. */
 export const expectError = async ({
@@ -25,7 +36,13 @@ export const expectError = async ({
 }: ErrorCase): Promise<void> => {
   const { app } = testApp()
   const answer = await send(app, method, path, options)
-  expect(answer.json).toMatchObject({ object: 'error', code, context, request_id: 'req_1', time_created: '2025-09-14T10:00:00.000Z' })
+  expect(answer.json).toMatchObject({
+    object: 'error',
+    code,
+    context,
+    request_id: 'req_1',
+    time_created: '2025-09-14T10:00:00.000Z',
+  })
   expect(answer.status).toBe(status)
   expect(Object.keys(answer.json).filter(name => !members.includes(name))).toEqual([])
   expect(answer.json.type).toBe(status >= 500 ? 'api_error' : 'invalid_request')

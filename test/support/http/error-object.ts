@@ -31,7 +31,18 @@ const statuses: Readonly<Record<string, number>> = {
   unavailable: 503,
 }
 
-const members = ['object', 'type', 'code', 'message', 'field', 'live_mode', 'context', 'request_id', 'time_created', 'connect_token']
+const members = [
+  'object',
+  'type',
+  'code',
+  'message',
+  'field',
+  'live_mode',
+  'context',
+  'request_id',
+  'time_created',
+  'connect_token',
+]
 const required = ['object', 'type', 'code', 'message', 'context', 'request_id', 'time_created']
 
 /** Words that would tell what is inside. */
@@ -41,12 +52,14 @@ const inside =
 type ErrorMembers = { readonly [name: string]: unknown }
 
 const messageFaults = (message: unknown): readonly string[] => {
-  if (typeof message !== 'string' || message.trim().length < 10) return [`message says nothing: ${JSON.stringify(message)}`]
+  if (typeof message !== 'string' || message.trim().length < 10)
+    return [`message says nothing: ${JSON.stringify(message)}`]
   const faults: string[] = []
   if (Buffer.byteLength(message) > 8_192) faults.push('message is longer than 8 KiB')
   if (!/[.?!…]$/.test(message)) faults.push('message is no sentence')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-  if (/[\u0000-\u001f\u007f\ud800-\udfff]/u.test(message)) faults.push('message has control characters or half a surrogate pair')
+  if (/[\u0000-\u001f\u007f\ud800-\udfff]/u.test(message))
+    faults.push('message has control characters or half a surrogate pair')
   // What a message quotes is the caller's, and may say anything.
   if (inside.test(message.replace(/"(?:[^"\\]|\\.)*"?/g, ''))) faults.push(`message tells of the inside: ${message}`)
   return faults
@@ -70,8 +83,10 @@ const headerFaults = ({ status, headers }: RawReply): readonly string[] => {
   const faults: string[] = []
   if (status === 401 && headers['www-authenticate'] === undefined) faults.push('401 without WWW-Authenticate')
   if (status === 405 && headers['allow'] === undefined) faults.push('405 without Allow')
-  if ((status === 503 || status === 429) && !/^\d+$/.test(String(headers['retry-after']))) faults.push(`${status} without Retry-After`)
-  if (!String(headers['content-type']).startsWith('application/json')) faults.push(`Content-Type is ${headers['content-type']}`)
+  if ((status === 503 || status === 429) && !/^\d+$/.test(String(headers['retry-after'])))
+    faults.push(`${status} without Retry-After`)
+  if (!String(headers['content-type']).startsWith('application/json'))
+    faults.push(`Content-Type is ${headers['content-type']}`)
   return faults
 }
 
@@ -94,15 +109,20 @@ export const errorFaults = (reply: RawReply): readonly string[] => {
   if (error === null) return [`the body is no object: ${reply.text.slice(0, 80)}`]
   const faults = [...headerFaults(reply), ...statusFaults(reply, error['code']), ...messageFaults(error['message'])]
   for (const name of required) if (!(name in error)) faults.push(`${name} is missing`)
-  for (const name of Object.keys(error)) if (!members.includes(name)) faults.push(`${name} does not belong into an error`)
+  for (const name of Object.keys(error))
+    if (!members.includes(name)) faults.push(`${name} does not belong into an error`)
   if (error['object'] !== 'error') faults.push(`object is ${error['object']}`)
-  if (error['type'] !== typeOf(reply.status, error['context'])) faults.push(`type is ${error['type']} at ${reply.status}`)
-  if ('field' in error && (typeof error['field'] !== 'string' || error['field'] === '')) faults.push('field names nothing')
+  if (error['type'] !== typeOf(reply.status, error['context']))
+    faults.push(`type is ${error['type']} at ${reply.status}`)
+  if ('field' in error && (typeof error['field'] !== 'string' || error['field'] === ''))
+    faults.push('field names nothing')
   if ('live_mode' in error && typeof error['live_mode'] !== 'boolean') faults.push('live_mode is no boolean')
-  if (!/^(?:api\.[a-z]+(?:_[a-z]+)+|connect\.[a-z_]+)$/.test(String(error['context']))) faults.push(`context is ${error['context']}`)
+  if (!/^(?:api\.[a-z]+(?:_[a-z]+)+|connect\.[a-z_]+)$/.test(String(error['context'])))
+    faults.push(`context is ${error['context']}`)
   if (error['request_id'] !== reply.headers['x-request-id']) faults.push('request_id is not X-Request-Id')
   if (new Date(String(error['time_created'])).toISOString() !== error['time_created'])
     faults.push(`time_created is ${error['time_created']}`)
-  if (Math.abs(Date.parse(String(error['time_created'])) - Date.now()) > 120_000) faults.push('time_created is not the present')
+  if (Math.abs(Date.parse(String(error['time_created'])) - Date.now()) > 120_000)
+    faults.push('time_created is not the present')
   return faults
 }

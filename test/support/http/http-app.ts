@@ -30,7 +30,11 @@ export const echo = defineOperation({
   id: 'thing_create',
   routes: sameRoute('POST', '/things'),
   query: parameters({ loud: flag.optional(), at: instantParameter.optional(), non_persistent: flag.optional() }),
-  body: fields({ name: text(), tariff_direction: optional(word('IMPORT', 'EXPORT')), count: optional(integer({ min: 0, max: 9 })) }),
+  body: fields({
+    name: text(),
+    tariff_direction: optional(word('IMPORT', 'EXPORT')),
+    count: optional(integer({ min: 0, max: 9 })),
+  }),
   renames: {
     body: [{ current: 'tariff_direction', earlier: 'direction' }],
     answer: [{ current: 'tariff_direction', earlier: 'direction' }],
@@ -39,8 +43,18 @@ export const echo = defineOperation({
   idempotent: true,
 })
 
-export const retrieve = defineOperation({ ...base, id: 'thing_retrieve', access: 'read', routes: sameRoute('GET', '/things/{id}') })
-export const remove = defineOperation({ ...base, id: 'thing_delete', routes: sameRoute('DELETE', '/things/{id}'), status: 202 })
+export const retrieve = defineOperation({
+  ...base,
+  id: 'thing_retrieve',
+  access: 'read',
+  routes: sameRoute('GET', '/things/{id}'),
+})
+export const remove = defineOperation({
+  ...base,
+  id: 'thing_delete',
+  routes: sameRoute('DELETE', '/things/{id}'),
+  status: 202,
+})
 export const price = defineOperation({
   ...base,
   id: 'price_retrieve',
@@ -75,8 +89,18 @@ export const flow = defineOperation({
   anyMediaType: true,
   cors: true,
 })
-export const failing = defineOperation({ ...base, id: 'trouble_make', access: 'read', routes: sameRoute('GET', '/trouble/{id}') })
-export const operators = defineOperation({ ...base, id: 'source_delete', operator: true, routes: sameRoute('DELETE', '/sources/{id}') })
+export const failing = defineOperation({
+  ...base,
+  id: 'trouble_make',
+  access: 'read',
+  routes: sameRoute('GET', '/trouble/{id}'),
+})
+export const operators = defineOperation({
+  ...base,
+  id: 'source_delete',
+  operator: true,
+  routes: sameRoute('DELETE', '/sources/{id}'),
+})
 
 const failWith = async (id: string, waiting: string[]) => {
   if (id === 'away') throw new Failure('store_away', 'SECRET host unreachable', { retriable: true })
@@ -89,7 +113,8 @@ const failWith = async (id: string, waiting: string[]) => {
 
 const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => [
   bind(echo, async request => {
-    if (request.body.name === 'refuse') return refused('reference_id_taken', 'tariff_direction is taken', 'tariff_direction')
+    if (request.body.name === 'refuse')
+      return refused('reference_id_taken', 'tariff_direction is taken', 'tariff_direction')
     if (request.body.name === 'wait') {
       waiting.push('wait')
       await new Promise(resolve => setTimeout(resolve, 300))
@@ -106,7 +131,9 @@ const bindings = (created: unknown[], waiting: string[]): readonly Binding[] => 
   bind(
     retrieve,
     async ({ id }) =>
-      id === 'none' ? refused('not_found', 'There is no thing with this id') : accepted({ id, filler: 'x'.repeat(2_000) }),
+      id === 'none'
+        ? refused('not_found', 'There is no thing with this id')
+        : accepted({ id, filler: 'x'.repeat(2_000) }),
     (_, apiVersion) => (apiVersion === 'current' ? 'id\n1\n' : 'earlier_id\n1\n'),
   ),
   bind(remove, async () => accepted({ message: 'Accepted' })),
@@ -158,7 +185,8 @@ const keys: Readonly<Record<string, Caller>> = {
 /** Answers by key in a map: the port's rules, for tests of what stands before it. */
 export const keysInMemory = (): IdempotencyStore => {
   const stored = new Map<string, { fingerprint: string; claimed: ClaimResult }>()
-  const nameOf = ({ accountId, liveMode, key }: { accountId: string; liveMode: boolean; key: string }) => `${accountId} ${liveMode} ${key}`
+  const nameOf = ({ accountId, liveMode, key }: { accountId: string; liveMode: boolean; key: string }) =>
+    `${accountId} ${liveMode} ${key}`
   return {
     begin: async claim => {
       const storedClaim = stored.get(nameOf(claim))
@@ -194,7 +222,9 @@ const pages: readonly StaticRoute[] = [
     path: '/docs/*',
     read: async path => {
       if (path === '/docs/broken') throw new Error('SECRET')
-      return path === '/docs/a' ? { status: 200, mediaType: 'text/html', body: '<p>', headers: { 'Cache-Control': 'max-age=60' } } : null
+      return path === '/docs/a'
+        ? { status: 200, mediaType: 'text/html', body: '<p>', headers: { 'Cache-Control': 'max-age=60' } }
+        : null
     },
   },
 ]
@@ -256,5 +286,10 @@ export const send = async (
   const response = await app.request(`http://test${path}`, init, environment)
   const written = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && written !== ''
-  return { status: response.status, headers: response.headers, text: written, json: isJson ? JSON.parse(written) : undefined }
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: written,
+    json: isJson ? JSON.parse(written) : undefined,
+  }
 }

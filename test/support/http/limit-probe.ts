@@ -27,7 +27,9 @@ export type Probe = AsyncDisposable & {
   /** A record that is taken, with some members changed. */
   readonly record: (more?: object) => object
   /** Submit records (texts stand for raw JSON): how many were accepted, and number and fault of each other one. */
-  readonly submitElements: (elements: readonly (object | string)[]) => Promise<readonly [number | undefined, readonly string[]]>
+  readonly submitElements: (
+    elements: readonly (object | string)[],
+  ) => Promise<readonly [number | undefined, readonly string[]]>
 }
 
 /** Start a system on a folder of its own, which goes with it. */

@@ -21,14 +21,24 @@ export const rawSender = (baseUrl: string, connections = 16): RawSender => {
     new Promise((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
       const sent = request(
-        { agent, hostname, port, method, path, headers: { ...length, ...headers }, timeout: 40_000, maxHeaderSize: 2 ** 17 },
+        {
+          agent,
+          hostname,
+          port,
+          method,
+          path,
+          headers: { ...length, ...headers },
+          timeout: 40_000,
+          maxHeaderSize: 2 ** 17,
+        },
         response => {
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', reject)
           response.on('end', () => {
             const bytes = Buffer.concat(chunks)
-            const plain = response.headers['content-encoding'] === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes
+            const plain =
+              response.headers['content-encoding'] === 'gzip' && bytes.length > 0 ? gunzipSync(bytes) : bytes
             resolve({ status: response.statusCode ?? 0, headers: response.headers, text: plain.toString('utf8') })
           })
         },

@@ -17,7 +17,9 @@ export const slowClient = (baseUrl: string, part: string, everyMs: number): Prom
     socket.setEncoding('utf8')
     socket.on('data', (chunk: string) => (text += chunk))
     // Writing to a connection that the server has ended is a reset, which is an end too.
-    socket.on('error', error => ('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? undefined : reject(error)))
+    socket.on('error', error =>
+      'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? undefined : reject(error),
+    )
     socket.on('close', () => {
       clearInterval(drip)
       resolve({ text, afterMs: performance.now() - startedAt })

@@ -13,7 +13,10 @@ export type Artefact = { readonly name: string; readonly dependencies: readonly 
 
 /** What is fetched from Maven Central: the broker and the words it speaks with, and a registry in one archive. */
 export const artefacts = {
-  broker: { name: 'kafka-4.3.1', dependencies: ['org.apache.kafka:kafka_2.13:4.3.1', 'org.apache.logging.log4j:log4j-slf4j-impl:2.25.4'] },
+  broker: {
+    name: 'kafka-4.3.1',
+    dependencies: ['org.apache.kafka:kafka_2.13:4.3.1', 'org.apache.logging.log4j:log4j-slf4j-impl:2.25.4'],
+  },
   registry: { name: 'apicurio-2.6.13', dependencies: ['io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all'] },
 } as const satisfies Record<string, Artefact>
 
@@ -49,7 +52,10 @@ const pomOf = ({ name, dependencies }: Artefact): string => {
  * Give the folder of an artefact, fetched and prepared once per machine; files of one run that ask together fetch once.
  * `prepare` works in a folder beside and only a whole one is kept.
  */
-export const ensureArtefact = async (artefact: Artefact, prepare: (folder: string) => Promise<void>): Promise<string> => {
+export const ensureArtefact = async (
+  artefact: Artefact,
+  prepare: (folder: string) => Promise<void>,
+): Promise<string> => {
   const folder = join(cache, artefact.name)
   const ready = join(folder, 'ready')
   const claim = join(cache, `${artefact.name}.claim`)
@@ -72,7 +78,12 @@ const make = async (artefact: Artefact, folder: string, prepare: (folder: string
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'pom.xml'), pomOf(artefact))
-  const goal = ['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies', '-DoutputDirectory=lib']
+  const goal = [
+    '-q',
+    '-B',
+    'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies',
+    '-DoutputDirectory=lib',
+  ]
   await run('mvn', goal, { cwd: folder, timeout: fetchMs })
   await prepare(folder)
   writeFileSync(join(folder, 'ready'), '')

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { artefacts, copyFolder, ensureArtefact } from './artefacts.ts'
 import { brokerSettings, type Settings } from './broker-settings.ts'
-import { freePorts, type JavaProcess, javaFlags, makeReapedFolder, removeReapedFolder, startJava } from './java-process.ts'
+import {
+  freePorts,
+  type JavaProcess,
+  javaFlags,
+  makeReapedFolder,
+  removeReapedFolder,
+  startJava,
+} from './java-process.ts'
 
 const run = promisify(execFile)
 const clusterId = 'd2F0dGxlZGdlcnRlc3RzMA'
@@ -55,7 +62,13 @@ logger.server.level = info
 `
 
 const javaArgs = (kafka: string, archive: readonly string[]): readonly string[] => [
-  ...['-Xms128m', '-Xmx512m', ...javaFlags, ...archive, `-Dlog4j2.configurationFile=${join(kafka, 'log4j2.properties')}`],
+  ...[
+    '-Xms128m',
+    '-Xmx512m',
+    ...javaFlags,
+    ...archive,
+    `-Dlog4j2.configurationFile=${join(kafka, 'log4j2.properties')}`,
+  ],
   ...['-cp', join(kafka, 'lib', '*')],
 ]
 
@@ -93,7 +106,11 @@ const startNode = (
 }
 
 /** Start a cluster of one to three brokers on free ports of the loopback, its data in a folder that goes away with it. */
-export const startCluster = async ({ nodes: count, settings = {}, owner = process.pid }: ClusterOptions): Promise<Cluster> => {
+export const startCluster = async ({
+  nodes: count,
+  settings = {},
+  owner = process.pid,
+}: ClusterOptions): Promise<Cluster> => {
   const kafka = await ensureArtefact(artefacts.broker, prepare)
   const folder = makeReapedFolder(owner)
   const ports = await freePorts(count * 2)

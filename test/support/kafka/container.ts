@@ -36,7 +36,9 @@ export const startContainer = async (folder: string): Promise<string> => {
   ])
   mkdirSync(join(folder, 'containers'), { recursive: true })
   writeFileSync(join(folder, 'containers', name), '')
-  await run('docker', ['run', '-d', '--rm', '--name', name, '-p', `${address}:9092`, ...variables, image], { timeout: pullMs })
+  await run('docker', ['run', '-d', '--rm', '--name', name, '-p', `${address}:9092`, ...variables, image], {
+    timeout: pullMs,
+  })
   for (const end = performance.now() + startMs; ; await sleep(200)) {
     const { stdout, stderr } = await run('docker', ['logs', name])
     if (stdout.includes('Kafka Server started')) return address

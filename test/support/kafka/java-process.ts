@@ -51,10 +51,19 @@ export const removeReapedFolder = async (folder: string, processes: readonly Jav
  * Start a Java program that belongs to a reaped folder and wait until its output holds `ready`.
  * Rejects with its output where it ends before.
  */
-export const startJava = async (folder: string, name: string, args: readonly string[], ready: string): Promise<JavaProcess> => {
+export const startJava = async (
+  folder: string,
+  name: string,
+  args: readonly string[],
+  ready: string,
+): Promise<JavaProcess> => {
   const output = join(folder, `${name}.${process.pid}.${performance.now()}.log`)
   const file = openSync(output, 'a')
-  const child = spawn('java', [`-Dwattledger.folder=${folder}`, ...args], { detached: true, stdio: ['ignore', file, file], cwd: folder })
+  const child = spawn('java', [`-Dwattledger.folder=${folder}`, ...args], {
+    detached: true,
+    stdio: ['ignore', file, file],
+    cwd: folder,
+  })
   child.unref()
   // The child alone keeps nobody waiting: a test run ends beside a broker that is shared.
   const exited = async (): Promise<void> => {

@@ -19,7 +19,12 @@ export type LogLedger = {
  * Write to partitions until `stop` aborts, so many writers for each, each one message at a time. What is refused as retriable is sent
  * again as a message of its own a moment later; any other refusal rejects.
  */
-export const writeUntil = async (log: Log, partitions: number, writers: number, stop: AbortSignal): Promise<LogLedger> => {
+export const writeUntil = async (
+  log: Log,
+  partitions: number,
+  writers: number,
+  stop: AbortSignal,
+): Promise<LogLedger> => {
   const acknowledged = new Map<string, number>()
   let refused = 0
   let longestPauseMs = 0

@@ -31,7 +31,8 @@ export const verifyLogOutage = async (
   takeAway: () => Promise<() => Promise<void>>,
 ): Promise<string> => {
   const homeIds = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
-  const recordOf = (home: string, hour: number) => bought(home, 2, `2025-06-02T1${hour}:00:00Z`, `2025-06-02T1${hour + 1}:00:00Z`)
+  const recordOf = (home: string, hour: number) =>
+    bought(home, 2, `2025-06-02T1${hour}:00:00Z`, `2025-06-02T1${hour + 1}:00:00Z`)
   const submit = async (home: string, hour: number) => {
     const requestedAt = performance.now()
     const { status, headers } = await client.send('PUT', '/meters/interval', [recordOf(home, hour)])

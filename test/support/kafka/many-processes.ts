@@ -23,7 +23,10 @@ type RoleInstances = readonly [RoleInstance, ...RoleInstance[]]
  * Two gateways, two workers and so many processes of the other roles side by side on parts that they share, behind one address. Each partition
  * has so many copies.
  */
-export const openManyProcesses = async (brokers: readonly string[], { replicas, queries }: { replicas: number; queries: number }) => {
+export const openManyProcesses = async (
+  brokers: readonly string[],
+  { replicas, queries }: { replicas: number; queries: number },
+) => {
   await using opening = new AsyncDisposableStack()
   const processes = opening.use(await openProcesses(brokers, `test-${randomUUID()}.`, { replicas }))
   Object.assign(processes.variables, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })

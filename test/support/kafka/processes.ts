@@ -51,7 +51,11 @@ export const startRoles = async (
 const secret = 'a secret that all processes of a test share'
 
 /** Topics, a database and an engine of a test's own, and what starts processes on them by a way to PostgreSQL that may be cut. */
-export const openProcesses = async (brokers: readonly string[], prefix: string, { replicas = 1 }: { readonly replicas?: number } = {}) => {
+export const openProcesses = async (
+  brokers: readonly string[],
+  prefix: string,
+  { replicas = 1 }: { readonly replicas?: number } = {},
+) => {
   const stack = new AsyncDisposableStack()
   const { address: direct, database } = stack.use(await openTestDatabase())
   const postgres = stack.use(await severablePostgres(direct))

@@ -18,7 +18,10 @@ export type RoleInstance = {
 export type StopResult = { readonly code: number | null; readonly ms: number }
 
 /** Make a post for processes of some roles, empty. Throws where a process that is asked for ended by itself. */
-export const roleInstance = (roles: readonly Role[], start: (roles: readonly Role[]) => Promise<RoleProcess>): RoleInstance => {
+export const roleInstance = (
+  roles: readonly Role[],
+  start: (roles: readonly Role[]) => Promise<RoleProcess>,
+): RoleInstance => {
   const started = new Set<RoleProcess>()
   let current: RoleProcess | null = null
 
@@ -30,7 +33,8 @@ export const roleInstance = (roles: readonly Role[], start: (roles: readonly Rol
   const detach = (): RoleProcess | null => {
     const detached = current
     current = null
-    if (detached?.isGone()) throw new Error(`a process of ${roles.join()} ended by itself:\n${detached.output().slice(-4_000)}`)
+    if (detached?.isGone())
+      throw new Error(`a process of ${roles.join()} ended by itself:\n${detached.output().slice(-4_000)}`)
     return detached
   }
   const stopProcess = async (old: RoleProcess | null): Promise<StopResult> => {

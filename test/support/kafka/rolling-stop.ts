@@ -41,7 +41,10 @@ export const verifyRollingStop = async (
     receivedIds.add((JSON.parse(body) as { data: { id: string } }).data.id)
     return { status: 204 }
   })
-  const { id: endpoint } = (await client.ask('POST', '/webhooks', { url: receiver.url, event_types: ['customer.create'] })) as {
+  const { id: endpoint } = (await client.ask('POST', '/webhooks', {
+    url: receiver.url,
+    event_types: ['customer.create'],
+  })) as {
     id: string
   }
   const stopped: StopResult[] = []
@@ -49,7 +52,9 @@ export const verifyRollingStop = async (
   const requesting = requestUntil(client, `stops ${seed}`, enough.signal)
   const sent = await sendThrough(seed, () => stopAll(stopped)).finally(() => enough.abort())
   const { made, faults } = await requesting
-  process.stdout.write(`stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, beside ${made.length} changes\n`)
+  process.stdout.write(
+    `stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, beside ${made.length} changes\n`,
+  )
   expect(stopped.map(({ code }) => code)).toEqual(stopped.map(() => 0))
   expect(Math.max(...stopped.map(({ ms }) => ms))).toBeLessThan(drainMs)
   expect(faults).toEqual([])

@@ -28,7 +28,9 @@ export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry' 
   if (needed === 'registry' && process.env['SCHEMA_REGISTRY_URL'] !== undefined) return null
   const reason = reasonWithout(needed)
   if (reason !== null)
-    process.stderr.write(`skipped: tests on a real ${needed === 'container' ? 'broker in a container' : 'broker'}: ${reason}\n`)
+    process.stderr.write(
+      `skipped: tests on a real ${needed === 'container' ? 'broker in a container' : 'broker'}: ${reason}\n`,
+    )
   return reason
 }
 
@@ -56,7 +58,9 @@ const shared = async (name: string, start: () => Promise<string>): Promise<strin
 }
 
 const startBroker = async (): Promise<string> =>
-  sources().from === 'container' ? startContainer(sharedFolder(owner)) : (await startCluster({ nodes: 1, owner })).brokers.join(',')
+  sources().from === 'container'
+    ? startContainer(sharedFolder(owner))
+    : (await startCluster({ nodes: 1, owner })).brokers.join(',')
 
 /** The brokers of this run: those of KAFKA_BROKERS, or one that is started for it, in a container before as a Java program. */
 export const sharedBrokers = async (): Promise<readonly string[]> => {

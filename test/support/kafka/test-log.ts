@@ -7,10 +7,18 @@ import type { Log } from '../../../services/platform/log/log.ts'
 /** Brokers that are started here have short sessions, others those that brokers have by themselves. */
 export const sessionMs = process.env['KAFKA_BROKERS'] === undefined ? 3_000 : 45_000
 
-export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({ brokers, tls: false, sasl: null, sessionTimeoutMs: sessionMs })
+export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({
+  brokers,
+  tls: false,
+  sasl: null,
+  sessionTimeoutMs: sessionMs,
+})
 
 /** Topics of a test's own on brokers, so that tests share brokers and nothing else; `open` opens the log on them once more. */
-export const makeTopics = async (brokers: readonly string[], plan: { readonly replicas?: number; readonly minInSync?: number } = {}) => {
+export const makeTopics = async (
+  brokers: readonly string[],
+  plan: { readonly replicas?: number; readonly minInSync?: number } = {},
+) => {
   const address = plainAddress(brokers)
   const prefix = `test-${randomUUID()}.`
   await ensureTopics(address, { prefix, partitions: 8, replicas: 1, minInSync: 1, ...plan })

@@ -25,7 +25,13 @@ type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
 const atOnce = 4
 const defaultTimeoutMs = 60_000
 
-export const storedIdentity = ({ location_id, device_id, energy_flow_direction, tariff_direction, data }: StoredRecord): string =>
+export const storedIdentity = ({
+  location_id,
+  device_id,
+  energy_flow_direction,
+  tariff_direction,
+  data,
+}: StoredRecord): string =>
   identityOf({
     locationId: location_id,
     deviceId: device_id,
@@ -43,7 +49,9 @@ const moneyDecimals = 9
 const isExactly = (stored: StoredRecord, expected: ExpectedCost): boolean => {
   const { data, pieces, energy_submitted } = stored
   if (data.tariff.cost.value === null || pieces.length !== expected.pieces.length) return false
-  const isSame = [data.energy.value, energy_submitted].every(energy => units(energy, energyDecimals) === expected.energy)
+  const isSame = [data.energy.value, energy_submitted].every(
+    energy => units(energy, energyDecimals) === expected.energy,
+  )
   if (!isSame || units(data.tariff.cost.value, moneyDecimals) !== expected.cost) return false
   return expected.pieces.every(({ start, end, energy, price, cost }, index) => {
     const piece = pieces[index]
@@ -66,7 +74,8 @@ const match = (stored: StoredRecord, { allowed }: Expectation, location: LedgerL
   return null
 }
 
-const describe = (record: LedgerRecord | null): string => (record === null ? 'nothing' : `${record.value} ${record.units}`)
+const describe = (record: LedgerRecord | null): string =>
+  record === null ? 'nothing' : `${record.value} ${record.units}`
 
 const auditLocation = async (
   client: Client,
@@ -82,12 +91,15 @@ const auditLocation = async (
     stored.delete(identity)
     const [row] = rows
     if (row === undefined) {
-      if (!expectation.allowed.includes(null)) faults.lost.push(`${identity}: ${expectation.allowed.map(describe).join(' or ')}`)
+      if (!expectation.allowed.includes(null))
+        faults.lost.push(`${identity}: ${expectation.allowed.map(describe).join(' or ')}`)
       continue
     }
-    if (rows.length > 1) faults.doubled.push(`${identity} stands there ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
+    if (rows.length > 1)
+      faults.doubled.push(`${identity} stands there ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
     const expected = match(row, expectation, location)
-    if (expected === null) faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${expectation.allowed.map(describe).join(' or ')}`)
+    if (expected === null)
+      faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${expectation.allowed.map(describe).join(' or ')}`)
     else expectedCosts.push(expected)
   }
   for (const [identity, rows] of stored) faults.unexpected.push(`${identity}: ${rows.map(({ id }) => id).join()}`)
@@ -111,10 +123,13 @@ export const auditDays = async (
   for (const { day, energy, cost, unpriced } of days) {
     const sum = sums.get(day) ?? { energy: 0n, cost: 0n }
     sums.delete(day)
-    const isEqual = units(energy, energyDecimals) === sum.energy && units(cost, moneyDecimals) === sum.cost && unpriced === '0'
+    const isEqual =
+      units(energy, energyDecimals) === sum.energy && units(cost, moneyDecimals) === sum.cost && unpriced === '0'
     if (isEqual) continue
     const said = `${energy} Wh, ${cost}, ${unpriced} unpriced`
-    faults.totals.push(`${location.locationId} ${new Date(day).toISOString()}: ${said}; calculated are ${sum.energy} and ${sum.cost}`)
+    faults.totals.push(
+      `${location.locationId} ${new Date(day).toISOString()}: ${said}; calculated are ${sum.energy} and ${sum.cost}`,
+    )
   }
   for (const day of sums.keys()) faults.totals.push(`${location.locationId} ${new Date(day).toISOString()} is missing`)
   return days.length
@@ -163,7 +178,10 @@ export const audit = async (journalFile: string, client: Client): Promise<Verdic
     seen.records += records
     seen.days += days
   })
-  return { faults, seen: { ...seen, receipts: summary.receipts.length, operations: summary.operations, attempts: summary.attempts } }
+  return {
+    faults,
+    seen: { ...seen, receipts: summary.receipts.length, operations: summary.operations, attempts: summary.attempts },
+  }
 }
 
 /** The faults of a verdict, a few of each kind. */

@@ -17,10 +17,12 @@ const withoutZeros = (text: string): string => {
 
 /** Read a decimal as a whole number of 10^-places. Throws for digits beyond them: nothing may be lost in reading. */
 export const units = (text: string, places: number): bigint => {
-  const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
   const shift = places - fraction.length + Number(exponent)
   const digits = BigInt(whole + fraction)
-  if (sign === undefined || (shift < 0 && digits % 10n ** BigInt(-shift) !== 0n)) throw new RangeError(`"${text}" has no ${places} places`)
+  if (sign === undefined || (shift < 0 && digits % 10n ** BigInt(-shift) !== 0n))
+    throw new RangeError(`"${text}" has no ${places} places`)
   const size = shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift)
   return sign === '-' ? -size : size
 }

@@ -25,7 +25,8 @@ export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigi
 }
 
 /** The share of a whole up to `elapsed` of `length`; parts are differences of shares, so that they add up. */
-const shareUpTo = (whole: bigint, elapsed: number, length: number): bigint => divide(whole * BigInt(elapsed), BigInt(length))
+const shareUpTo = (whole: bigint, elapsed: number, length: number): bigint =>
+  divide(whole * BigInt(elapsed), BigInt(length))
 
 const localMinute = (at: number, { offsetMinutes }: LedgerLocation): number => {
   const ofDay = (((at + offsetMinutes * minuteMs) % day) + day) % day
@@ -65,7 +66,8 @@ export const expectedOf = (record: LedgerRecord, location: LedgerLocation): Expe
   const edges = edgesOf(record, location)
   const pieces = edges.slice(1).map((to, index) => {
     const from = edges[index] ?? start
-    const share = start === end ? energy : shareUpTo(energy, to - start, end - start) - shareUpTo(energy, from - start, end - start)
+    const share =
+      start === end ? energy : shareUpTo(energy, to - start, end - start) - shareUpTo(energy, from - start, end - start)
     const price = units(priceAt(from, location), 9)
     return { start: from, end: to, energy: share, price, cost: divide(price * share, 1_000_000_000n) }
   })
@@ -83,7 +85,8 @@ export const daysOf = ({ pieces }: ExpectedCost, location: LedgerLocation): read
     for (let from = start; from < end; ) {
       const today = startOfDay(from, location)
       const to = Math.min(end, today + day)
-      const part = (whole: bigint) => shareUpTo(whole, to - start, end - start) - shareUpTo(whole, from - start, end - start)
+      const part = (whole: bigint) =>
+        shareUpTo(whole, to - start, end - start) - shareUpTo(whole, from - start, end - start)
       shares.push({ day: today, energy: part(energy), cost: part(cost) })
       from = to
     }

@@ -11,7 +11,8 @@ const zones = [
   ['Asia/Tokyo', 540],
 ] as const
 
-const clock = (minute: number): string => `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
+const clock = (minute: number): string =>
+  `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
 
 const rateOf = (random: Random, below: number) => ({
   fixed: `0.${String(1 + random.whole(below)).padStart(6, '0')}`,
@@ -33,8 +34,12 @@ const tariffOf = (locationId: string, type: string, hours: readonly string[]): s
 /** Make a location with a device, day and night prices, and grid fees; its prices are known from here on, to the last digit. */
 export const makeLocation = async (client: Client, random: Random): Promise<LedgerLocation> => {
   const [timezone, offsetMinutes] = random.pick(zones)
-  const { id: locationId } = (await client.ask('POST', '/locations', { timezone, currency_code: 'EUR' })) as { id: string }
-  const { id: deviceId } = (await client.ask('POST', '/devices', { reference_id: `meter of ${locationId}` })) as { id: string }
+  const { id: locationId } = (await client.ask('POST', '/locations', { timezone, currency_code: 'EUR' })) as {
+    id: string
+  }
+  const { id: deviceId } = (await client.ask('POST', '/devices', { reference_id: `meter of ${locationId}` })) as {
+    id: string
+  }
   const [from, to] = [60 * (4 + random.whole(4)), 60 * (19 + random.whole(4)) + 30]
   const [dayRate, nightRate, grid] = [rateOf(random, 500_000), rateOf(random, 200_000), rateOf(random, 80_000)]
   const energy = tariffOf(locationId, 'COMMODITY', [hoursOf(from, to, dayRate), hoursOf(to, from, nightRate)])

@@ -15,7 +15,8 @@ export const generateValue = (random: Random, unit: LedgerRecord['units']): stri
   return `${whole}${fraction}`
 }
 
-const lengthOf = (random: Random): number => random.pick([15 * minuteMs, 15 * minuteMs, 60 * minuteMs, 7 * 60 * minuteMs + 1, maxLengthMs])
+const lengthOf = (random: Random): number =>
+  random.pick([15 * minuteMs, 15 * minuteMs, 60 * minuteMs, 7 * 60 * minuteMs + 1, maxLengthMs])
 
 const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation, reference: string): LedgerRecord => {
   const units = random.pick(['W', 'KW', 'WH', 'KWH'])
@@ -67,7 +68,15 @@ const textOf = (at: number): string => new Date(at).toISOString()
 export const toWire = (records: readonly LedgerRecord[]): string =>
   `[${records
     .map(record => {
-      const { locationId, deviceId, units, sessionReferenceId, recordReferenceId, energyFlowDirection, tariffDirection } = record
+      const {
+        locationId,
+        deviceId,
+        units,
+        sessionReferenceId,
+        recordReferenceId,
+        energyFlowDirection,
+        tariffDirection,
+      } = record
       const members = {
         location_id: locationId,
         ...(deviceId === null ? {} : { device_id: deviceId }),

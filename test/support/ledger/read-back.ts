@@ -43,7 +43,11 @@ const ask = async <T>(client: Client, method: string, path: string, body?: unkno
 }
 
 /** Read all records of a location and its devices, page by page; `filter` holds more parameters of the list. */
-export const readRecords = async (client: Client, locationId: string, filter = ''): Promise<readonly StoredRecord[]> => {
+export const readRecords = async (
+  client: Client,
+  locationId: string,
+  filter = '',
+): Promise<readonly StoredRecord[]> => {
   const records: StoredRecord[] = []
   for (let cursor = ''; ; ) {
     const path = `/meters/records?location_id=${locationId}&limit=100${filter}${cursor}`
@@ -55,7 +59,12 @@ export const readRecords = async (client: Client, locationId: string, filter = '
   }
 }
 
-export type StoredDay = { readonly day: number; readonly energy: string; readonly cost: string; readonly unpriced: string }
+export type StoredDay = {
+  readonly day: number
+  readonly energy: string
+  readonly cost: string
+  readonly unpriced: string
+}
 
 type CostAnswer = {
   readonly data: readonly {

@@ -28,7 +28,11 @@ type Batch = {
   readonly failed_records: readonly { readonly record_num: string }[]
 }
 
-export type Answer = { readonly outcome: Outcome; readonly status: number | null; readonly receipt: LedgerReceipt | null }
+export type Answer = {
+  readonly outcome: Outcome
+  readonly status: number | null
+  readonly receipt: LedgerReceipt | null
+}
 
 const pauseMs = 20
 

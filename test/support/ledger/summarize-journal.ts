@@ -20,7 +20,14 @@ export type JournalSummary = {
 export const identityOf = (
   record: Pick<
     LedgerRecord,
-    'locationId' | 'deviceId' | 'start' | 'end' | 'sessionReferenceId' | 'recordReferenceId' | 'energyFlowDirection' | 'tariffDirection'
+    | 'locationId'
+    | 'deviceId'
+    | 'start'
+    | 'end'
+    | 'sessionReferenceId'
+    | 'recordReferenceId'
+    | 'energyFlowDirection'
+    | 'tariffDirection'
   >,
 ): string =>
   JSON.stringify([
@@ -54,7 +61,10 @@ const outcomeOf = (sent: number, answers: readonly AnsweredEntry[]): Outcome => 
   return isKnown ? 'failed' : 'unknown'
 }
 
-const findContradictions = ({ operation, records }: Submission, answers: readonly AnsweredEntry[]): readonly string[] => {
+const findContradictions = (
+  { operation, records }: Submission,
+  answers: readonly AnsweredEntry[],
+): readonly string[] => {
   const expected = refusedNumbers(records)
   const wrong = answers.flatMap(({ outcome, status, receipt }) => {
     if (outcome === 'failed') return [`operation ${operation} was refused with ${status}`]

@@ -61,7 +61,9 @@ export const fetchArea = async (area: string, options = energyCharts, currency =
   fetchSource(options, await sourceOf(area, currency), AbortSignal.timeout(10_000))
 
 export const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
-  const read = await withOperator(database, keeper => readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }))
+  const read = await withOperator(database, keeper =>
+    readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }),
+  )
   return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
@@ -86,7 +88,9 @@ export const makeTariff = async (
   const { accountId, liveMode } = live
   await sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`.execute(database.operator)
+    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`.execute(
+    database.operator,
+  )
   await sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
     values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},

@@ -38,7 +38,10 @@ export const startFeedServer = async (): Promise<FeedServer> => {
     requests.push(`${url.pathname}${url.search}`)
     const answer = feed.answer(url)
     if (typeof answer === 'string') failWith(answer, response)
-    else response.writeHead(answer.status ?? 200, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.text)
+    else
+      response
+        .writeHead(answer.status ?? 200, { 'Content-Type': 'application/json', ...answer.headers })
+        .end(answer.text)
   }
   const server = createServer(handle)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -68,5 +71,13 @@ export const energyChartsUntil =
     const to = Math.min(Date.parse((url.searchParams.get('end') ?? '').replace('Z', ':00Z')), publishedUntil) / 1000
     const starts = Array.from({ length: Math.max(0, (to - from) / quarter) }, (_, index) => from + index * quarter)
     const prices = starts.map(start => ((start / quarter) % 96) + more)
-    return { text: JSON.stringify({ license_info: '', unix_seconds: starts, price: prices, unit: 'EUR / MWh', deprecated: false }) }
+    return {
+      text: JSON.stringify({
+        license_info: '',
+        unix_seconds: starts,
+        price: prices,
+        unit: 'EUR / MWh',
+        deprecated: false,
+      }),
+    }
   }

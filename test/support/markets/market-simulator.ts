@@ -150,14 +150,28 @@ export const kindNamed = (name: string): MarketKind => {
 }
 
 const workday = [
-  0.72, 0.69, 0.67, 0.66, 0.68, 0.74, 0.86, 0.98, 1.03, 1.03, 1.02, 1.03, 1.02, 1.0, 0.98, 0.97, 0.98, 1.04, 1.08, 1.07, 1.0, 0.93, 0.87,
-  0.79,
+  0.72, 0.69, 0.67, 0.66, 0.68, 0.74, 0.86, 0.98, 1.03, 1.03, 1.02, 1.03, 1.02, 1.0, 0.98, 0.97, 0.98, 1.04, 1.08, 1.07,
+  1.0, 0.93, 0.87, 0.79,
 ]
 const restday = [
-  0.7, 0.66, 0.63, 0.61, 0.61, 0.62, 0.64, 0.69, 0.76, 0.82, 0.85, 0.87, 0.87, 0.83, 0.79, 0.77, 0.79, 0.87, 0.94, 0.95, 0.91, 0.87, 0.83,
-  0.76,
+  0.7, 0.66, 0.63, 0.61, 0.61, 0.62, 0.64, 0.69, 0.76, 0.82, 0.85, 0.87, 0.87, 0.83, 0.79, 0.77, 0.79, 0.87, 0.94, 0.95,
+  0.91, 0.87, 0.83, 0.76,
 ]
-const holidays = new Set(['1/1', '1/6', '4/7', '5/1', '5/18', '7/14', '8/15', '11/1', '11/11', '12/24', '12/25', '12/26', '12/31'])
+const holidays = new Set([
+  '1/1',
+  '1/6',
+  '4/7',
+  '5/1',
+  '5/18',
+  '7/14',
+  '8/15',
+  '11/1',
+  '11/11',
+  '12/24',
+  '12/25',
+  '12/26',
+  '12/31',
+])
 
 const solarAt = (hour: number, season: number): number => {
   const half = 4.2 + 2.6 * season
@@ -168,13 +182,21 @@ const solarAt = (hour: number, season: number): number => {
 /** Hourly day-ahead prices of a made-up market from midnight UTC of a day on: demand less wind and sun meets rising cost. Unit as of EUR/MWh. */
 export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number, days: number): Float64Array => {
   const chance = seededRandom(seed, kind.name)
-  const normal = (): number => Math.sqrt(-2 * Math.log(1 - chance.fraction())) * Math.cos(2 * Math.PI * chance.fraction())
+  const normal = (): number =>
+    Math.sqrt(-2 * Math.log(1 - chance.fraction())) * Math.cos(2 * Math.PI * chance.fraction())
   const keep = (memory: number): { next: () => number } => {
     const phi = Math.exp(-1 / memory)
     let state = normal()
     return { next: () => (state = phi * state + Math.sqrt(1 - phi * phi) * normal()) }
   }
-  const [weather, outage, wind, hourly, daily, cloud] = [keep(5), keep(kind.outageDays), keep(kind.windHours), keep(4), keep(2), keep(1.5)]
+  const [weather, outage, wind, hourly, daily, cloud] = [
+    keep(5),
+    keep(kind.outageDays),
+    keep(kind.windHours),
+    keep(4),
+    keep(2),
+    keep(1.5),
+  ]
   const [windFast, level, drift] = [keep(8), keep(9), keep(25)]
   let fuel = 0
   const shapes = { work: workday, rest: restday }
@@ -198,7 +220,8 @@ export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number,
       const base = 0.88 + (shape - 0.88) * amplitude
       const evening = (hour >= 17 && hour <= 19 ? 0.05 : 0) * Math.max(0, -season)
       const demand = base * (1 - kind.winter * season * 0.5) + evening + temperature
-      const blow = (kind.wind * 1.0) / (1 + Math.exp(-(1.1 * wind.next() + 0.35 * windFast.next() - 0.4 * season - 0.6)))
+      const blow =
+        (kind.wind * 1.0) / (1 + Math.exp(-(1.1 * wind.next() + 0.35 * windFast.next() - 0.4 * season - 0.6)))
       const sun = kind.solar * solarAt(hour, season) * (0.35 + 0.65 * clouds)
       const residual = demand - blow - sun + out - 0.8 + 0.35 * kind.wind
       const rising = 38 + 30 * residual + 12 * (Math.exp(kind.steepness * Math.min(residual, 0.45)) - 1)

@@ -33,7 +33,11 @@ import { severablePostgres } from '../stores/severable-postgres.ts'
 const topic = 'meter.records.v1'
 
 /** A message of a lane as it stands in the log. */
-export type AppendedMessage = { readonly partition: number; readonly headers: ChunkHeaders; readonly message: MeterMessage }
+export type AppendedMessage = {
+  readonly partition: number
+  readonly headers: ChunkHeaders
+  readonly message: MeterMessage
+}
 
 /** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
 export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
@@ -41,7 +45,9 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const { address } = stack.use(await openTestDatabase())
   const way = stack.use(await severablePostgres(address))
   const database = stack.use(openDatabase({ address: way.address }))
-  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path => rmSync(path, { recursive: true }))
+  const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path =>
+    rmSync(path, { recursive: true }),
+  )
   const log: Log = await openLmdbLog({
     folder: join(folder, 'log'),
     now: currentInstant,
@@ -78,7 +84,10 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const app = createApp(operations, [], {
     authenticate: async token => {
       const [accountId = '', mode] = token.split('/')
-      return { ok: true, value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' } }
+      return {
+        ok: true,
+        value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' },
+      }
     },
     verifyKey: async () => wrongKey,
     authenticateOperator: () => null,
@@ -91,7 +100,15 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     observe: () => undefined,
   })
   const faults: object[] = []
-  return { ...stores, app, counted, faults, look, severPostgres: way.sever, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    ...stores,
+    app,
+    counted,
+    faults,
+    look,
+    severPostgres: way.sever,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>
@@ -109,7 +126,10 @@ export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Ten
   })
 
 /** Read all that the lanes hold by now; one call for a log. */
-export const readPartitions = async ({ log, codec }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly AppendedMessage[]> => {
+export const readPartitions = async ({
+  log,
+  codec,
+}: Pick<Gateway, 'log' | 'codec'>): Promise<readonly AppendedMessage[]> => {
   const assignments: Assignment[] = []
   const reader = `test-${crypto.randomUUID()}`
   const subscription = await log.subscribe(topic, reader, partition => void assignments.push(partition))
@@ -118,7 +138,11 @@ export const readPartitions = async ({ log, codec }: Pick<Gateway, 'log' | 'code
     const { end } = await log.lag(topic, partition.partition, reader)
     for (let next = 0; next < end; ) {
       for (const { offset, headers, value } of await partition.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
-        appended.push({ partition: partition.partition, headers: fromHeaders(headers), message: await codec.decodeMeterMessage(value) })
+        appended.push({
+          partition: partition.partition,
+          headers: fromHeaders(headers),
+          message: await codec.decodeMeterMessage(value),
+        })
         next = offset + 1
       }
     }
@@ -129,7 +153,9 @@ export const readPartitions = async ({ log, codec }: Pick<Gateway, 'log' | 'code
 
 /** The parts of records that one submission left in the lanes. */
 export const partsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly RecordPart[] =>
-  appended.flatMap(({ message }) => (message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : []))
+  appended.flatMap(({ message }) =>
+    message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : [],
+  )
 
 export const recordsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly AcceptedRecord[] =>
   partsOf(appended, batchId)

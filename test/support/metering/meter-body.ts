@@ -4,7 +4,17 @@ const idAt = (prefix: string, index: number): string => `${prefix}_0198c0ffee00$
 const timeText = (ms: number): string => new Date(ms).toISOString().replace('.000', '')
 
 /** The body that a fleet of chargers sends for the quarter hour that began `round` quarter hours before `at`: 500 records are about 150 kB. */
-export const ordinaryBody = ({ records, at, round, sites = 100 }: { records: number; at: number; round: number; sites?: number }): string =>
+export const ordinaryBody = ({
+  records,
+  at,
+  round,
+  sites = 100,
+}: {
+  records: number
+  at: number
+  round: number
+  sites?: number
+}): string =>
   JSON.stringify(
     Array.from({ length: records }, (_, index) => ({
       location_id: idAt('loc', index % sites),

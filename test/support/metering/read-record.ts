@@ -14,7 +14,8 @@ export const base = {
 }
 
 /** Read the text of a record, as it comes over the wire. */
-export const read = (members: object, apiVersion: ApiVersion = 'current') => readText(JSON.stringify(members), apiVersion)
+export const read = (members: object, apiVersion: ApiVersion = 'current') =>
+  readText(JSON.stringify(members), apiVersion)
 export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
   const parsed = parseJson(Buffer.from(text))
   if (!parsed.ok) throw new Error(parsed.refusal.message)
@@ -22,7 +23,8 @@ export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
 }
 
 /** Write the usual record with a number as its text stands. */
-export const withNumber = (name: string, written: string): string => JSON.stringify({ ...base, [name]: '#' }).replace('"#"', written)
+export const withNumber = (name: string, written: string): string =>
+  JSON.stringify({ ...base, [name]: '#' }).replace('"#"', written)
 
 export const recordOf = (result: ReturnType<typeof read>) => {
   if (!result.ok) throw new Error(`${result.refusal.code}: ${result.refusal.message}`)

@@ -34,8 +34,15 @@ const written = fc.oneof(
 )
 const instants = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: -40, max: 0 }).map(hours => new Date(at + hours * hourMs).toISOString()) },
-  fc.integer({ min: -370 * 24, max: 9 * 24 }).map(hours => new Date(at + hours * hourMs).toISOString().replace('.000', '')),
-  fc.constantFrom('2026-02-28T23:00:00+01:00', '2026-02-28t23:00:00z', '2026-02-28T23:00:00.5Z', '2026-02-28T23:00:00.12345Z'),
+  fc
+    .integer({ min: -370 * 24, max: 9 * 24 })
+    .map(hours => new Date(at + hours * hourMs).toISOString().replace('.000', '')),
+  fc.constantFrom(
+    '2026-02-28T23:00:00+01:00',
+    '2026-02-28t23:00:00z',
+    '2026-02-28T23:00:00.5Z',
+    '2026-02-28T23:00:00.12345Z',
+  ),
   fc.constantFrom(
     '2026-02-29T00:00:00Z',
     '2026-02-28T24:00:00Z',
@@ -56,7 +63,22 @@ const numbers = fc.oneof(
   { weight: 4, arbitrary: fc.double({ min: 0, max: 1e6, noNaN: true }).map(value => value.toFixed(3)) },
   { weight: 2, arbitrary: fc.double({ min: 0, max: 1e6, noNaN: true }).map(String) },
   { weight: 2, arbitrary: fc.nat(100_000).map(String) },
-  fc.constantFrom('0', '0.0', '-0', '-1', '1e3', '1E-2', '01', '1.', '.5', '00', '0.5', '999999999999999', '0.0000005', '0.1234567890125'),
+  fc.constantFrom(
+    '0',
+    '0.0',
+    '-0',
+    '-1',
+    '1e3',
+    '1E-2',
+    '01',
+    '1.',
+    '.5',
+    '00',
+    '0.5',
+    '999999999999999',
+    '0.0000005',
+    '0.1234567890125',
+  ),
   fc.constantFrom(
     '1234567890123456',
     '99999999999.999',
@@ -94,7 +116,10 @@ const values = {
   measurand: quoted(fc.constantFrom('TRANSFERRED', 'TRANSFERRED', 'TRANSFUSED', 'OFFERED')),
   units: quoted(fc.constantFrom('W', 'KW', 'WH', 'KWH', 'WH', 'KWH', 'kWh', 'WHH', 'K')),
   value: numbers,
-  confidence: fc.oneof(fc.constantFrom('1', '1.0', '0.5', '0', '1.1', '0.99999999', '0.1234565', '1e-3', '10'), numbers),
+  confidence: fc.oneof(
+    fc.constantFrom('1', '1.0', '0.5', '0', '1.1', '0.99999999', '0.1234565', '1e-3', '10'),
+    numbers,
+  ),
   start_time: quoted(instants),
   end_time: quoted(instants),
   note: fc.constant('1'),
@@ -109,7 +134,10 @@ const spaces = fc.oneof(
 /** A record that is right, in members as they are written. */
 const base = (apiVersion: ApiVersion, hours: number): readonly (readonly [string, string])[] => [
   ['location_id', `"${locations[0]}"`],
-  [apiVersion === 'current' ? 'energy_flow_direction' : 'direction', apiVersion === 'current' ? '"INBOUND"' : '"IMPORT"'],
+  [
+    apiVersion === 'current' ? 'energy_flow_direction' : 'direction',
+    apiVersion === 'current' ? '"INBOUND"' : '"IMPORT"',
+  ],
   ['units', '"KWH"'],
   ['value', `${hours}.25`],
   ['start_time', `"${new Date(at - (hours + 1) * hourMs).toISOString()}"`],
@@ -118,21 +146,38 @@ const base = (apiVersion: ApiVersion, hours: number): readonly (readonly [string
 
 const change = fc
   .constantFrom(...(Object.keys(values) as Name[]))
-  .chain(name => fc.tuple(fc.constant(name), fc.oneof({ weight: 25, arbitrary: values[name] }, fc.constantFrom('null', '{}', 'true', '7'))))
+  .chain(name =>
+    fc.tuple(
+      fc.constant(name),
+      fc.oneof({ weight: 25, arbitrary: values[name] }, fc.constantFrom('null', '{}', 'true', '7')),
+    ),
+  )
 const oddly = fc.oneof({ weight: 30, arbitrary: fc.constant('usual') }, fc.constantFrom('twice', 'lost', 'padded'))
 
 const element = (apiVersion: ApiVersion) =>
   fc
-    .tuple(fc.nat(30), fc.array(change, { maxLength: 2 }), fc.infiniteStream(fc.nat(1000)), fc.array(spaces, { minLength: 1 }), oddly)
+    .tuple(
+      fc.nat(30),
+      fc.array(change, { maxLength: 2 }),
+      fc.infiniteStream(fc.nat(1000)),
+      fc.array(spaces, { minLength: 1 }),
+      oddly,
+    )
     .map(([hours, changes, order, gaps, odd]) => {
       const members = new Map<string, string>(base(apiVersion, hours))
       for (const [name, value] of changes) members.set(name, value)
-      const shuffled = [...members].map(member => ({ member, rank: order.next().value })).sort((a, b) => a.rank - b.rank)
-      const list = (gaps.length % 2 === 0 ? shuffled.map(({ member }) => member) : [...members]).slice(odd === 'lost' ? 1 : 0)
+      const shuffled = [...members]
+        .map(member => ({ member, rank: order.next().value }))
+        .sort((a, b) => a.rank - b.rank)
+      const list = (gaps.length % 2 === 0 ? shuffled.map(({ member }) => member) : [...members]).slice(
+        odd === 'lost' ? 1 : 0,
+      )
       if (odd === 'twice') list.push(list[0] as [string, string])
       let gap = 0
       const space = (): string => gaps[gap++ % gaps.length] ?? ''
-      const texts = list.map(([name, value]) => `${space()}"${name}"${gaps.length === 3 ? space() : ''}:${space()}${value}${space()}`)
+      const texts = list.map(
+        ([name, value]) => `${space()}"${name}"${gaps.length === 3 ? space() : ''}:${space()}${value}${space()}`,
+      )
       return `{${texts.join(',')}${odd === 'padded' ? ' '.repeat(8_000) : ''}}`
     })
 
@@ -154,9 +199,15 @@ const wholly = fc.oneof(
 export const submission = fc
   .tuple(fc.constantFrom<ApiVersion>('current', 'current', 'earlier'), fc.boolean())
   .chain(([apiVersion, inLines]) =>
-    fc.tuple(fc.array(element(apiVersion), { minLength: 1, maxLength: 3 }), wholly, spaces).map(([elements, corrupt, space]) => ({
-      layout: apiVersion,
-      inLines,
-      text: corrupt(inLines ? elements.map(one => one.replaceAll('\n', ' ')).join(`${space}\n`) : `[${elements.join(`${space},`)}]`),
-    })),
+    fc
+      .tuple(fc.array(element(apiVersion), { minLength: 1, maxLength: 3 }), wholly, spaces)
+      .map(([elements, corrupt, space]) => ({
+        layout: apiVersion,
+        inLines,
+        text: corrupt(
+          inLines
+            ? elements.map(one => one.replaceAll('\n', ' ')).join(`${space}\n`)
+            : `[${elements.join(`${space},`)}]`,
+        ),
+      })),
   )

@@ -9,9 +9,12 @@ export type IdPath =
 const idPattern = /^([a-z]{3})_[0-9a-f]{24,32}$/
 
 const prefixIn = (values: readonly unknown[]): string | undefined =>
-  values.map(value => (typeof value === 'string' ? idPattern.exec(value)?.[1] : undefined)).find(prefix => prefix !== undefined)
+  values
+    .map(value => (typeof value === 'string' ? idPattern.exec(value)?.[1] : undefined))
+    .find(prefix => prefix !== undefined)
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const examplesOf = (schema: JsonSchema): readonly unknown[] => {
   const own = Array.isArray(schema['examples']) ? schema['examples'] : []
@@ -56,10 +59,14 @@ export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => 
       if (prefix === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
       return [{ in: 'query', name, prefix }]
     }
-    const isId = parameter.in === 'path' || (name.endsWith('_id') && !name.endsWith('reference_id')) || name === 'session_reference_id'
+    const isId =
+      parameter.in === 'path' ||
+      (name.endsWith('_id') && !name.endsWith('reference_id')) ||
+      name === 'session_reference_id'
     if (!isId) return []
     const prefix =
-      prefixIn([example]) ?? (example?.toString().startsWith('session') || name === 'session_reference_id' ? 'session' : undefined)
+      prefixIn([example]) ??
+      (example?.toString().startsWith('session') || name === 'session_reference_id' ? 'session' : undefined)
     const kind = prefix ?? (name === 'object_id' ? 'dev' : undefined)
     if (kind === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
     return [{ in: parameter.in, name, prefix: kind }]

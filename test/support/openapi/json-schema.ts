@@ -6,9 +6,11 @@ type Members = Readonly<Record<string, unknown>>
 /** Where a value departs from its schema: a path and what is wrong there. */
 export type Departure = string
 
-const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> => (isMembers(value) ? (value as Record<string, JsonSchema>) : {})
+const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
+  isMembers(value) ? (value as Record<string, JsonSchema>) : {}
 
 const typeNames: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: value => typeof value === 'string',
@@ -25,7 +27,8 @@ const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d
 const sized = (value: unknown, schema: JsonSchema): string | null => {
   const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : null
   if (size === null) return null
-  const [min, max] = typeof value === 'string' ? [schema['minLength'], schema['maxLength']] : [schema['minItems'], schema['maxItems']]
+  const [min, max] =
+    typeof value === 'string' ? [schema['minLength'], schema['maxLength']] : [schema['minItems'], schema['maxItems']]
   if (typeof min === 'number' && size < min) return `has size ${size}, less than ${min}`
   return typeof max === 'number' && size > max ? `has size ${size}, more than ${max}` : null
 }
@@ -35,15 +38,19 @@ const ranged = (value: unknown, schema: JsonSchema): string | null => {
   const { minimum, maximum, exclusiveMinimum } = schema
   if (typeof minimum === 'number' && value < minimum) return `is ${value}, below ${minimum}`
   if (typeof maximum === 'number' && value > maximum) return `is ${value}, above ${maximum}`
-  return typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum ? `is ${value}, not above ${exclusiveMinimum}` : null
+  return typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum
+    ? `is ${value}, not above ${exclusiveMinimum}`
+    : null
 }
 
 const worded = (value: unknown, schema: JsonSchema): string | null => {
-  if ('const' in schema && value !== schema['const']) return `is ${JSON.stringify(value)}, not ${JSON.stringify(schema['const'])}`
+  if ('const' in schema && value !== schema['const'])
+    return `is ${JSON.stringify(value)}, not ${JSON.stringify(schema['const'])}`
   if (Array.isArray(schema['enum']) && !schema['enum'].includes(value))
     return `is ${JSON.stringify(value)}, none of ${schema['enum'].join(' ')}`
   if (typeof value !== 'string') return null
-  if (schema['format'] === 'date-time' && (!instant.test(value) || Number.isNaN(Date.parse(value)))) return `is no instant: ${value}`
+  if (schema['format'] === 'date-time' && (!instant.test(value) || Number.isNaN(Date.parse(value))))
+    return `is no instant: ${value}`
   if (typeof schema['pattern'] === 'string' && !new RegExp(schema['pattern'], 'su').test(value))
     return `does not match ${schema['pattern']}`
   return null
@@ -64,9 +71,11 @@ const membersDepartures = (value: Members, schema: JsonSchema, path: string): re
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (own !== undefined) found.push(...departures(member, own, `${path}.${name}`))
-    else if (isMembers(schema['additionalProperties'])) found.push(...departures(member, schema['additionalProperties'], `${path}.${name}`))
+    else if (isMembers(schema['additionalProperties']))
+      found.push(...departures(member, schema['additionalProperties'], `${path}.${name}`))
     // An answer has what its document says and nothing besides, so objects are closed unless the schema opens them.
-    else if (schema['additionalProperties'] !== true && 'properties' in schema) found.push(`${path}.${name} is not documented`)
+    else if (schema['additionalProperties'] !== true && 'properties' in schema)
+      found.push(`${path}.${name} is not documented`)
   }
   return found
 }
@@ -86,7 +95,9 @@ const keywords = new Set(
 export const departures = (value: unknown, schema: JsonSchema, path = '$'): readonly Departure[] => {
   const unknown = Object.keys(schema).find(keyword => !keywords.has(keyword))
   if (unknown !== undefined) throw new Error(`the schema at ${path} uses ${unknown}, which this checker does not know`)
-  const [wrong] = [typed(value, schema), worded(value, schema), sized(value, schema), ranged(value, schema)].filter(one => one !== null)
+  const [wrong] = [typed(value, schema), worded(value, schema), sized(value, schema), ranged(value, schema)].filter(
+    one => one !== null,
+  )
   if (wrong !== undefined) return [`${path} ${wrong}`]
   if (Array.isArray(schema['anyOf']) && schema['properties'] === undefined) {
     const tried = schema['anyOf'].map(one => departures(value, one as JsonSchema, path))

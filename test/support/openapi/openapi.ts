@@ -15,7 +15,11 @@ export type DocumentedOperation = {
   readonly method: string
   readonly path: string
   readonly parameters: readonly DocumentedParameter[]
-  readonly body: { readonly schema: JsonSchema; readonly example?: unknown; readonly mediaTypes: readonly string[] } | null
+  readonly body: {
+    readonly schema: JsonSchema
+    readonly example?: unknown
+    readonly mediaTypes: readonly string[]
+  } | null
   /** The status of success, the media types of its answer, and the shape of the one in JSON. */
   readonly success: { readonly status: number; readonly mediaTypes: readonly string[]; readonly schema: JsonSchema }
   /** Documented codes of refusal by status. */
@@ -35,16 +39,22 @@ export type OpenApiDocument = {
 type RawOperation = {
   readonly operationId: string
   readonly parameters: readonly (DocumentedParameter | { readonly $ref: string })[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>> }
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>
+  }
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
 type Content = { readonly 'application/json': { readonly schema: JsonSchema } }
 
-const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): parameter is DocumentedParameter => 'name' in parameter
+const isOwn = (parameter: DocumentedParameter | { readonly $ref: string }): parameter is DocumentedParameter =>
+  'name' in parameter
 
-const successOf = ({ responses, operationId }: RawOperation, document: OpenApiDocument): DocumentedOperation['success'] => {
+const successOf = (
+  { responses, operationId }: RawOperation,
+  document: OpenApiDocument,
+): DocumentedOperation['success'] => {
   for (const [status, { content }] of Object.entries(responses)) {
     if (Number(status) < 300 && content !== undefined) {
       return {
@@ -71,7 +81,9 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
         path,
         parameters: raw.parameters.filter(isOwn),
         body:
-          json === undefined ? null : { ...json, schema: inlined(json.schema, document) as JsonSchema, mediaTypes: Object.keys(content) },
+          json === undefined
+            ? null
+            : { ...json, schema: inlined(json.schema, document) as JsonSchema, mediaTypes: Object.keys(content) },
         success: successOf(raw, document),
         refusals: new Map(refusals.map(([status, { description }]) => [Number(status), description.split(', ')])),
         takesIdempotencyKey: raw.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),

@@ -1,4 +1,12 @@
-import { assertDefined, callers, createSpare, documents, fixtures, type Ids, newReference } from '../registry/isolation-fixture.ts'
+import {
+  assertDefined,
+  callers,
+  createSpare,
+  documents,
+  fixtures,
+  type Ids,
+  newReference,
+} from '../registry/isolation-fixture.ts'
 import type { ApiVersion, Reply } from '../system/client.ts'
 import { type IdPath, idPathsOf } from './id-paths.ts'
 import type { DocumentedOperation } from './openapi.ts'
@@ -9,7 +17,9 @@ const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calc
 const put = (value: unknown, [step, ...rest]: readonly (string | number)[], id: string): unknown => {
   if (step === undefined) return id
   if (typeof step === 'number')
-    return Array.isArray(value) ? value.map((one, index) => (index === step ? put(one, rest, id) : one)) : [put(undefined, rest, id)]
+    return Array.isArray(value)
+      ? value.map((one, index) => (index === step ? put(one, rest, id) : one))
+      : [put(undefined, rest, id)]
   const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
   return { ...members, [step]: put(members[step], rest, id) }
 }
@@ -24,7 +34,8 @@ const ownIds = (value: unknown, own: Ids): unknown =>
 const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   if (body === null) return undefined
   const example = ownIds(body.example ?? {}, own)
-  if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null) return example
+  if (id === 'market_price_put' || Array.isArray(example) || typeof example !== 'object' || example === null)
+    return example
   // An id and a reference of the same kind exclude each other.
   if (id.startsWith('connect_'))
     return JSON.parse(JSON.stringify(example), (name, one) => (name.endsWith('_reference_id') ? undefined : one))
@@ -34,7 +45,9 @@ const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
 /** The parameters that a request needs besides the one under test. */
 export const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): ReadonlyMap<string, string> => {
   const required = parameters.filter(one => one.in === 'query' && one.required)
-  const query = new Map(required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]))
+  const query = new Map(
+    required.map(one => [one.name, one.name.endsWith('_time') ? '' : String(ownIds(one.example ?? '', own))]),
+  )
   if (parameters.some(({ name }) => name === 'absolute')) query.set('absolute', '1')
   if (id === 'meter_record_list') query.set('location_id', assertDefined(own['loc']))
   if (query.has('start_time') || query.has('end_time')) query.set('start_time', '2025-09-14T00:00:00Z')
@@ -51,7 +64,11 @@ export type PlannedIdRequest = {
 }
 
 /** Send a planned request, with this id at its place. */
-export const sendWith = ({ operation, idPath, body, apiVersion }: PlannedIdRequest, own: Ids, id: string): Promise<Reply> => {
+export const sendWith = (
+  { operation, idPath, body, apiVersion }: PlannedIdRequest,
+  own: Ids,
+  id: string,
+): Promise<Reply> => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (idPath.in === 'path' && idPath.name === name) return encodeURIComponent(id)
     const example = operation.parameters.find(one => one.in === 'path' && one.name === name)?.example
@@ -60,7 +77,11 @@ export const sendWith = ({ operation, idPath, body, apiVersion }: PlannedIdReque
   const query = new Map(queryOf(operation, own))
   if (idPath.in === 'query') query.set(idPath.name, id)
   const search = query.size === 0 ? '' : `?${new URLSearchParams([...query])}`
-  return assertDefined(callers[apiVersion]).send(operation.method, path + search, idPath.in === 'body' ? put(body, idPath.path, id) : body)
+  return assertDefined(callers[apiVersion]).send(
+    operation.method,
+    path + search,
+    idPath.in === 'body' ? put(body, idPath.path, id) : body,
+  )
 }
 
 /** What a caller sees of an answer, but for what names the request itself. */
@@ -81,7 +102,10 @@ export const nameOf = ({ operation, idPath, apiVersion }: PlannedIdRequest): str
 export const planRequests = (apiVersion: ApiVersion): readonly PlannedIdRequest[] =>
   assertDefined(documents[apiVersion]).flatMap(operation =>
     idPathsOf(operation)
-      .flatMap(idPath => [idPath, ...(idPath.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : [])])
+      .flatMap(idPath => [
+        idPath,
+        ...(idPath.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : []),
+      ])
       .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own), apiVersion })),
   )
 

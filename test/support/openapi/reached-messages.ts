@@ -45,7 +45,8 @@ function* changed(value: unknown, path: string): Generator<readonly [string, unk
   if (Array.isArray(value)) {
     for (const [index, one] of value.slice(0, 2).entries()) {
       for (const [at, next] of changed(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
-      for (const odd of oddValues) yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
+      for (const odd of oddValues)
+        yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
     }
     yield [`${path} twice`, [...value, ...value]]
   } else if (typeof value === 'object' && value !== null) {
@@ -53,7 +54,8 @@ function* changed(value: unknown, path: string): Generator<readonly [string, unk
       const { [name]: _, ...others } = value as Readonly<Record<string, unknown>>
       yield [`${path}.${name} left out`, others]
       yield [`${path}.${name} misspelt`, { ...others, [`${name}x`]: one }]
-      for (const odd of oddValues) yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
+      for (const odd of oddValues)
+        yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
       for (const [at, next] of changed(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
     }
     yield [`${path} with an unknown member`, { ...value, whatever: 1 }]
@@ -62,14 +64,18 @@ function* changed(value: unknown, path: string): Generator<readonly [string, unk
 
 const bodyIn = (operation: Operation, apiVersion: ApiVersion): unknown => {
   const example = operation.examples?.body
-  return apiVersion === 'current' || example === undefined ? example : answerToEarlier(example, operation.renames?.body ?? [])
+  return apiVersion === 'current' || example === undefined
+    ? example
+    : answerToEarlier(example, operation.renames?.body ?? [])
 }
 
 const read = (operation: Operation, apiVersion: ApiVersion, body: unknown, search: string): Refusal | null => {
   const [route] = operation.routes[apiVersion]
   if (route === undefined) return null
   const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
-  const words = inQuery ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)]) : []
+  const words = inQuery
+    ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)])
+    : []
   const query = inQuery ? new URLSearchParams(Object.fromEntries(words)).toString() : search
   const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
   const reading = readRequest(operation, {
@@ -86,7 +92,8 @@ const read = (operation: Operation, apiVersion: ApiVersion, body: unknown, searc
 }
 
 const at = Date.parse('2025-09-15T00:00:00Z')
-const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] => results.flatMap(one => (one.ok ? [] : [one.refusal]))
+const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] =>
+  results.flatMap(one => (one.ok ? [] : [one.refusal]))
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
 
 /** How operations read a raw body: as a whole, and record by record. */
@@ -115,7 +122,8 @@ export function* reachedMessages(operations: readonly Operation[]): Generator<Re
       const example = bodyIn(operation, apiVersion)
       const readRaw = rawReaders[operation.id]
       if (readRaw !== undefined) {
-        for (const [change, body] of changed(example, '')) for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
+        for (const [change, body] of changed(example, ''))
+          for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
       }
       if (operation.body !== 'raw' && example !== undefined) {
         for (const [change, body] of changed(example, '')) yield* reach(change, read(operation, apiVersion, body, ''))

@@ -13,7 +13,8 @@ const joinedTexts = (parts: readonly (readonly string[])[]): readonly string[] =
 /** The texts that an expression may be; constants of the file are read, everything else is `…`. */
 const textsOf = (node: Node | null | undefined, constants: ReadonlyMap<string, Node>): readonly string[] => {
   if (node?.type === 'Literal') return [String(node.value)]
-  if (node?.type === 'ConditionalExpression') return [node.consequent, node.alternate].flatMap(one => textsOf(one, constants))
+  if (node?.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap(one => textsOf(one, constants))
   if (node?.type === 'Identifier' && constants.has(node.name)) return textsOf(constants.get(node.name), new Map())
   if (node?.type === 'BinaryExpression' && node.operator === '+')
     return joinedTexts([node.left, node.right].map(one => textsOf(one, constants)))
@@ -41,7 +42,8 @@ export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage
   }
   new Visitor({
     VariableDeclarator: ({ id, init }) => {
-      if (id.type === 'Identifier' && init !== null && ['Literal', 'TemplateLiteral'].includes(init.type)) constants.set(id.name, init)
+      if (id.type === 'Identifier' && init !== null && ['Literal', 'TemplateLiteral'].includes(init.type))
+        constants.set(id.name, init)
     },
   }).visit(program)
   new Visitor({

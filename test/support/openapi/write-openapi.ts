@@ -9,7 +9,8 @@ const folder = new URL('../../../schemas/openapi/', import.meta.url)
 export const openApiFile = (apiVersion: ApiVersion): URL => new URL(`${apiVersion}.json`, folder)
 
 /** Write the OpenAPI document of a layout as its file has it. */
-export const openApiText = (apiVersion: ApiVersion): string => `${JSON.stringify(openApiDocument(operations, apiVersion, '/'), null, 2)}\n`
+export const openApiText = (apiVersion: ApiVersion): string =>
+  `${JSON.stringify(openApiDocument(operations, apiVersion, '/'), null, 2)}\n`
 
 if (import.meta.main) {
   mkdirSync(folder, { recursive: true })

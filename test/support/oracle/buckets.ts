@@ -47,7 +47,8 @@ const shareWithin = (share: Share, from: number, to: number, last: number): Shar
   return { start, end, energy, cost: until(share.cost, end) - until(share.cost, start) }
 }
 
-const isIn = (at: number, spans: IdentifiedRecord['covered']): boolean => (spans ?? []).some(span => span.start <= at && at < span.end)
+const isIn = (at: number, spans: IdentifiedRecord['covered']): boolean =>
+  (spans ?? []).some(span => span.start <= at && at < span.end)
 
 /** The parts of a record without a price that actuals leave: cumulative shares of its energy between the edges of what covers it. */
 const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
@@ -56,7 +57,9 @@ const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
   const inside = (covered ?? []).flatMap(span => [span.start, span.end]).filter(at => start < at && at < end)
   const edges = [...new Set([start, ...inside, end])].sort((a, b) => a - b)
   // Edges at which nothing changes are none: actuals that touch each other take one part.
-  const real = edges.filter((at, index) => index === 0 || at === end || isIn(at, covered) !== isIn(edges[index - 1] ?? at, covered))
+  const real = edges.filter(
+    (at, index) => index === 0 || at === end || isIn(at, covered) !== isIn(edges[index - 1] ?? at, covered),
+  )
   const until = (at: number) => divideHalfEven(energy * BigInt(at - start), BigInt(end - start))
   return real.slice(0, -1).map((from, index) => {
     const to = real[index + 1] ?? end
@@ -93,7 +96,13 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
 }
 
 /** Sum costed records over the local days or months of [from, to), every one present; the caller picks records of one flow and direction. */
-export const bucketsOf = (zone: string, costs: readonly OracleCost[], from: number, to: number, unit: 'DAY' | 'MONTH'): OracleBucket[] => {
+export const bucketsOf = (
+  zone: string,
+  costs: readonly OracleCost[],
+  from: number,
+  to: number,
+  unit: 'DAY' | 'MONTH',
+): OracleBucket[] => {
   const edges = bucketEdges(zone, from, to, unit)
   return edges.slice(0, -1).map((start, index) => bucketOf(costs, start, edges[index + 1] ?? to))
 }

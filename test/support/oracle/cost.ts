@@ -5,7 +5,11 @@ import { joinParts } from './price-at.ts'
 import { type Interval, type Segment, segmentsOf } from './segments.ts'
 
 /** `covered`: where actuals cover this estimate, so that it loses that share of its energy. */
-export type IdentifiedRecord = { readonly id: string; readonly record: MeterRecord; readonly covered?: readonly Interval[] }
+export type IdentifiedRecord = {
+  readonly id: string
+  readonly record: MeterRecord
+  readonly covered?: readonly Interval[]
+}
 
 export type OraclePiece = {
   readonly start: number
@@ -24,7 +28,11 @@ export type OracleCost = IdentifiedRecord & {
   /** What of the record's energy is kept. */
   readonly energy: bigint
   /** Null: UNPRICED. */
-  readonly priced: { readonly pieces: readonly OraclePiece[]; readonly cost: bigint; readonly confidence: Fraction } | null
+  readonly priced: {
+    readonly pieces: readonly OraclePiece[]
+    readonly cost: bigint
+    readonly confidence: Fraction
+  } | null
 }
 
 export type PriceComponent = 'commodity' | 'nonCommodity'
@@ -37,7 +45,11 @@ export const isCounted = (record: MeterRecord): boolean =>
 
 const remainingEnergy = (segment: Segment): bigint => (segment.covered ? 0n : segment.to - segment.from)
 
-export const energyCountedFrom = (segmented: SegmentedRecord, component: PriceComponent, countingStart: number): bigint =>
+export const energyCountedFrom = (
+  segmented: SegmentedRecord,
+  component: PriceComponent,
+  countingStart: number,
+): bigint =>
   segmented.segments.reduce(
     (sum, segment) => sum + (segment[component]?.countingStart === countingStart ? remainingEnergy(segment) : 0n),
     0n,
@@ -58,7 +70,12 @@ const countedBefore = (
 ): bigint => {
   let sum = 0n
   for (const other of all) {
-    if (other === segmented || other.record.tariffDirection !== segmented.record.tariffDirection || !isCounted(other.record)) continue
+    if (
+      other === segmented ||
+      other.record.tariffDirection !== segmented.record.tariffDirection ||
+      !isCounted(other.record)
+    )
+      continue
     if (comesBefore(other, segmented, countingStart)) sum += energyCountedFrom(other, component, countingStart)
   }
   return sum
@@ -80,7 +97,11 @@ const countedAtStarts = (segmented: SegmentedRecord, before: CountedBefore, comp
 }
 
 /** A segment with what has been counted at its start, and whether its energy counts on. */
-type CountedSegment = { readonly segment: Segment; readonly counted: readonly [bigint, bigint]; readonly isCounting: boolean }
+type CountedSegment = {
+  readonly segment: Segment
+  readonly counted: readonly [bigint, bigint]
+  readonly isCounting: boolean
+}
 
 /** Energies since the record's start, inside a segment, at which a tier of either part ends. */
 const tierCuts = ({ segment, counted, isCounting }: CountedSegment): bigint[] => {
@@ -149,11 +170,17 @@ const joinEqual = (priceSegments: readonly PriceSegment[]): PriceSegment[] => {
 }
 
 /** A piece, or a part of one, with the confidence (1e-6) of its record. */
-export type WeightedPiece = Pick<OraclePiece, 'start' | 'end' | 'energy' | 'confidence'> & { readonly recordConfidence: number }
+export type WeightedPiece = Pick<OraclePiece, 'start' | 'end' | 'energy' | 'confidence'> & {
+  readonly recordConfidence: number
+}
 
 /** Mean confidence by energy; without energy by time; without either, each alike; of nothing 1. */
 export const meanConfidence = (parts: readonly WeightedPiece[]): Fraction => {
-  const weights = [(part: WeightedPiece) => part.energy, (part: WeightedPiece) => BigInt(part.end - part.start), () => 1n]
+  const weights = [
+    (part: WeightedPiece) => part.energy,
+    (part: WeightedPiece) => BigInt(part.end - part.start),
+    () => 1n,
+  ]
   for (const weight of weights) {
     const total = parts.reduce((sum, part) => sum + weight(part), 0n)
     if (total === 0n) continue
@@ -191,7 +218,13 @@ export const costSegmented = (segmented: SegmentedRecord, before: CountedBefore)
  * Tiers count the energy of all records given, in the order of the decisions; the answer keeps the order of `records`.
  */
 export const costRecords = (input: PricingInput, records: readonly IdentifiedRecord[]): OracleCost[] => {
-  const all = records.map(({ id, record, covered = [] }) => ({ id, record, covered, segments: segmentsOf(input, record, covered) }))
-  const before: CountedBefore = (segmented, component, countingStart) => countedBefore(segmented, all, component, countingStart)
+  const all = records.map(({ id, record, covered = [] }) => ({
+    id,
+    record,
+    covered,
+    segments: segmentsOf(input, record, covered),
+  }))
+  const before: CountedBefore = (segmented, component, countingStart) =>
+    countedBefore(segmented, all, component, countingStart)
   return all.map(segmented => costSegmented(segmented, before))
 }

@@ -31,6 +31,9 @@ export const countAll = (of: CountInput): CountedEnergy => {
   return (type, direction, countingStart) => {
     const own = gains.filter(({ key }) => key === accumulatorKey(type, direction, countingStart))
     const instants = [...new Set(own.map(gain => gain.at))].sort((a, b) => a - b)
-    return instants.map(from => ({ from, counted: own.filter(gain => gain.at <= from).reduce((sum, gain) => sum + gain.energy, 0n) }))
+    return instants.map(from => ({
+      from,
+      counted: own.filter(gain => gain.at <= from).reduce((sum, gain) => sum + gain.energy, 0n),
+    }))
   }
 }

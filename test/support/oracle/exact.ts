@@ -37,4 +37,5 @@ export const isConfidence = (value: number, exact: Fraction): boolean => {
 }
 
 /** A fraction for people: cut to six decimals. */
-export const shownFraction = ({ numerator, denominator }: Fraction): string => String(Number((numerator * 1_000_000n) / denominator) / 1e6)
+export const shownFraction = ({ numerator, denominator }: Fraction): string =>
+  String(Number((numerator * 1_000_000n) / denominator) / 1e6)

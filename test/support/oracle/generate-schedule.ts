@@ -127,7 +127,9 @@ const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
     .chain(([dateKind, dayKind]) =>
       fc
         .record({
-          months: dateKind.endsWith('months') ? fc.subarray([...allMonths], { minLength: 1, maxLength: 8 }) : fc.constant<['All']>(['All']),
+          months: dateKind.endsWith('months')
+            ? fc.subarray([...allMonths], { minLength: 1, maxLength: 8 })
+            : fc.constant<['All']>(['All']),
           dates: dateKind.startsWith('dates') ? dates : fc.constant<number[]>([]),
           daysAndHours: fc
             .constantFrom(...(dayLists[dayKind] ?? []))

@@ -61,15 +61,25 @@ const marketSeries = (anchor: number, sourceId: string): fc.Arbitrary<MarketSeri
       gapEvery: fc.constantFrom(0, 0, 97, 400),
     })
     .map(({ seed, steps: [coarse = 60, fine = 60], switchAt, forecastFrom, gapEvery }) => {
-      const series = { sourceId, starts: [] as number[], ends: [] as number[], prices: [] as bigint[], confidences: [] as number[] }
+      const series = {
+        sourceId,
+        starts: [] as number[],
+        ends: [] as number[],
+        prices: [] as bigint[],
+        confidences: [] as number[],
+      }
       const hour = Math.floor(anchor / hourMs) * hourMs
       for (let at = hour - 8 * dayMs, index = 0; at < hour + 10 * dayMs; index++) {
         const end = at + (at < switchAt ? coarse : fine) * minuteMs
         if (gapEvery === 0 || index % gapEvery !== gapEvery - 1) {
           series.starts.push(at)
           series.ends.push(end)
-          series.prices.push(scatter(seed, index) % 7 === 0 ? 50_000_000n : BigInt(scatter(seed, index)) / 8n - 130_000_000n)
-          series.confidences.push(index < forecastFrom ? 1 : Math.max(0.1, Math.round(9_000 - (index - forecastFrom) * 3) / 10_000))
+          series.prices.push(
+            scatter(seed, index) % 7 === 0 ? 50_000_000n : BigInt(scatter(seed, index)) / 8n - 130_000_000n,
+          )
+          series.confidences.push(
+            index < forecastFrom ? 1 : Math.max(0.1, Math.round(9_000 - (index - forecastFrom) * 3) / 10_000),
+          )
         }
         at = end
       }
@@ -136,7 +146,12 @@ const versions = (
   return fc.oneof({ weight: 2, arbitrary: fc.constant<TariffVersion[]>([]) }, ascending)
 }
 
-const tariffsOf = (anchor: number, amounts: Amounts, direction: TariffDirection, type: TariffType): fc.Arbitrary<Tariff[]> =>
+const tariffsOf = (
+  anchor: number,
+  amounts: Amounts,
+  direction: TariffDirection,
+  type: TariffType,
+): fc.Arbitrary<Tariff[]> =>
   contracts(anchor).chain(spans =>
     fc.tuple(
       ...spans.map((span, index) => {
@@ -219,7 +234,8 @@ const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<rea
   if (confidence === 1_000_000 || seconds < 4) return fc.constant([])
   return fc.uniqueArray(fc.integer({ min: 0, max: seconds }), { maxLength: 4 }).map(found => {
     const edges = found.sort((a, b) => a - b).map(second => start + second * 1000)
-    const pairs = edges.length < 2 ? [] : edges.length < 4 ? [edges.slice(0, 2)] : [edges.slice(0, 2), edges.slice(2, 4)]
+    const pairs =
+      edges.length < 2 ? [] : edges.length < 4 ? [edges.slice(0, 2)] : [edges.slice(0, 2), edges.slice(2, 4)]
     return pairs.map(([from = start, to = end]) => ({ start: from, end: to }))
   })
 }
@@ -235,7 +251,11 @@ const records = (anchor: number, maxRecords: number, amounts: Amounts): fc.Arbit
 type Choice = { readonly zones?: readonly string[]; readonly maxRecords?: number; readonly amounts?: Amounts }
 
 /** Scenarios in all zones; `zones` narrows them, `mostRecords` bounds the records of each, `tiny` amounts put rounding to the test. */
-export const scenarios = ({ zones = zoneNames, maxRecords = 8, amounts = 'usual' }: Choice = {}): fc.Arbitrary<Scenario> => {
+export const scenarios = ({
+  zones = zoneNames,
+  maxRecords = 8,
+  amounts = 'usual',
+}: Choice = {}): fc.Arbitrary<Scenario> => {
   const around = (zone: string, anchor: number) =>
     fc.record({ input: pricingInputs(zone, anchor, amounts), records: records(anchor, maxRecords, amounts) })
   return fc.constantFrom(...zones).chain(zone => anchors(zone).chain(anchor => around(zone, anchor)))

@@ -56,7 +56,8 @@ const steadyQuarter = (zone: Zone, start: number): LocalClock | null => {
   if (known !== undefined) return known
   const first = read(zone, start)
   const last = read(zone, start + quarterMs - minuteMs)
-  const steady = first.second === 0 && last.hour === first.hour && last.date === first.date && last.minute === first.minute + 14
+  const steady =
+    first.second === 0 && last.hour === first.hour && last.date === first.date && last.minute === first.minute + 14
   if (zone.quarters.size >= maxQuarters) zone.quarters.clear()
   zone.quarters.set(start, steady ? first : null)
   return steady ? first : null

@@ -43,7 +43,13 @@ describe('buckets', () => {
     const input = pricing('UTC', [tariff(allDay(2), { contractStart: at('2024-01-02T00:00:00Z') })])
     const first = record('a', '2024-01-01T12:00:00Z', '2024-01-02T12:00:00Z', kwh(24))
     const impulse = record('b', '2024-01-02T00:00:00Z', '2024-01-02T00:00:00Z', kwh(1))
-    const days = bucketsOf('UTC', costRecords(input, [first, impulse]), at('2024-01-01T00:00:00Z'), at('2024-01-03T00:00:00Z'), 'DAY')
+    const days = bucketsOf(
+      'UTC',
+      costRecords(input, [first, impulse]),
+      at('2024-01-01T00:00:00Z'),
+      at('2024-01-03T00:00:00Z'),
+      'DAY',
+    )
     const shown = days.map(day => [day.energy, day.cost, day.unpricedRecords, day.unpricedEnergy])
     expect(shown).toEqual([
       [0n, 0n, 1, kwh(12)],

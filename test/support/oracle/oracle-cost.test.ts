@@ -42,7 +42,9 @@ describe('pieces', () => {
   it('end at odd seconds and share energy cumulatively', () => {
     // 10 units over 3 s, cut after each: 3.33 → 3, 6.67 → 7, 10: shares 3, 4, 3
     const second = [band('00:00:01-00:00:02', 1e6), band('00:00:02-00:00:01', 2e5)]
-    const costs = costRecords(pricing('UTC', [tariff(second)]), [record('a', '2024-01-01T00:00:00Z', '2024-01-01T00:00:03Z', 10n)])
+    const costs = costRecords(pricing('UTC', [tariff(second)]), [
+      record('a', '2024-01-01T00:00:00Z', '2024-01-01T00:00:03Z', 10n),
+    ])
     expect(piecesOf(costs[0])).toEqual([
       // 3 × 2e5 and 4 × 1e6 and 3 × 2e5, in 1e-9
       ['01-01T00:00:00', 1000, 3n, nano(2e5), 600_000n],
@@ -52,21 +54,30 @@ describe('pieces', () => {
   })
 
   it('are one where price, tariff, tier and confidence are the same, whatever the band', () => {
-    const same = [band('00:00-10:00', 0.3), band('10:00-11:00', [rate(0.2, null, { surchargeFixed: nano(0.1) })]), band('11:00-24:00', 0.3)]
+    const same = [
+      band('00:00-10:00', 0.3),
+      band('10:00-11:00', [rate(0.2, null, { surchargeFixed: nano(0.1) })]),
+      band('11:00-24:00', 0.3),
+    ]
     const day = record('a', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z', kwh(24))
     expect(costRecords(pricing('UTC', [tariff(same)]), [day])[0]?.priced?.pieces.length).toBe(1)
     const noon = at('2024-01-01T12:00:00Z')
     const two = [tariff(same, { contractEnd: noon }), tariff(same, { id: 'trf_b', contractStart: noon })]
     expect(costRecords(pricing('UTC', two), [day])[0]?.priced?.pieces.length).toBe(2)
     const tiers = tariff(allDay([rate(0.3, 6), rate(0.3)]))
-    expect(costRecords(pricing('UTC', [tiers]), [day])[0]?.priced?.pieces.map(({ energy }) => energy)).toEqual([kwh(6), kwh(18)])
+    expect(costRecords(pricing('UTC', [tiers]), [day])[0]?.priced?.pieces.map(({ energy }) => energy)).toEqual([
+      kwh(6),
+      kwh(18),
+    ])
   })
 
   it('end at a contract that ends between two seconds', () => {
     // 1000 units in 1 s, cut after 250 ms
     const edge = at('2024-01-01T00:00:00.250Z')
     const two = [tariff(allDay(1), { contractEnd: edge }), tariff(allDay(2), { id: 'trf_b', contractStart: edge })]
-    const [found] = costRecords(pricing('UTC', two), [record('a', '2024-01-01T00:00:00Z', '2024-01-01T00:00:01Z', 1000n)])
+    const [found] = costRecords(pricing('UTC', two), [
+      record('a', '2024-01-01T00:00:00Z', '2024-01-01T00:00:01Z', 1000n),
+    ])
     expect(found?.priced?.pieces.map(({ energy, cost }) => [energy, cost])).toEqual([
       [250n, 250n],
       [750n, 1500n],
@@ -78,7 +89,10 @@ describe('pieces', () => {
     const estimate = record('a', '2024-01-01T00:00:00Z', '2024-01-01T12:00:00Z', kwh(12), { confidence: 500_000 })
     const covered = [{ start: at('2024-01-01T02:00:00Z'), end: at('2024-01-01T06:00:00Z') }]
     const input = pricing('UTC', [tariff(allDay([rate(1, 5), rate(3)]))])
-    const costs = costRecords(input, [{ ...estimate, covered }, record('b', '2024-01-02T00:00:00Z', '2024-01-02T01:00:00Z', kwh(1))])
+    const costs = costRecords(input, [
+      { ...estimate, covered },
+      record('b', '2024-01-02T00:00:00Z', '2024-01-02T01:00:00Z', kwh(1)),
+    ])
     expect(piecesOf(costs[0])).toEqual([
       ['01-01T00:00:00', 2 * hourMs, kwh(2), nano(1), nano(2)],
       ['01-01T02:00:00', 4 * hourMs, 0n, nano(1), 0n],
@@ -119,7 +133,9 @@ describe('tiers', () => {
     const impulse = record('a', '2024-01-10T00:00:00Z', '2024-01-10T00:00:00Z', kwh(13))
     // 10 × 0.2 + 2 × 0.3 + 1 × 0.5
     const [found] = costRecords(pricing('UTC', [tiered()]), [impulse])
-    expect(found?.priced?.pieces.map(piece => [piece.end - piece.start, piece.energy])).toEqual([10, 2, 1].map(energy => [0, kwh(energy)]))
+    expect(found?.priced?.pieces.map(piece => [piece.end - piece.start, piece.energy])).toEqual(
+      [10, 2, 1].map(energy => [0, kwh(energy)]),
+    )
     expect(found?.priced?.cost).toBe(nano(3.1))
   })
 
@@ -173,7 +189,10 @@ describe('tiers', () => {
     const pair = (a: [string, string, string], b: [string, string, string]) =>
       totals(costRecords(pricing('UTC', [tiered()]), [record(...a, kwh(7)), record(...b, kwh(7))]))
     const [eleven, twelve] = ['2024-01-01T11:00:00Z', '2024-01-01T12:00:00Z']
-    expect(pair(['a', eleven, '2024-01-01T14:00:00Z'], ['b', eleven, '2024-01-01T13:00:00Z'])).toEqual([nano(2.2), nano(1.4)])
+    expect(pair(['a', eleven, '2024-01-01T14:00:00Z'], ['b', eleven, '2024-01-01T13:00:00Z'])).toEqual([
+      nano(2.2),
+      nano(1.4),
+    ])
     expect(pair(['b', eleven, twelve], ['a', eleven, twelve])).toEqual([nano(2.2), nano(1.4)])
     expect(pair(['b', eleven, twelve], ['a', twelve, twelve])).toEqual([nano(1.4), nano(2.2)])
     // A contract from 12:00 on takes 7 of each. Before: a 7 × 0.2, b 2.2. After: b, which ends first, 7 × 0.2, then a 2.2.

@@ -13,7 +13,8 @@ describe('generated scenarios', () => {
     const instant = fc.integer({ min: at('2000-01-01T00:00:00Z') / 1000, max: at('2034-12-31T00:00:00Z') / 1000 })
     fc.assert(
       fc.property(scenarios(), fc.array(instant, { minLength: 50, maxLength: 50 }), ({ input }, seconds) => {
-        for (const { schedule } of input.tariffs) for (const second of seconds) bandAt(schedule, localClock('UTC', second * 1000))
+        for (const { schedule } of input.tariffs)
+          for (const second of seconds) bandAt(schedule, localClock('UTC', second * 1000))
       }),
       { numRuns: 50 },
     )
@@ -21,7 +22,8 @@ describe('generated scenarios', () => {
 
   it('reach every situation that tells prices apart', () => {
     const seen = new Map<string, number>()
-    const mark = (situation: string, holds: boolean) => seen.set(situation, (seen.get(situation) ?? 0) + (holds ? 1 : 0))
+    const mark = (situation: string, holds: boolean) =>
+      seen.set(situation, (seen.get(situation) ?? 0) + (holds ? 1 : 0))
     for (const { input, records } of fc.sample(scenarios({ maxRecords: 5 }), { seed: 1, numRuns: 120 })) {
       const costs = costRecords(input, records)
       mark('several contracts', input.tariffs.length > 3)
@@ -32,7 +34,10 @@ describe('generated scenarios', () => {
       for (const { record, priced } of costs) {
         const pieces = priced?.pieces ?? []
         mark('unpriced', priced === null)
-        mark('a month passed', monthStart(input.timeZone.name, record.start) !== monthStart(input.timeZone.name, record.end))
+        mark(
+          'a month passed',
+          monthStart(input.timeZone.name, record.start) !== monthStart(input.timeZone.name, record.end),
+        )
         mark(
           'a clock change passed',
           input.timeZone.changes.some(change => record.start < change && change < record.end),
@@ -59,12 +64,16 @@ describe('generated scenarios', () => {
           'a price below zero',
           pieces.some(({ price }) => price < 0n),
         )
-        for (const direction of ['EXPORT', 'LOCAL']) mark(direction, record.tariffDirection === direction && priced !== null)
+        for (const direction of ['EXPORT', 'LOCAL'])
+          mark(direction, record.tariffDirection === direction && priced !== null)
         mark(
           'covered',
           costs.some(({ energy }) => energy < record.energy),
         )
-        mark('storage', record.tariffDirection === 'IMPORT' && record.energyFlowDirection === 'OUTBOUND' && priced !== null)
+        mark(
+          'storage',
+          record.tariffDirection === 'IMPORT' && record.energyFlowDirection === 'OUTBOUND' && priced !== null,
+        )
       }
     }
     expect([...seen].filter(([, times]) => times < 2)).toEqual([])
@@ -79,9 +88,12 @@ describe('generated scenarios', () => {
           if (priced === null) continue
           expect(priced.pieces[0]?.start).toBe(record.start)
           expect(priced.pieces.at(-1)?.end).toBe(record.end)
-          expect(priced.pieces.slice(1).map(({ start }) => start)).toEqual(priced.pieces.slice(0, -1).map(({ end }) => end))
+          expect(priced.pieces.slice(1).map(({ start }) => start)).toEqual(
+            priced.pieces.slice(0, -1).map(({ end }) => end),
+          )
           expect(priced.pieces.reduce((sum, piece) => sum + piece.energy, 0n)).toBe(energy)
-          for (const piece of priced.pieces) expect(piece.cost).toBe(divideHalfEven(piece.price * piece.energy, 10n ** 9n))
+          for (const piece of priced.pieces)
+            expect(piece.cost).toBe(divideHalfEven(piece.price * piece.energy, 10n ** 9n))
         }
         const from = Math.min(...records.map(({ record }) => record.start)) - 1000
         const to = Math.max(...records.map(({ record }) => record.end)) + 1000

@@ -34,7 +34,9 @@ describe('the clock of the oracle', () => {
     // November begins once, at the first midnight; the clock that goes back over it does not begin October again.
     ['America/St_Johns', '2009-11-01T02:30:00Z', '2009-11-01T02:30:00Z'],
     ['America/St_Johns', '2009-11-01T03:00:00Z', '2009-11-01T02:30:00Z'],
-  ])('in %s the month of %s began at %s', (zone, instant, start) => expect(monthStart(zone, at(instant))).toBe(at(start)))
+  ])('in %s the month of %s began at %s', (zone, instant, start) =>
+    expect(monthStart(zone, at(instant))).toBe(at(start)),
+  )
 
   it('agrees with the offsets of the zone data at any second, around every change', () => {
     const anyZone = fc.constantFrom(...zoneNames).map(zoneOf)
@@ -42,14 +44,20 @@ describe('the clock of the oracle', () => {
       .integer({ min: at('2000-01-01T00:00:00Z') / 1000, max: at('2037-12-31T00:00:00Z') / 1000 })
       .map(seconds => seconds * 1000)
     fc.assert(
-      fc.property(anyZone, instant, fc.nat(), fc.integer({ min: -7200, max: 7200 }), (zone, anywhere, pick, distance) => {
-        const change = zone.changes[pick % Math.max(1, zone.changes.length)]
-        for (const moment of [anywhere, change === undefined ? anywhere : change + distance * 1000]) {
-          const offset = zone.offsets[zone.changes.filter(known => known <= moment).length] ?? Number.NaN
-          const { year, month, date, hour, minute, second } = localClock(zone.name, moment)
-          expect(Date.UTC(year, month - 1, date, hour, minute, second) - moment).toBe(offset)
-        }
-      }),
+      fc.property(
+        anyZone,
+        instant,
+        fc.nat(),
+        fc.integer({ min: -7200, max: 7200 }),
+        (zone, anywhere, pick, distance) => {
+          const change = zone.changes[pick % Math.max(1, zone.changes.length)]
+          for (const moment of [anywhere, change === undefined ? anywhere : change + distance * 1000]) {
+            const offset = zone.offsets[zone.changes.filter(known => known <= moment).length] ?? Number.NaN
+            const { year, month, date, hour, minute, second } = localClock(zone.name, moment)
+            expect(Date.UTC(year, month - 1, date, hour, minute, second) - moment).toBe(offset)
+          }
+        },
+      ),
     )
   })
 })
@@ -115,7 +123,9 @@ describe('the price of the oracle', () => {
     const input = pricing('UTC', [tariff(allDay(rates), { marketRates: true })], market(base))
     expect(priceAt(input, 'IMPORT', at('2024-01-01T00:30:00Z'))?.price).toBe(price)
     expect(priceAt(input, 'IMPORT', at('2024-01-01T01:00:00Z'))).toBeNull()
-    const sameFixed = tariff(allDay([rate(base, null, { surchargeFixed: nano(fixed), surchargePercentage: nano(percentage) })]))
+    const sameFixed = tariff(
+      allDay([rate(base, null, { surchargeFixed: nano(fixed), surchargePercentage: nano(percentage) })]),
+    )
     expect(priceAt(pricing('UTC', [sameFixed]), 'IMPORT', 0)?.price).toBe(price)
   })
 
@@ -125,12 +135,20 @@ describe('the price of the oracle', () => {
     const grid = tariff(allDay([rate(1e-9, null, half)]), { id: 'trf_grid', type: 'NON_COMMODITY' })
     const buy = tariff(allDay([rate(0, null, half)]), { marketRates: true })
     const found = priceAt(pricing('UTC', [grid, buy], market(1e-9, 0.7)), 'IMPORT', at('2024-01-01T00:00:00Z'))
-    expect(found).toMatchObject({ price: 0n, confidence: 0.7, nonCommodity: { tariffId: 'trf_grid' }, commodity: { tariffId: 'trf_a' } })
+    expect(found).toMatchObject({
+      price: 0n,
+      confidence: 0.7,
+      nonCommodity: { tariffId: 'trf_grid' },
+      commodity: { tariffId: 'trf_a' },
+    })
   })
 
   it('is as uncertain as a grid fee that goes on after its contract', () => {
     const grid = tariff(allDay(1), { id: 'trf_grid', type: 'NON_COMMODITY', contractEnd: 0 })
-    expect(priceAt(pricing('UTC', [grid, tariff(allDay(2))]), 'IMPORT', 0)).toMatchObject({ price: nano(3), confidence: 0.8 })
+    expect(priceAt(pricing('UTC', [grid, tariff(allDay(2))]), 'IMPORT', 0)).toMatchObject({
+      price: nano(3),
+      confidence: 0.8,
+    })
   })
 
   it.each([
@@ -155,7 +173,11 @@ describe('the price of the oracle', () => {
       closedAt: at('2026-03-01T00:00:00Z'),
     }
     const never = { contractStart: at('2025-01-01T00:00:00Z'), closedAt: at('2024-06-01T00:00:00Z') }
-    const tariffs = [tariff(allDay(2), { id: 'trf_b', ...second }), tariff(allDay(1), first), tariff(allDay(9), { id: 'trf_c', ...never })]
+    const tariffs = [
+      tariff(allDay(2), { id: 'trf_b', ...second }),
+      tariff(allDay(1), first),
+      tariff(allDay(9), { id: 'trf_c', ...never }),
+    ]
     const found = priceAt(pricing('UTC', tariffs), 'IMPORT', at(instant))
     expect(found === null ? null : [found.price, found.confidence]).toEqual(
       expected === null ? null : [nano(expected[0] ?? 0), expected[1]],

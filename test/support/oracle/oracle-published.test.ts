@@ -24,7 +24,8 @@ describe('the oracle agrees with what others have published', () => {
     expect(checks.length).toBeGreaterThan(0)
     if (total_cost !== undefined) within(sum(records[0]?.record.tariffDirection ?? 'IMPORT'), total_cost)
     if (import_minus_export !== undefined) within(sum('IMPORT') - sum('EXPORT'), import_minus_export)
-    for (const [id, wanted] of Object.entries(per_record)) within(major(costs.find(cost => cost.id === id)?.cost ?? 0n), wanted)
+    for (const [id, wanted] of Object.entries(per_record))
+      within(major(costs.find(cost => cost.id === id)?.cost ?? 0n), wanted)
   })
 
   it.each(publishedPrices())('prices $id', ({ input, segments }) => {

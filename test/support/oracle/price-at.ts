@@ -40,7 +40,12 @@ const startOf = (tariff: Tariff): number => tariff.contractStart ?? Number.NEGAT
 const closeOf = (tariff: Tariff): number => tariff.closedAt ?? Number.POSITIVE_INFINITY
 
 /** The tariff that is in force, or goes on, at an instant: of those begun the last one begun, unless it is closed. */
-export const tariffAt = (input: PricingInput, direction: TariffDirection, type: TariffType, at: number): Tariff | null => {
+export const tariffAt = (
+  input: PricingInput,
+  direction: TariffDirection,
+  type: TariffType,
+  at: number,
+): Tariff | null => {
   let last: Tariff | null = null
   for (const tariff of input.tariffs) {
     if (tariff.direction !== direction || tariff.type !== type) continue
@@ -100,7 +105,8 @@ export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): T
       }
     }
   }
-  if (best === null || twice) throw new Error(`${twice ? 'Two bands hold' : 'No band holds'} at ${JSON.stringify(clock)}.`)
+  if (best === null || twice)
+    throw new Error(`${twice ? 'Two bands hold' : 'No band holds'} at ${JSON.stringify(clock)}.`)
   return best
 }
 
@@ -131,7 +137,11 @@ export const partAt = (input: PricingInput, direction: TariffDirection, type: Ta
   const series = direction === 'EXPORT' ? input.exportMarket : input.importMarket
   const index = series === null ? null : marketIndex(series, at)
   if (series === null || index === null) return { ...part, market: null, confidence }
-  return { ...part, market: series.prices[index] ?? null, confidence: Math.min(confidence, series.confidences[index] ?? 0) }
+  return {
+    ...part,
+    market: series.prices[index] ?? null,
+    confidence: Math.min(confidence, series.confidences[index] ?? 0),
+  }
 }
 
 /** Price of a part at the tier that the next energy meets after `counted`; `tier` is that tier's lower bound. Null without a market price. */
@@ -150,7 +160,11 @@ export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
 }
 
 /** Both halves of a price in one. */
-export const joinParts = (commodity: Part | null, nonCommodity: Part | null, counted: readonly [bigint, bigint]): PriceAt | null => {
+export const joinParts = (
+  commodity: Part | null,
+  nonCommodity: Part | null,
+  counted: readonly [bigint, bigint],
+): PriceAt | null => {
   if (commodity === null || nonCommodity === null) return null
   const first = pricePart(commodity, counted[0])
   const second = pricePart(nonCommodity, counted[1])
@@ -172,4 +186,5 @@ export const priceAt = (
   direction: TariffDirection,
   at: number,
   counted: readonly [bigint, bigint] = [0n, 0n],
-): PriceAt | null => joinParts(partAt(input, direction, 'COMMODITY', at), partAt(input, direction, 'NON_COMMODITY', at), counted)
+): PriceAt | null =>
+  joinParts(partAt(input, direction, 'COMMODITY', at), partAt(input, direction, 'NON_COMMODITY', at), counted)

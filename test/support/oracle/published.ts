@@ -4,19 +4,45 @@ import type { IdentifiedRecord } from './cost.ts'
 import { at, band, kwh, nano, pricing, rate } from './tables.ts'
 
 type Direction = 'IMPORT' | 'EXPORT'
-type Rates = readonly { fixed: number | null; to_kwh: number | null; surcharge_fixed: number; surcharge_percentage: number }[]
+type Rates = readonly {
+  fixed: number | null
+  to_kwh: number | null
+  surcharge_fixed: number
+  surcharge_percentage: number
+}[]
 type Hours = readonly { valid_from: string; valid_to: string; rate: Rates }[]
 type WireTariff = {
   readonly direction: Direction
   readonly timezone: string
   readonly market_rates: boolean
   readonly contract_start_date?: string
-  readonly schedule: readonly { months: Month[]; dates?: number[]; days_and_hours: readonly { days: Day[]; hours: Hours }[] }[]
+  readonly schedule: readonly {
+    months: Month[]
+    dates?: number[]
+    days_and_hours: readonly { days: Day[]; hours: Hours }[]
+  }[]
 }
-type WireRecord = { start_time: string; end_time: string; value: number; units: string; direction: Direction; record_reference_id?: string }
+type WireRecord = {
+  start_time: string
+  end_time: string
+  value: number
+  units: string
+  direction: Direction
+  record_reference_id?: string
+}
 type Market = { readonly start: string; readonly step_minutes: number; readonly values: readonly number[] }
-type Case = { readonly id: string; readonly kind: string; readonly tariffs: readonly WireTariff[]; readonly market?: Market }
-type Expected = { total_cost?: number; derived_total?: number; import_minus_export?: number; per_record?: Readonly<Record<string, number>> }
+type Case = {
+  readonly id: string
+  readonly kind: string
+  readonly tariffs: readonly WireTariff[]
+  readonly market?: Market
+}
+type Expected = {
+  total_cost?: number
+  derived_total?: number
+  import_minus_export?: number
+  per_record?: Readonly<Record<string, number>>
+}
 
 export type PublishedCost = {
   readonly id: string
@@ -31,18 +57,26 @@ export type PublishedPrices = {
   readonly segments: readonly { readonly from: number; readonly to: number; readonly price: bigint }[]
 }
 
-const read = (name: string) => JSON.parse(readFileSync(new URL(`../../acceptance/${name}.json`, import.meta.url), 'utf8'))
+const read = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../acceptance/${name}.json`, import.meta.url), 'utf8'))
 
 const tariffFrom = (wire: WireTariff, index: number): Tariff => ({
   ...{ id: `trf_${index}`, direction: wire.direction, type: 'COMMODITY', marketRates: wire.market_rates },
-  ...{ contractStart: wire.contract_start_date === undefined ? null : at(wire.contract_start_date), contractEnd: null, closedAt: null },
+  ...{
+    contractStart: wire.contract_start_date === undefined ? null : at(wire.contract_start_date),
+    contractEnd: null,
+    closedAt: null,
+  },
   schedule: wire.schedule.map(({ months, dates = [], days_and_hours }) => ({
     ...{ months, dates },
     daysAndHours: days_and_hours.map(({ days, hours }) => ({
       days,
       hours: hours.map(({ valid_from, valid_to, rate: rates }) => {
         const tiers = rates.map(wireRate => {
-          const surcharges = { surchargeFixed: nano(wireRate.surcharge_fixed), surchargePercentage: nano(wireRate.surcharge_percentage) }
+          const surcharges = {
+            surchargeFixed: nano(wireRate.surcharge_fixed),
+            surchargePercentage: nano(wireRate.surcharge_percentage),
+          }
           return rate(wireRate.fixed ?? 0, wireRate.to_kwh, surcharges)
         })
         return band(`${valid_from}-${valid_to}`, tiers)
@@ -55,10 +89,19 @@ const tariffFrom = (wire: WireTariff, index: number): Tariff => ({
 const seriesFrom = ({ start, step_minutes, values }: Market): MarketSeries => {
   const starts = values.map((_, index) => at(start) + index * step_minutes * 60_000)
   const ends = starts.map(from => from + step_minutes * 60_000)
-  return { sourceId: 'mrs_1', starts, ends, prices: values.map(value => nano(value / 1000)), confidences: values.map(() => 1) }
+  return {
+    sourceId: 'mrs_1',
+    starts,
+    ends,
+    prices: values.map(value => nano(value / 1000)),
+    confidences: values.map(() => 1),
+  }
 }
 
-const recordFrom = ({ start_time, end_time, value, units, direction, ...wire }: WireRecord, index: number): IdentifiedRecord => {
+const recordFrom = (
+  { start_time, end_time, value, units, direction, ...wire }: WireRecord,
+  index: number,
+): IdentifiedRecord => {
   const [start, end] = [at(start_time), at(end_time)]
   const kilo = units.startsWith('K') ? 1 : 1e-3
   const hours = units.endsWith('H') ? 1 : (end - start) / 3_600_000
@@ -71,7 +114,14 @@ const recordFrom = ({ start_time, end_time, value, units, direction, ...wire }: 
         energyFlowDirection: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND',
         tariffDirection: direction,
       },
-      ...{ start, end, energy: kwh(value * kilo * hours), confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: null },
+      ...{
+        start,
+        end,
+        energy: kwh(value * kilo * hours),
+        confidence: 1_000_000,
+        sessionReferenceId: null,
+        recordReferenceId: null,
+      },
     },
   }
 }

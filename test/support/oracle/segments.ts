@@ -44,7 +44,8 @@ const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: read
   for (const tariff of input.tariffs) {
     for (const edge of [tariff.contractStart, tariff.closedAt]) add(edge)
     for (const { effectiveFrom } of tariff.versions ?? []) add(effectiveFrom)
-    for (const passed of [0, 1, 2, 3]) add(tariff.contractEnd === null ? null : tariff.contractEnd + passed * quarterYearMs)
+    for (const passed of [0, 1, 2, 3])
+      add(tariff.contractEnd === null ? null : tariff.contractEnd + passed * quarterYearMs)
   }
   for (const series of [input.importMarket, input.exportMarket]) {
     for (const edges of series === null ? [] : [series.starts, series.ends]) edges.forEach(add)
@@ -56,7 +57,10 @@ const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: read
 const sameRates = (a: readonly Rate[], b: readonly Rate[]): boolean => {
   if (a === b) return true
   const differs = (x: Rate | undefined, y: Rate | undefined): boolean =>
-    x?.fixed !== y?.fixed || x?.to !== y?.to || x?.surchargeFixed !== y?.surchargeFixed || x?.surchargePercentage !== y?.surchargePercentage
+    x?.fixed !== y?.fixed ||
+    x?.to !== y?.to ||
+    x?.surchargeFixed !== y?.surchargeFixed ||
+    x?.surchargePercentage !== y?.surchargePercentage
   return a.length === b.length && !a.some((rate, index) => differs(rate, b[index]))
 }
 
@@ -71,7 +75,11 @@ export const energyUntil = (record: MeterRecord, at: number): bigint =>
   divideHalfEven(record.energy * BigInt(at - record.start), BigInt(record.end - record.start))
 
 /** Walk a record minute by minute and join the steps that nothing but a tier tells apart. An impulse is one segment without length. */
-export const segmentsOf = (input: PricingInput, record: MeterRecord, coveredBy: readonly Interval[] = []): Segment[] => {
+export const segmentsOf = (
+  input: PricingInput,
+  record: MeterRecord,
+  coveredBy: readonly Interval[] = [],
+): Segment[] => {
   const { tariffDirection: direction, start, end, energy } = record
   const open: Pick<Segment, 'start' | 'covered' | 'commodity' | 'nonCommodity'>[] = []
   for (const at of stepsOf(input, record, coveredBy)) {
@@ -86,6 +94,11 @@ export const segmentsOf = (input: PricingInput, record: MeterRecord, coveredBy: 
   return open.map((segment, index) => {
     const next = open[index + 1]
     const from = segment.start === start ? 0n : energyUntil(record, segment.start)
-    return { ...segment, end: next?.start ?? end, from, to: next === undefined ? energy : energyUntil(record, next.start) }
+    return {
+      ...segment,
+      end: next?.start ?? end,
+      from,
+      to: next === undefined ? energy : energyUntil(record, next.start),
+    }
   })
 }

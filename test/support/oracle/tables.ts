@@ -30,7 +30,11 @@ const secondOf = (text: string): number => {
 /** A band written as `07:00-22:30`, with a price or tiers. */
 export const band = (span: string, rates: number | readonly Rate[]): TimeBand => {
   const [from = '', to = ''] = span.split('-')
-  return { validFrom: secondOf(from), validTo: secondOf(to) || 86_400, rate: typeof rates === 'number' ? [rate(rates)] : rates }
+  return {
+    validFrom: secondOf(from),
+    validTo: secondOf(to) || 86_400,
+    rate: typeof rates === 'number' ? [rate(rates)] : rates,
+  }
 }
 
 export const allDay = (rates: number | readonly Rate[]): TimeBand[] => [band('00:00-24:00', rates)]
@@ -49,15 +53,32 @@ export const tariff = (hours: readonly TimeBand[], more: Partial<Tariff> = {}): 
   ...more,
 })
 
-export const pricing = (zone: string, tariffs: readonly Tariff[], importMarket: MarketSeries | null = null): PricingInput => ({
+export const pricing = (
+  zone: string,
+  tariffs: readonly Tariff[],
+  importMarket: MarketSeries | null = null,
+): PricingInput => ({
   ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), tariffs, importMarket, exportMarket: null },
 })
 
-export const record = (id: string, start: string, end: string, energy: bigint, more: Partial<MeterRecord> = {}): IdentifiedRecord => ({
+export const record = (
+  id: string,
+  start: string,
+  end: string,
+  energy: bigint,
+  more: Partial<MeterRecord> = {},
+): IdentifiedRecord => ({
   id,
   record: {
     ...{ locationId: 'loc_1', deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
-    ...{ start: at(start), end: at(end), energy, confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: null },
+    ...{
+      start: at(start),
+      end: at(end),
+      energy,
+      confidence: 1_000_000,
+      sessionReferenceId: null,
+      recordReferenceId: null,
+    },
     ...more,
   },
 })

@@ -37,7 +37,13 @@ const bandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): Ran
     return entry.daysAndHours.flatMap((daysAndHours, block) => {
       const dayRank = blockRank(daysAndHours, kind.weekday)
       if (dayRank < 0) return []
-      return daysAndHours.hours.map((hours, band) => ({ entry: entryIndex, block, band, hours, rank: rank * 3 + dayRank }))
+      return daysAndHours.hours.map((hours, band) => ({
+        entry: entryIndex,
+        block,
+        band,
+        hours,
+        rank: rank * 3 + dayRank,
+      }))
     })
   })
 
@@ -53,7 +59,9 @@ const edgesOf = (bands: readonly RankedBand[]): Edge[] =>
         { at: validFrom, isOpening: true, band },
         { at: isOverMidnight ? secondsPerDay : validTo, isOpening: false, band },
       ]
-      return isOverMidnight && validTo > 0 ? [...edges, { at: 0, isOpening: true, band }, { at: validTo, isOpening: false, band }] : edges
+      return isOverMidnight && validTo > 0
+        ? [...edges, { at: 0, isOpening: true, band }, { at: validTo, isOpening: false, band }]
+        : edges
     })
     .sort((a, b) => a.at - b.at)
 
@@ -83,7 +91,12 @@ const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): 
     const timeBands = highest(openByRank)
     const endSecond = edges[next]?.at ?? secondsPerDay
     const last = segments.at(-1)
-    if (last !== undefined && timeBands.length === 1 && last.timeBands.length === 1 && last.timeBands[0] === timeBands[0])
+    if (
+      last !== undefined &&
+      timeBands.length === 1 &&
+      last.timeBands.length === 1 &&
+      last.timeBands[0] === timeBands[0]
+    )
       last.endSecond = endSecond
     else segments.push({ startSecond: at, endSecond, timeBands })
   }
@@ -94,16 +107,20 @@ const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): 
 const maxBandsOfDay = 1440
 
 const two = (value: number): string => String(value).padStart(2, '0')
-const clock = (second: number): string => `${two(Math.floor(second / 3600))}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
+const clock = (second: number): string =>
+  `${two(Math.floor(second / 3600))}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
 
-const pathOf = ({ entry, block, band }: TimeBandIndex): string => `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
+const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
+  `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
 
 const dayText = ({ month, date, weekday }: CalendarDayKind, isDated: boolean): string =>
   `${dayNames[weekday]} in ${monthNames[month - 1]}${isDated ? ` on date ${date}` : ''}`
 
 /** Bands that end on the last second of a minute or day leave that second out: `valid_to` is exclusive. */
 const secondHint = ({ startSecond: from, endSecond: to }: DaySegment): string =>
-  to - from === 1 && from % 60 === 59 ? `; valid_to is exclusive, so use ${to === 86_400 ? '00:00:00' : clock(to)}` : '; add one'
+  to - from === 1 && from % 60 === 59
+    ? `; valid_to is exclusive, so use ${to === 86_400 ? '00:00:00' : clock(to)}`
+    : '; add one'
 
 const faultIn = (segment: DaySegment, kind: CalendarDayKind, isDated: boolean): Refusal | undefined => {
   const position = `${dayText(kind, isDated)} at ${clock(segment.startSecond)}`

@@ -3,7 +3,15 @@ import { localClock } from './local-clock.ts'
 
 /** Zones with whole, half and quarter hours, with changes at night, at midnight, of half an hour, of a whole day, twice a year more for Ramadan. */
 export const zoneNames = [
-  ...['Europe/Berlin', 'Europe/London', 'America/New_York', 'America/Sao_Paulo', 'America/St_Johns', 'Africa/Casablanca', 'Asia/Tokyo'],
+  ...[
+    'Europe/Berlin',
+    'Europe/London',
+    'America/New_York',
+    'America/Sao_Paulo',
+    'America/St_Johns',
+    'Africa/Casablanca',
+    'Asia/Tokyo',
+  ],
   ...[
     'Asia/Kolkata',
     'Asia/Kathmandu',

@@ -23,7 +23,11 @@ export const unknownLocationsIn = (fixture: RecordLog, partition: number, count:
 }
 
 /** An hour of import at a location, as the gateway would have accepted it. */
-export const acceptedRecord = ({ tenant }: RecordLog, locationId: string, more: Partial<AcceptedRecord> = {}): AcceptedRecord => {
+export const acceptedRecord = (
+  { tenant }: RecordLog,
+  locationId: string,
+  more: Partial<AcceptedRecord> = {},
+): AcceptedRecord => {
   const start = more.start ?? Date.parse('2025-06-02T10:00:00Z')
   const record = {
     ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const },
@@ -53,7 +57,11 @@ export const appendBytes = (
 }
 
 /** Append records to the lane of a location, past the gateway's checks. */
-export const appendRecords = (fixture: PartitionFixture, locationId: string, records: readonly AcceptedRecord[]): Promise<number> => {
+export const appendRecords = (
+  fixture: PartitionFixture,
+  locationId: string,
+  records: readonly AcceptedRecord[],
+): Promise<number> => {
   const part = { ...fixture.tenant, batchId: null, receivedAt: Date.now(), records }
   return appendBytes(fixture, locationId, fixture.codec.encodeMeterMessage({ kind: 'records', parts: [part] }))
 }

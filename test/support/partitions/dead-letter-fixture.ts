@@ -43,9 +43,15 @@ export let clickHouse: ClickHouse
 export let tenant: Tenant
 export let createMissing: () => Promise<void>
 
-export type DeadLetter = { readonly id: string; readonly code: string; readonly lane: number; readonly position: number | null }
+export type DeadLetter = {
+  readonly id: string
+  readonly code: string
+  readonly lane: number
+  readonly position: number | null
+}
 
-export const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
+export const run = (...args: readonly string[]) =>
+  runCommand(args, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
 
 export const json = async <T>(...args: readonly string[]): Promise<T> => {
   const { code, out, err } = await run('dead-letters', ...args, '--base-url', baseUrl, '--json')
@@ -53,12 +59,18 @@ export const json = async <T>(...args: readonly string[]): Promise<T> => {
   return JSON.parse(out) as T
 }
 
-export const listed = async (...args: readonly string[]) => (await json<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
+export const listed = async (...args: readonly string[]) =>
+  (await json<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
 
 export const recordAt = (locationId: string, number: number): AcceptedRecord => ({
   ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
   ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
-  ...{ sessionReferenceId: null, recordReferenceId: `record ${number}`, recordNumber: number, recordId: hexId('', number) },
+  ...{
+    sessionReferenceId: null,
+    recordReferenceId: `record ${number}`,
+    recordNumber: number,
+    recordId: hexId('', number),
+  },
 })
 
 /** Append a chunk to the lane of a location that is in no registry. */
@@ -88,8 +100,23 @@ export const useDeadLetters = (): void => {
     const logger = createLogger('error')
     logger.level = 'silent'
     const pricing = pricingCache(database, timeZone)
-    const dependencies = { log, codec, clickHouse, database, pricing, metrics: createMetrics(), logger, at: currentInstant }
-    stack.use(await startCostWorker({ ...dependencies, requestRecosts: async () => undefined, failing: { share: 1, minLocations: 1 } }))
+    const dependencies = {
+      log,
+      codec,
+      clickHouse,
+      database,
+      pricing,
+      metrics: createMetrics(),
+      logger,
+      at: currentInstant,
+    }
+    stack.use(
+      await startCostWorker({
+        ...dependencies,
+        requestRecosts: async () => undefined,
+        failing: { share: 1, minLocations: 1 },
+      }),
+    )
     createMissing = async () => {
       const { locationId } = await makeObjects({ database }, tenant, 'found again')
       await sql`update locations set id = ${missing} where id = ${locationId}`.execute(database.operator)
@@ -102,7 +129,11 @@ export const useDeadLetters = (): void => {
       verifyKey: async () => wrongKey,
       authenticateOperator: operatorAuthenticator(operatorKey),
       findReferences: async () => noReferenceIds,
-      idempotency: { begin: async () => ({ state: 'new' as const }), finish: async () => undefined, abandon: async () => undefined },
+      idempotency: {
+        begin: async () => ({ state: 'new' as const }),
+        finish: async () => undefined,
+        abandon: async () => undefined,
+      },
       now: currentInstant,
       elapsed: () => performance.now(),
       newRequestId: () => 'req_test',

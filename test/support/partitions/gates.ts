@@ -32,7 +32,8 @@ export const gatedClickHouse = (clickHouse: ClickHouse, gate: Gates): ClickHouse
 
 const gatedAssignment = (assignment: Assignment, gate: Gates): Assignment => ({
   ...assignment,
-  commit: next => (gate.commit === null ? assignment.commit(next) : gate.commit({ assignment, next }, () => assignment.commit(next))),
+  commit: next =>
+    gate.commit === null ? assignment.commit(next) : gate.commit({ assignment, next }, () => assignment.commit(next)),
 })
 
 /** The log with the commits of its readers, and what they append, behind a gate. */
@@ -47,7 +48,8 @@ export const gatedLog = (log: Log, gate: Gates): Log => ({
     if (offset < 0) throw new Error('a gate let a message vanish')
     return offset
   },
-  subscribe: (topic, group, assigned) => log.subscribe(topic, group, assignment => assigned(gatedAssignment(assignment, gate))),
+  subscribe: (topic, group, assigned) =>
+    log.subscribe(topic, group, assignment => assigned(gatedAssignment(assignment, gate))),
 })
 
 const withBrokenPrices = (cachedPricing: CachedPricing): CachedPricing => {
@@ -61,7 +63,10 @@ const withBrokenPrices = (cachedPricing: CachedPricing): CachedPricing => {
   const { IMPORT, EXPORT, LOCAL } = snapshot.directions
   return {
     ...cachedPricing,
-    snapshot: { ...snapshot, directions: { IMPORT: breakPrices(IMPORT), EXPORT: breakPrices(EXPORT), LOCAL: breakPrices(LOCAL) } },
+    snapshot: {
+      ...snapshot,
+      directions: { IMPORT: breakPrices(IMPORT), EXPORT: breakPrices(EXPORT), LOCAL: breakPrices(LOCAL) },
+    },
   }
 }
 
@@ -73,7 +78,12 @@ export const gatedPricing = (cache: PricingCache, gate: Gates): PricingCache => 
     async requests => {
       await gate.gather?.({ locationIds: requests.map(({ locationId }) => locationId) }, async () => undefined)
       const found = await of(requests)
-      return new Map([...found].map(([id, cachedPricing]) => [id, unpriceable.has(id) ? withBrokenPrices(cachedPricing) : cachedPricing]))
+      return new Map(
+        [...found].map(([id, cachedPricing]) => [
+          id,
+          unpriceable.has(id) ? withBrokenPrices(cachedPricing) : cachedPricing,
+        ]),
+      )
     }
   return { ...cache, gather: gather(cache.gather), gatherNewest: gather(cache.gatherNewest) }
 }

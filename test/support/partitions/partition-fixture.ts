@@ -73,7 +73,11 @@ export const openPartitionFixture = async () => {
   const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
   for (const name of ['log', 'clickhouse']) mkdirSync(join(folder, name))
   const { database, address } = stack.use(await openTestDatabase())
-  const log = await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant, topics: { [topic]: { partitions } } })
+  const log = await openLmdbLog({
+    folder: join(folder, 'log'),
+    now: currentInstant,
+    topics: { [topic]: { partitions } },
+  })
   stack.adopt(log, one => one.close())
   const clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
   await applySchemas(clickHouse, schemaFiles())
@@ -125,9 +129,12 @@ export type PartitionFixture = Awaited<ReturnType<typeof openPartitionFixture>> 
 /** Wait until all that stands in the lanes is handled. */
 const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
   for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
-    const lags = await Promise.all(Array.from({ length: partitions }, (_, partition) => log.lag(topic, partition, 'cost-worker')))
+    const lags = await Promise.all(
+      Array.from({ length: partitions }, (_, partition) => log.lag(topic, partition, 'cost-worker')),
+    )
     if (lags.every(({ committed, end }) => committed === end)) return
-    if (performance.now() > deadline) throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
+    if (performance.now() > deadline)
+      throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
   }
 }
 
@@ -183,7 +190,9 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
         pricing: gatedPricing(pricingCache(database, timeZone), gate),
         requestRecosts: async lost => {
           await Promise.all(
-            lost.map(({ locationId, ...one }) => appendReprice(recostLog, { ...unbound, ...one, locationIds: [locationId] })),
+            lost.map(({ locationId, ...one }) =>
+              appendReprice(recostLog, { ...unbound, ...one, locationIds: [locationId] }),
+            ),
           )
         },
         failing,

@@ -45,12 +45,21 @@ export const makeKey = async (
   liveMode = false,
 ): Promise<{ readonly id: string; readonly key: string }> => {
   const draft = { scope, description: null } as const
-  const { apiKey, secret } = await createApiKey(operator, { accountId, liveMode }, draft, secretOf(folder), currentInstant())
+  const { apiKey, secret } = await createApiKey(
+    operator,
+    { accountId, liveMode },
+    draft,
+    secretOf(folder),
+    currentInstant(),
+  )
   return { id: apiKey.id, key: secret }
 }
 
 /** Log in with a key and give the bearer token. */
-export const tokenOf = async ({ base_url, account_id }: Pick<Sandbox, 'base_url' | 'account_id'>, key: string): Promise<string> => {
+export const tokenOf = async (
+  { base_url, account_id }: Pick<Sandbox, 'base_url' | 'account_id'>,
+  key: string,
+): Promise<string> => {
   const basic = Buffer.from(`${account_id}:${key}`).toString('base64')
   const answer = await fetch(`${base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
   if (answer.status !== 200) throw new Error(`login: ${await answer.text()}`)

@@ -24,7 +24,13 @@ export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraf
   ...change,
 })
 
-const rate = (change: Partial<Rate>): Rate => ({ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n, ...change })
+const rate = (change: Partial<Rate>): Rate => ({
+  fixed: 0n,
+  to: null,
+  surchargeFixed: 0n,
+  surchargePercentage: 0n,
+  ...change,
+})
 
 /** One price all the time, in 1e-9 per kWh; below 100 kWh a cent less. */
 export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
@@ -35,7 +41,11 @@ export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
       {
         days: ['All'],
         hours: [
-          { validFrom: 0, validTo: 86_400, rate: [rate({ fixed: price - 10_000_000n, to: 100_000_000_000n }), rate({ fixed: price })] },
+          {
+            validFrom: 0,
+            validTo: 86_400,
+            rate: [rate({ fixed: price - 10_000_000n, to: 100_000_000_000n }), rate({ fixed: price })],
+          },
         ],
       },
     ],

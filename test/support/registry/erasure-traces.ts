@@ -3,7 +3,11 @@ import { sql } from 'kysely'
 import { newConnectState } from '../../../services/domain/connect/session.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { newId } from '../../../services/platform/new-id.ts'
-import { createConnectSession, reportTariff, type StoredSession } from '../../../services/platform/postgres/connect/connect-sessions.ts'
+import {
+  createConnectSession,
+  reportTariff,
+  type StoredSession,
+} from '../../../services/platform/postgres/connect/connect-sessions.ts'
 import { putCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
@@ -51,7 +55,12 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
   })
 
 /** Sessions that know the person by the customer, the location, the tariff to renew, or the caller's own names alone; each was typed in. */
-const leaveConnect = async (transaction: TenantTransaction, person: Person, name: string, at: number): Promise<readonly string[]> => {
+const leaveConnect = async (
+  transaction: TenantTransaction,
+  person: Person,
+  name: string,
+  at: number,
+): Promise<readonly string[]> => {
   const { accountId, liveMode } = transaction
   const { customer, location, tariff } = person
   const request = {
@@ -66,7 +75,12 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
     { request: { ...request, locationReferenceId: `location ${name}` } },
   ]
   const provider = { id: null, displayName: `Works of ${name}`, logoUrl: null, loginUrl: null, hasLibrary: false }
-  const state = { ...newConnectState, name: `Contract of ${name}`, address: { address_line1: `Street of ${name}` }, provider }
+  const state = {
+    ...newConnectState,
+    name: `Contract of ${name}`,
+    address: { address_line1: `Street of ${name}` },
+    provider,
+  }
   const config = {
     ...({ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY' } as const),
     ...{ disconnect: false, edit: false, capturesAdvanced: false, capturesName: true, capturesTerm: false },
@@ -74,7 +88,14 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
   const ids: string[] = []
   for (const [index, form] of forms.entries()) {
     const id = `${index} ${randomUUID()}`
-    const open = { customerId: null, locationId: null, tariffId: null, savedPrint: null, replaced: [], completeAction: null }
+    const open = {
+      customerId: null,
+      locationId: null,
+      tariffId: null,
+      savedPrint: null,
+      replaced: [],
+      completeAction: null,
+    }
     const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs }
     const session = {
       accountId,
@@ -97,11 +118,23 @@ const leaveConnect = async (transaction: TenantTransaction, person: Person, name
       ...{ fetchedAt: null, failingSince: null, failureReportedAt: null, dueAt: null, createdAt: at },
     }
     await putCredentials(transaction, credentials)
-    await reportTariff(transaction, { sessionId: id, locationId: null, tariffId: null, providerName: `Works of ${name}` }, at)
+    await reportTariff(
+      transaction,
+      { sessionId: id, locationId: null, tariffId: null, providerName: `Works of ${name}` },
+      at,
+    )
     ids.push(id)
   }
-  await reportTariff(transaction, { sessionId: 'gone', locationId: location, tariffId: null, providerName: `Works of ${name}` }, at)
-  await reportTariff(transaction, { sessionId: 'gone', locationId: null, tariffId: tariff, providerName: `Works of ${name}` }, at)
+  await reportTariff(
+    transaction,
+    { sessionId: 'gone', locationId: location, tariffId: null, providerName: `Works of ${name}` },
+    at,
+  )
+  await reportTariff(
+    transaction,
+    { sessionId: 'gone', locationId: null, tariffId: tariff, providerName: `Works of ${name}` },
+    at,
+  )
   return ids
 }
 
@@ -113,10 +146,18 @@ const leaveTraces = async (transaction: TenantTransaction, person: Person, name:
     transaction,
     [
       ...objects.map(id => ({ type: 'x.create', objectId: id, data: { id, name } })),
-      { type: 'schedule.created', objectId: null, data: { location_id: location, data: [{ device_id: device, name }] } },
+      {
+        type: 'schedule.created',
+        objectId: null,
+        data: { location_id: location, data: [{ device_id: device, name }] },
+      },
       { type: 'connect_session.complete', objectId: null, data: { customer_id: customer, name } },
       ...['customer', 'location', 'device'].map(kind => {
-        return { type: `${kind}.create.failed`, objectId: null, data: { reference_id: `${kind} ${name}`, error: { code: 'x' } } }
+        return {
+          type: `${kind}.create.failed`,
+          objectId: null,
+          data: { reference_id: `${kind} ${name}`, error: { code: 'x' } },
+        }
       }),
     ],
     at,
@@ -125,19 +166,27 @@ const leaveTraces = async (transaction: TenantTransaction, person: Person, name:
     const key = `key ${randomUUID()}`
     const claim = await beginIdempotent(transaction, { key, hash: 'hash' }, at)
     if (claim.kind !== 'begun') throw new Error('a key was taken')
-    await finishIdempotent(transaction, { key, token: claim.token }, { status: 201, headers: {}, body: JSON.stringify({ id, name }) })
+    await finishIdempotent(
+      transaction,
+      { key, token: claim.token },
+      { status: 201, headers: {}, body: JSON.stringify({ id, name }) },
+    )
     await appendAudit(query, transaction, { actor: 'key_1', action: 'x.create', objectId: id, detail: { name }, at })
   }
   const endpoint = `whe_${randomUUID()}`
   await sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)
-    values (${accountId}, ${liveMode}, ${endpoint}, 'https://example.com', '{*}', 'current', '[]', now())`.execute(query)
+    values (${accountId}, ${liveMode}, ${endpoint}, 'https://example.com', '{*}', 'current', '[]', now())`.execute(
+    query,
+  )
   for (const { id } of events) {
     await sql`
       insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, time_created)
       values (${accountId}, ${liveMode}, ${`whd ${id}`}, ${endpoint}, ${id}, 'x', 1, 'DELIVERED', now())`.execute(query)
     await sql`
       insert into webhook_attempts (account_id, live_mode, id, delivery_id, endpoint_id, duration_ms, response_body, time_created)
-      values (${accountId}, ${liveMode}, ${`wha ${id}`}, ${`whd ${id}`}, ${endpoint}, 1, ${`taken, ${name}`}, now())`.execute(query)
+      values (${accountId}, ${liveMode}, ${`wha ${id}`}, ${`whd ${id}`}, ${endpoint}, 1, ${`taken, ${name}`}, now())`.execute(
+      query,
+    )
   }
 }

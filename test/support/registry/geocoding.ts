@@ -10,5 +10,9 @@ export function geocodeOrFail(address: PostalAddress): GeoPlace {
 /** Place a city by its text alone: `Portland, ME, US`. */
 export function geocodeTextOrFail(text: string): GeoPlace {
   const parts = text.split(', ')
-  return geocodeOrFail({ city: parts[0], state: parts.length > 2 ? parts[1] : undefined, country_code: parts.at(-1) ?? '' })
+  return geocodeOrFail({
+    city: parts[0],
+    state: parts.length > 2 ? parts[1] : undefined,
+    country_code: parts.at(-1) ?? '',
+  })
 }

@@ -45,7 +45,10 @@ const webhookIds = async (client: Client): Promise<Ids> => {
     (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
   const { id: whe } = await made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   const { id: whd, event_id: evt } = await made(`/webhooks/${whe}/test`, {})
-  const { id: whr } = await made(`/webhooks/${whe}/resends`, { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' })
+  const { id: whr } = await made(`/webhooks/${whe}/resends`, {
+    start_time: '2025-09-14T00:00:00Z',
+    end_time: '2025-09-15T00:00:00Z',
+  })
   const path = `/webhooks/${whe}/deliveries/${whd}/attempts`
   const { data } = await until(
     async () => (await client.ask('GET', path)) as { readonly data: readonly { readonly id: string }[] },
@@ -71,7 +74,9 @@ const sessionIds = async (earlier: Client): Promise<Ids> => {
   }
   const postal_address = { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' }
   const body = { session: { direction: 'IMPORT', type: 'COMMODITY' }, postal_address, tariff }
-  const { session_id: fps } = (await earlier.ask('POST', '/connect/tariff/batch', body)) as { readonly session_id: string }
+  const { session_id: fps } = (await earlier.ask('POST', '/connect/tariff/batch', body)) as {
+    readonly session_id: string
+  }
   return { fps }
 }
 
@@ -83,14 +88,20 @@ export const newReference = (): string => `reference-${++spares}`
 /** Make one more object of a kind, for requests that use it up. */
 export const createSpare = async (client: Client, prefix: string): Promise<string> => {
   spares += 1
-  const made = async (path: string, body: object) => ((await client.ask('POST', path, body)) as { readonly id: string }).id
+  const made = async (path: string, body: object) =>
+    ((await client.ask('POST', path, body)) as { readonly id: string }).id
   if (prefix === 'cus') return made('/customers', {})
   if (prefix === 'loc') return createLocation(client)
   if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
-  return made('/tariffs', { location_id: await createLocation(client), direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  return made('/tariffs', {
+    location_id: await createLocation(client),
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: flatSchedule,
+  })
 }
 
 const deletable: Readonly<Record<string, string>> = {
@@ -145,7 +156,13 @@ export const useIsolationFixtures = (): void => {
     const otherAccount = await fixtureOf(otherAccountSandbox, 'test', 'session-stranger')
     const { acc: _, ...otherMode } = await fixtureOf(sandbox, 'live', 'session-live')
     const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
-    fixtures = { own, otherAccount, otherMode, deleted: await deletedIds(client), never: { ...never, session: 'session-never' } }
+    fixtures = {
+      own,
+      otherAccount,
+      otherMode,
+      deleted: await deletedIds(client),
+      never: { ...never, session: 'session-never' },
+    }
     for (const apiVersion of ['current', 'earlier'] as const)
       documents[apiVersion] = operationsOf(await readDocument(sandbox.base_url, apiVersion))
   })

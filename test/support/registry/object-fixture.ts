@@ -20,11 +20,14 @@ type ListOfIds = { readonly data: readonly WithId[] }
 export const flatSchedule = [
   {
     months: ['All'],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }],
+    days_and_hours: [
+      { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] },
+    ],
   },
 ]
 
-const create = async (client: Client, path: string, body: object): Promise<string> => ((await client.ask('POST', path, body)) as WithId).id
+const create = async (client: Client, path: string, body: object): Promise<string> =>
+  ((await client.ask('POST', path, body)) as WithId).id
 
 /** Make a location in Berlin's zone that counts in euros. */
 export const createLocation = (client: Client, more: object = {}): Promise<string> =>
@@ -38,7 +41,12 @@ export const createObjectFixture = async (client: Client, session: string): Prom
     create(client, '/markets', { display_name: 'Own prices', currency_code: 'EUR' }),
   ])
   const location = await createLocation(client, { customer_id: customer, reference_id: `home of ${session}` })
-  const tariff = await create(client, '/tariffs', { location_id: location, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  const tariff = await create(client, '/tariffs', {
+    location_id: location,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: flatSchedule,
+  })
   const record = { location_id: location, device_id: device, session_reference_id: session, units: 'KWH', value: 1.25 }
   const times = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z' }
   const { id: batch } = (await client.submit([{ ...record, ...times }])) as WithId

@@ -59,7 +59,9 @@ export const openService = (
     },
     providersOf: async ids => {
       const { rows } = await sql<Provider>`
-        select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`.execute(database.operator)
+        select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`.execute(
+        database.operator,
+      )
       return rows
     },
     geocode,
@@ -102,7 +104,12 @@ export type Answer = {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export type Call = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer>
 
 /** Call the interface; a body that is no text is written as JSON. */
 export const caller =
@@ -113,22 +120,39 @@ export const caller =
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await app.request(path, body === undefined ? init : { ...init, body: text })
     const written = await response.text()
-    return { status: response.status, headers: response.headers, text: written, body: written === '' ? {} : JSON.parse(written) }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: written,
+      body: written === '' ? {} : JSON.parse(written),
+    }
   }
 
 /** An account with a key in one mode; `call` sends its token, `basic` is what its login sends. */
 export type Client = { readonly accountId: string; readonly keyId: string; readonly basic: string; readonly call: Call }
 
 /** Make an account with a key of full scope in each mode, logged in over the interface. */
-export const makeAccount = async ({ app, database }: Service): Promise<{ readonly live: Client; readonly test: Client }> => {
+export const makeAccount = async ({
+  app,
+  database,
+}: Service): Promise<{ readonly live: Client; readonly test: Client }> => {
   const at = currentInstant()
-  const account = await createAccount(database.operator, { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null }, at)
+  const account = await createAccount(
+    database.operator,
+    { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null },
+    at,
+  )
   const logIn = async (liveMode: boolean): Promise<Client> => {
     const tenant = { accountId: account.id, liveMode }
     const made = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, at)
     const basic = `Basic ${btoa(`${account.id}:${made.secret}`)}`
     const { body } = await caller(app, { authorization: basic })('GET', '/login')
-    return { accountId: account.id, keyId: made.apiKey.id, basic, call: caller(app, { authorization: `Bearer ${body['bearer_token']}` }) }
+    return {
+      accountId: account.id,
+      keyId: made.apiKey.id,
+      basic,
+      call: caller(app, { authorization: `Bearer ${body['bearer_token']}` }),
+    }
   }
   return { live: await logIn(true), test: await logIn(false) }
 }
@@ -147,7 +171,10 @@ export const listed = ({ body, text }: Answer): readonly Readonly<Record<string,
 
 /** A schedule of one price all the time. */
 export const flatSchedule = (rate: object = { fixed: 0.3 }) => [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [rate] }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [rate] }] }],
+  },
 ]
 
 /** Create an object and give its id. */

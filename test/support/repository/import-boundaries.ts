@@ -50,16 +50,26 @@ const ambient: readonly { readonly word: RegExp; readonly name: string; readonly
   { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
   { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
   { word: /\bMath\.random\b/, name: 'Math.random', homes: [] },
-  { word: /\bprocess\.env\b/, name: 'process.env', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+  {
+    word: /\bprocess\.env\b/,
+    name: 'process.env',
+    homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'],
+  },
   { word: /\bcreateServer\b/, name: 'createServer', homes: ['services/platform/http/in-order.ts'] },
-  { word: /\bconsole\.\w/, name: 'console', homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'] },
+  {
+    word: /\bconsole\.\w/,
+    name: 'console',
+    homes: ['services/main.mjs', 'services/command-line.mjs', 'services/command-line/'],
+  },
 ]
 
 const importPattern =
   /^[ \t]*import[ \t]*['"]([^'"\n]+)['"]|^[ \t]*(?:import|export)\b[^'"=\n]*?\bfrom[ \t]*['"]([^'"\n]+)['"]|^\}[ \t]*from[ \t]*['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/gm
 
 const importsOf = (text: string): readonly string[] =>
-  [...text.matchAll(importPattern)].map(match => match.slice(1).find(name => name !== undefined)).filter(name => name !== undefined)
+  [...text.matchAll(importPattern)]
+    .map(match => match.slice(1).find(name => name !== undefined))
+    .filter(name => name !== undefined)
 
 const folderOf = (path: string): string => {
   const [, folder, rest] = path.split('/')
@@ -81,7 +91,8 @@ export function boundaryViolations(sources: readonly Source[]): readonly string[
 function importViolations({ path, text }: Source): readonly string[] {
   const folder = folderOf(path)
   return importsOf(text).flatMap(specifier => {
-    if (specifier.startsWith('node:')) return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
+    if (specifier.startsWith('node:'))
+      return folder === 'domain' ? [`${path} imports ${specifier}; the domain is pure`] : []
     if (!specifier.startsWith('.')) {
       const allowed = homes[packageOf(specifier)]
       if (allowed === undefined) return [`${path} imports ${specifier}, which has no home in the table`]
@@ -90,12 +101,16 @@ function importViolations({ path, text }: Source): readonly string[] {
     const target = resolveFrom(path, specifier)
     if (!target.startsWith('services/')) return [`${path} imports ${target} outside services`]
     if (folder === 'platform' && openToPlatform.test(target)) return []
-    return mayImport[folder]?.includes(folderOf(target)) ? [] : [`${path} imports ${target}; ${folder} stands below ${folderOf(target)}`]
+    return mayImport[folder]?.includes(folderOf(target))
+      ? []
+      : [`${path} imports ${target}; ${folder} stands below ${folderOf(target)}`]
   })
 }
 
 const ambientViolations = ({ path, text }: Source): readonly string[] =>
-  ambient.filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed)).map(({ name }) => `${path} uses ${name}`)
+  ambient
+    .filter(({ word, homes: allowed }) => word.test(text) && !isAtHome(path, allowed))
+    .map(({ name }) => `${path} uses ${name}`)
 
 /** List every file over 350 lines. */
 export const oversizedFiles = (sources: readonly Source[]): readonly string[] =>

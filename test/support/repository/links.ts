@@ -89,7 +89,9 @@ const referenceFaults = (reference: string, targets: LinkTargets): readonly stri
   const [, path, anchors] = ownReference.exec(reference) ?? []
   if (path === undefined || anchors === undefined) {
     const isNamed = !reference.startsWith('docs/') && outside.test(reference)
-    return isNamed ? [] : [`"${reference}" names no heading of docs/ and no standard: write docs/rules/costs.md #buckets`]
+    return isNamed
+      ? []
+      : [`"${reference}" names no heading of docs/ and no standard: write docs/rules/costs.md #buckets`]
   }
   return anchors.split(/,? #/).flatMap(anchor => (anchor === '' ? [] : (targetFault(path, anchor, targets) ?? [])))
 }

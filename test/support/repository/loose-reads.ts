@@ -13,6 +13,8 @@ export const looseReads = (table: string, source: string): readonly string[] =>
 export const readersOf = (table: string): { readonly paths: readonly string[]; readonly loose: readonly string[] } => {
   const sourceOf = (path: string): string => readFileSync(join(services, path), 'utf8')
   const isReader = (path: string): boolean => new RegExp(`\\b(?:FROM|JOIN)\\s+${table}\\b`).test(sourceOf(path))
-  const paths = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts') && isReader(path))
+  const paths = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(
+    path => path.endsWith('.ts') && isReader(path),
+  )
   return { paths, loose: paths.flatMap(path => looseReads(table, sourceOf(path))) }
 }

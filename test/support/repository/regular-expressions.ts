@@ -11,8 +11,10 @@ const unknownText = 'x'
 /** The text of an expression as far as the source says it: constants of the file, and a word for what only the program knows. */
 const textOf = (node: Node | null | undefined, constants: ReadonlyMap<string, Node>): string => {
   if (node?.type === 'Literal') return 'regex' in node ? (node.regex?.pattern ?? '') : String(node.value)
-  if (node?.type === 'BinaryExpression' && node.operator === '+') return textOf(node.left, constants) + textOf(node.right, constants)
-  if (node?.type === 'Identifier') return constants.has(node.name) ? textOf(constants.get(node.name), new Map()) : unknownText
+  if (node?.type === 'BinaryExpression' && node.operator === '+')
+    return textOf(node.left, constants) + textOf(node.right, constants)
+  if (node?.type === 'Identifier')
+    return constants.has(node.name) ? textOf(constants.get(node.name), new Map()) : unknownText
   if (node?.type !== 'TemplateLiteral') return unknownText
   return node.quasis
     .map(({ value }, index) => {
@@ -41,7 +43,8 @@ const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
   const addCall = (node: Node, words: readonly Node[]): void =>
     add(node, textOf(words[0], constants), words[1] ? textOf(words[1], constants) : '')
   new Visitor({
-    VariableDeclarator: ({ id, init }) => void (id.type === 'Identifier' && init !== null && constants.set(id.name, init)),
+    VariableDeclarator: ({ id, init }) =>
+      void (id.type === 'Identifier' && init !== null && constants.set(id.name, init)),
   }).visit(program)
   new Visitor({
     Literal: node => void ('regex' in node && node.regex !== null && add(node, node.regex.pattern, node.regex.flags)),
@@ -65,7 +68,9 @@ const reasons = {
 
 const reasonOf = ({ pattern, flags }: FoundExpression): string | null => {
   const [report] = analyse({ source: pattern, flags }).reports
-  return report === undefined ? null : `${report.exponential ? 'exponential' : 'polynomial'}, for ${reasons[report.type]}`
+  return report === undefined
+    ? null
+    : `${report.exponential ? 'exponential' : 'polynomial'}, for ${reasons[report.type]}`
 }
 
 /**

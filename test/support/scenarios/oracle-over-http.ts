@@ -25,7 +25,11 @@ const pieceOf = (piece: OraclePiece): ExactPiece => ({
 const expectRounded = (confidence: string, exact: Fraction) =>
   expect(isRounded(Number(confidence), exact, 4), `${confidence} is ${exact.numerator}/${exact.denominator}`).toBe(true)
 
-const compareRecord = async (client: Client, { tariffIds }: CreatedScenario, { id, record, energy: stored, priced }: OracleCost) => {
+const compareRecord = async (
+  client: Client,
+  { tariffIds }: CreatedScenario,
+  { id, record, energy: stored, priced }: OracleCost,
+) => {
   const found = await askExactly<ExactRecord>(client, 'GET', `/meters/records/${id}`)
   expect(found.status).toBe(priced === null ? 'UNPRICED' : 'PRICED')
   expect([found.energy_submitted, found.data.energy.value]).toEqual([energy(record.energy), energy(stored)])
@@ -47,7 +51,9 @@ const flows = [
 /** Compare the days of each flow that has records with those of the oracle. */
 const compareDays = async (client: Client, { input, locationId }: CreatedScenario, costs: readonly OracleCost[]) => {
   for (const [flow, direction] of flows) {
-    const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
+    const own = costs.filter(
+      ({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction,
+    )
     if (own.length === 0) continue
     const start = Math.min(...own.map(({ record }) => record.start)) - 7_000
     const end = Math.max(...own.map(({ record }) => record.end)) + 3_601_000
@@ -64,7 +70,8 @@ const compareDays = async (client: Client, { input, locationId }: CreatedScenari
         ...[String(bucket.unpricedRecords), energy(bucket.unpricedEnergy), String(bucket.records)],
       ]),
     )
-    for (const [index, bucket] of expected.entries()) expectRounded(data[index]?.tariff.cost.confidence ?? '', bucket.confidence)
+    for (const [index, bucket] of expected.entries())
+      expectRounded(data[index]?.tariff.cost.confidence ?? '', bucket.confidence)
   }
 }
 

@@ -1,5 +1,11 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
-import type { MarketSeries, PricingInput, ScheduleEntry, Tariff, TariffVersion } from '../../../services/domain/tariff/tariff.ts'
+import type {
+  MarketSeries,
+  PricingInput,
+  ScheduleEntry,
+  Tariff,
+  TariffVersion,
+} from '../../../services/domain/tariff/tariff.ts'
 import { askExactly, exactBody, exactNumber } from '../exact/exact-json.ts'
 import type { IdentifiedRecord } from '../oracle/cost.ts'
 import type { Scenario } from '../oracle/generate.ts'
@@ -20,7 +26,13 @@ const fiveCents = 50_000_000n
 /** The series as a caller can publish it: without forecasts, and without gaps, which would be filled in. */
 const published = (series: MarketSeries): MarketSeries => {
   const { sourceId, starts, ends, prices } = series
-  const filled = { sourceId, starts: [] as number[], ends: [] as number[], prices: [] as bigint[], confidences: [] as number[] }
+  const filled = {
+    sourceId,
+    starts: [] as number[],
+    ends: [] as number[],
+    prices: [] as bigint[],
+    confidences: [] as number[],
+  }
   const add = (start: number, end: number, price: bigint) => {
     filled.starts.push(start)
     filled.ends.push(end)
@@ -51,7 +63,12 @@ export const expressible = ({ input, records }: Scenario, latest: number): Scena
     ({ record }) => record.end < latest && markets.every(series => series !== null && isWithin(series, record)),
   )
   return {
-    input: { ...input, importMarket, exportMarket, tariffs: input.tariffs.map(tariff => ({ ...tariff, closedAt: null })) },
+    input: {
+      ...input,
+      importMarket,
+      exportMarket,
+      tariffs: input.tariffs.map(tariff => ({ ...tariff, closedAt: null })),
+    },
     records: expressibleRecords.map(({ id, record }) => ({
       id,
       record: { ...record, sessionReferenceId: `session of ${id}`, recordReferenceId: id },
@@ -125,7 +142,10 @@ const recordBody = (record: MeterRecord, locationId: string, deviceIds: Readonly
 
 const makeMarket = async (client: Client, series: MarketSeries | null): Promise<string | null> => {
   if (series === null) return null
-  const { id } = (await client.ask('POST', '/markets', { display_name: series.sourceId, currency_code: 'EUR' })) as WithId
+  const { id } = (await client.ask('POST', '/markets', {
+    display_name: series.sourceId,
+    currency_code: 'EUR',
+  })) as WithId
   const prices = series.starts.map((start, index) => ({
     start_time: instant(start),
     end_time: instant(series.ends[index] ?? start),
@@ -135,9 +155,15 @@ const makeMarket = async (client: Client, series: MarketSeries | null): Promise<
   return id
 }
 
-const makeLocation = async (client: Client, { timeZone, importMarket, exportMarket }: PricingInput): Promise<string> => {
+const makeLocation = async (
+  client: Client,
+  { timeZone, importMarket, exportMarket }: PricingInput,
+): Promise<string> => {
   const source = await makeMarket(client, importMarket)
-  const sources = { import: source, export: exportMarket === importMarket ? null : await makeMarket(client, exportMarket) }
+  const sources = {
+    import: source,
+    export: exportMarket === importMarket ? null : await makeMarket(client, exportMarket),
+  }
   const body = { timezone: timeZone.name, currency_code: 'EUR', market_sources: sources }
   return ((await client.ask('POST', '/locations', body)) as WithId).id
 }
@@ -179,5 +205,10 @@ export const createScenario = async (
     `/meters/records?location_id=${locationId}&limit=100`,
   )
   const idOf = new Map(data.map(({ id, data: { record_reference_id: reference } }) => [reference, id]))
-  return { locationId, tariffIds, input, records: records.map(({ id, record }) => ({ id: idOf.get(id) ?? 'missing', record })) }
+  return {
+    locationId,
+    tariffIds,
+    input,
+    records: records.map(({ id, record }) => ({ id: idOf.get(id) ?? 'missing', record })),
+  }
 }

@@ -59,7 +59,8 @@ export const openClickHouseFront = async (options: FrontOptions = {}): Promise<C
       else response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytes)
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined
-      const number = typeof cause === 'object' && cause !== null && 'clickhouseCode' in cause ? Number(cause.clickhouseCode) : 1001
+      const number =
+        typeof cause === 'object' && cause !== null && 'clickhouseCode' in cause ? Number(cause.clickhouseCode) : 1001
       fail(response, number, error instanceof Error ? error.message : String(error))
     }
   }
@@ -96,8 +97,10 @@ const runStatement = async (engine: ClickHouse, folder: string, sql: string, row
     await rm(file)
     return Buffer.alloc(0)
   }
-  if (format === 'Native') return Buffer.concat(await Array.fromAsync(engine.stream(statement), bytes => Buffer.from(bytes)))
-  if (format === 'JSONCompactEachRow') return Buffer.from((await engine.rows(statement)).map(row => `${JSON.stringify(row)}\n`).join(''))
+  if (format === 'Native')
+    return Buffer.concat(await Array.fromAsync(engine.stream(statement), bytes => Buffer.from(bytes)))
+  if (format === 'JSONCompactEachRow')
+    return Buffer.from((await engine.rows(statement)).map(row => `${JSON.stringify(row)}\n`).join(''))
   await engine.command(sql)
   return Buffer.alloc(0)
 }

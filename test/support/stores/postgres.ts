@@ -35,7 +35,8 @@ export type TestDatabase = AsyncDisposable & { readonly database: Database; read
  */
 export const openTestDatabase = async (): Promise<TestDatabase> => {
   const shared = process.env[sharedFolderVariable]
-  const server = shared === undefined ? await ownServer() : { address: await sharedServer(shared), stop: async () => undefined }
+  const server =
+    shared === undefined ? await ownServer() : { address: await sharedServer(shared), stop: async () => undefined }
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await administer(server.address, `create database ${name} template ${template}`)
   const address = { ...server.address, database: name }
@@ -52,7 +53,9 @@ export const openTestDatabase = async (): Promise<TestDatabase> => {
 }
 
 /** Create an account and give its two worlds. */
-export const makeTenants = async ({ operator }: Database): Promise<{ readonly live: Tenant; readonly test: Tenant }> => {
+export const makeTenants = async ({
+  operator,
+}: Database): Promise<{ readonly live: Tenant; readonly test: Tenant }> => {
   const account = await createAccount(
     operator,
     { displayName: 'Test', defaultApiVersion: 'current', requestsPerSecond: null },

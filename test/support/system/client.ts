@@ -10,9 +10,19 @@ export type Reply = { readonly status: number; readonly headers: Headers; readon
 
 /** A caller of a running system in one mode. */
 export type Client = {
-  readonly send: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Reply>
+  readonly send: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Reply>
   /** The same, and throws for anything but success. */
-  readonly ask: (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<never>
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<never>
   /** Submit records, or their JSON, and wait until each is stored; gives the receipt. */
   readonly submit: (records: readonly unknown[] | string, headers?: Readonly<Record<string, string>>) => Promise<never>
 }
@@ -20,7 +30,11 @@ export type Client = {
 const timeoutMs = 60_000
 
 /** Log in and give a client of one mode and layout. */
-export const login = async (sandbox: Sandbox, mode: 'live' | 'test' = 'test', apiVersion: ApiVersion = 'current'): Promise<Client> => {
+export const login = async (
+  sandbox: Sandbox,
+  mode: 'live' | 'test' = 'test',
+  apiVersion: ApiVersion = 'current',
+): Promise<Client> => {
   const key = mode === 'live' ? sandbox.live_key : sandbox.test_key
   const basic = Buffer.from(`${sandbox.account_id}:${key}`).toString('base64')
   const answer = await fetch(`${sandbox.base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
@@ -28,11 +42,21 @@ export const login = async (sandbox: Sandbox, mode: 'live' | 'test' = 'test', ap
   const send: Client['send'] = async (method, path, body, headers = {}) => {
     const response = await fetch(sandbox.base_url + path, {
       method,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'Api-Version': versions[apiVersion], ...headers },
+      headers: {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        'Api-Version': versions[apiVersion],
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, json: (text === '' ? null : JSON.parse(text)) as never }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: (text === '' ? null : JSON.parse(text)) as never,
+    }
   }
   const ask: Client['ask'] = async (...words) => {
     for (const deadline = performance.now() + timeoutMs; ; ) {

@@ -45,7 +45,9 @@ export type LaunchedSystem = {
 
 /** What Node is given by `npm start`: its own flags, then the program. */
 export const startArgs = (): readonly string[] => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly scripts: { readonly start: string } }
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: { readonly start: string }
+  }
   return scripts.start.split('/node ')[1]?.split(' ') ?? []
 }
 
@@ -83,7 +85,10 @@ export const launchSystem = (
 }
 
 /** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
-export const startSystem = async (folder: string, environment: Readonly<Record<string, string>> = {}): Promise<RunningSystem> => {
+export const startSystem = async (
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningSystem> => {
   const { process: child, output, errors, ready } = launchSystem(folder, environment)
   await ready()
   const file = join(folder, 'sandbox.json')

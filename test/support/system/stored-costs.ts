@@ -30,11 +30,19 @@ export const recordsOf = async (client: Client, locationId: string): Promise<rea
 /** Cost by record reference; null is UNPRICED. */
 export const costsOf = async (client: Client, locationId: string): Promise<Readonly<Record<string, number | null>>> =>
   Object.fromEntries(
-    (await recordsOf(client, locationId)).map(({ data }) => [data.record_reference_id ?? data.start_time, data.tariff.cost.value]),
+    (await recordsOf(client, locationId)).map(({ data }) => [
+      data.record_reference_id ?? data.start_time,
+      data.tariff.cost.value,
+    ]),
   )
 
 /** Costs of a location once they are the wanted ones. */
-export const costsUntil = (client: Client, locationId: string, wanted: Readonly<Record<string, number | null>>, limitMs?: number) => {
+export const costsUntil = (
+  client: Client,
+  locationId: string,
+  wanted: Readonly<Record<string, number | null>>,
+  limitMs?: number,
+) => {
   const text = (costs: object): string => JSON.stringify(Object.entries(costs).sort(([a], [b]) => (a < b ? -1 : 1)))
   return until(
     () => costsOf(client, locationId),

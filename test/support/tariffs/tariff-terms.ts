@@ -17,11 +17,17 @@ export const hours = (from: string, to: string, rate: readonly RateInput[] = [{ 
 export const wholeDay = (rate?: readonly RateInput[]): HoursInput => hours('00:00:00', '00:00:00', rate)
 export const days = (names: readonly string[] | undefined, ...bands: HoursInput[]): DaysAndHoursInput =>
   names === undefined ? { hours: bands } : { days: names, hours: bands }
-export const entry = (blocks: readonly DaysAndHoursInput[], more: Partial<ScheduleEntryInput> = {}): ScheduleEntryInput => ({
+export const entry = (
+  blocks: readonly DaysAndHoursInput[],
+  more: Partial<ScheduleEntryInput> = {},
+): ScheduleEntryInput => ({
   days_and_hours: blocks,
   ...more,
 })
-export const terms = (schedule: readonly ScheduleEntryInput[], more: Partial<TariffTermsInput> = {}): TariffTermsInput => ({
+export const terms = (
+  schedule: readonly ScheduleEntryInput[],
+  more: Partial<TariffTermsInput> = {},
+): TariffTermsInput => ({
   ...{ direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null, schedule },
   ...more,
 })

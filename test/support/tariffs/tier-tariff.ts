@@ -8,10 +8,20 @@ export type TierRate = { readonly fixed: number; readonly to_kwh?: number }
 export const tenThenFive: readonly TierRate[] = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
 
 /** Add an import tariff with tiers, one band all the time; gives its id. */
-export const addTiers = (client: Client, locationId: string, rate: readonly TierRate[] = tenThenFive, more: object = {}): Promise<string> =>
+export const addTiers = (
+  client: Client,
+  locationId: string,
+  rate: readonly TierRate[] = tenThenFive,
+  more: object = {},
+): Promise<string> =>
   makeOne(client, '/tariffs', {
     ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
-    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }],
+    schedule: [
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+      },
+    ],
   })
 
 /** Make a location with such a tariff. */

@@ -23,8 +23,15 @@ const processesOf = (folder: string): readonly string[] =>
     .map(name => read(name, 'cmdline').replaceAll('\0', ' ').slice(0, 200))
 
 const begin = (note: string): ChildProcess => {
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/support/test-run/interrupted/vitest.config.ts']
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_') && name !== 'VITEST'))
+  const args = [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--config',
+    'test/support/test-run/interrupted/vitest.config.ts',
+  ]
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_') && name !== 'VITEST'),
+  )
   return spawn(process.execPath, args, {
     cwd: root,
     detached: true,
@@ -47,19 +54,25 @@ describe('a test run that is interrupted', () => {
     ['by SIGINT to the runner alone', 'SIGINT', false],
     ['by SIGTERM to the runner alone', 'SIGTERM', false],
     ['by kill -9', 'SIGKILL', false],
-  ] as const)('leaves no process, no file and no mount behind: %s', { timeout: 120_000 }, async (_, signal, isGroup) => {
-    const note = join(tmpdir(), `interrupted-${signal}-${isGroup}`)
-    const runner = begin(note)
-    await expect.poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 }).toBe(true)
-    const folder = readFileSync(note, 'utf8')
-    const started = processesOf(folder)
-    expect(started.filter(args => args.includes('postgres')).length).toBeGreaterThan(1)
-    expect(started.filter(args => args.includes('services/main.mjs'))).toHaveLength(1)
-    expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
-    const pid = runner.pid ?? 0
-    process.kill(isGroup ? -pid : pid, signal)
-    await expect.poll(() => processesOf(folder), { timeout: 40_000, interval: 200 }).toEqual([])
-    await expect.poll(() => existsSync(folder), { timeout: 10_000, interval: 100 }).toBe(false)
-    expect(mountsWithin(folder)).toEqual([])
-  })
+  ] as const)(
+    'leaves no process, no file and no mount behind: %s',
+    { timeout: 120_000 },
+    async (_, signal, isGroup) => {
+      const note = join(tmpdir(), `interrupted-${signal}-${isGroup}`)
+      const runner = begin(note)
+      await expect
+        .poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 })
+        .toBe(true)
+      const folder = readFileSync(note, 'utf8')
+      const started = processesOf(folder)
+      expect(started.filter(args => args.includes('postgres')).length).toBeGreaterThan(1)
+      expect(started.filter(args => args.includes('services/main.mjs'))).toHaveLength(1)
+      expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
+      const pid = runner.pid ?? 0
+      process.kill(isGroup ? -pid : pid, signal)
+      await expect.poll(() => processesOf(folder), { timeout: 40_000, interval: 200 }).toEqual([])
+      await expect.poll(() => existsSync(folder), { timeout: 10_000, interval: 100 }).toBe(false)
+      expect(mountsWithin(folder)).toEqual([])
+    },
+  )
 })

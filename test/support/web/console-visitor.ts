@@ -1,7 +1,12 @@
 import { expect } from 'vitest'
 
 /** An answer of the console; `to` is where it leads. */
-export type SeenPage = { readonly status: number; readonly headers: Headers; readonly text: string; readonly to: string | null }
+export type SeenPage = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly to: string | null
+}
 
 /** A browser as far as forms and cookies go. */
 export type Visitor = {
@@ -21,7 +26,12 @@ export const openVisitor = (base: string): Visitor => {
   const seen = async (response: Response): Promise<SeenPage> => {
     const [name = '', value = ''] = response.headers.get('set-cookie')?.split(';')[0]?.split('=') ?? []
     if (name !== '') cookies.set(name, value)
-    return { status: response.status, headers: response.headers, text: await response.text(), to: response.headers.get('location') }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: await response.text(),
+      to: response.headers.get('location'),
+    }
   }
   const cookies = new Map<string, string>()
   const cookie = () => [...cookies].map(pair => pair.join('=')).join('; ')
@@ -31,7 +41,9 @@ export const openVisitor = (base: string): Visitor => {
     send: async (page, action, more = {}, headers = {}) => {
       const { text } = await self.get(page)
       const [, inner = ''] = text.split(`action="${action}">`)
-      const hidden = [...(inner.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+      const hidden = [
+        ...(inner.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g),
+      ]
       const members = { ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])), ...more }
       const body = new URLSearchParams(members as Record<string, string>)
       return seen(
@@ -48,7 +60,14 @@ export const openVisitor = (base: string): Visitor => {
 }
 
 /** Paths of all pages that a session opens. */
-export const paths = ['/console', '/console/locations', '/console/events', '/console/webhooks', '/console/keys', '/console/account']
+export const paths = [
+  '/console',
+  '/console/locations',
+  '/console/events',
+  '/console/webhooks',
+  '/console/keys',
+  '/console/account',
+]
 export const signInPath = '/console/sign-in'
 export const sessionCookie = 'wattledger_console'
 

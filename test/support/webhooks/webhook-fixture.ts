@@ -13,7 +13,11 @@ import {
   type StoredAttempt,
   type StoredDelivery,
 } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
-import { createEndpoint, retrieveEndpoint, type StoredEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
+import {
+  createEndpoint,
+  retrieveEndpoint,
+  type StoredEndpoint,
+} from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { newWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
 import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
 import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
@@ -85,7 +89,9 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
   },
   deliveries: async (endpointId: string): Promise<readonly StoredDelivery[]> => {
     const filter = { status: null, eventId: null }
-    const list = await withTenant(database, tenant, transaction => listDeliveries(transaction, endpointId, filter, page))
+    const list = await withTenant(database, tenant, transaction =>
+      listDeliveries(transaction, endpointId, filter, page),
+    )
     return list.ok ? list.value.items.toReversed() : []
   },
   attempts: (deliveryId: string, count: number): Promise<readonly StoredAttempt[]> =>
@@ -107,7 +113,10 @@ export const openWebhookFixture = async ({ at, chance, timeoutMs }: WebhookFixtu
   const codec = await openCodec(localSchemaIds())
   const errors: unknown[] = []
   const webhookClient = stack.use(
-    openWebhookHttpClient({ allowedNetworks: ['127.0.0.0/8', '::1/128'], ...(timeoutMs === undefined ? {} : { timeoutMs }) }),
+    openWebhookHttpClient({
+      allowedNetworks: ['127.0.0.0/8', '::1/128'],
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    }),
   )
   const recordError = (line: unknown): void => {
     errors.push(line)

@@ -4,8 +4,23 @@ import { type Listener, listen } from '../../../services/platform/http/listen.ts
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
-import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../../support/connect/connect-browser.ts'
-import { allRoutes, apiVersions, locationOf, loginFixture, retrieve, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import {
+  chooseProvider,
+  chooseStructure,
+  fillAddress,
+  next,
+  openTab,
+  snap,
+  titled,
+} from '../../support/connect/connect-browser.ts'
+import {
+  allRoutes,
+  apiVersions,
+  locationOf,
+  loginFixture,
+  retrieve,
+  tariffsOf,
+} from '../../support/connect/connect-fixture.ts'
 import { type ApiVersion, connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 import type { Call } from '../../support/registry/service.ts'
@@ -78,35 +93,38 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     expect(faults).toEqual([])
   })
 
-  it.each(apiVersions)('tells that a provider is slow, and then that it has failed, in the %s layout', async apiVersion => {
-    provider().reply = 'never'
-    const { tab, faults, logIn, call } = await toLogin(apiVersion)
-    await logIn()
-    await titled(tab, 'Your supplier is being asked')
-    await snap(tab, `pending-${apiVersion}`)
-    const { clock, turn } = service()
-    const made = clock.at
-    try {
-      for (const waited of [hourMs, 50 * hourMs]) {
-        clock.at = made + waited
-        await turn()
+  it.each(apiVersions)(
+    'tells that a provider is slow, and then that it has failed, in the %s layout',
+    async apiVersion => {
+      provider().reply = 'never'
+      const { tab, faults, logIn, call } = await toLogin(apiVersion)
+      await logIn()
+      await titled(tab, 'Your supplier is being asked')
+      await snap(tab, `pending-${apiVersion}`)
+      const { clock, turn } = service()
+      const made = clock.at
+      try {
+        for (const waited of [hourMs, 50 * hourMs]) {
+          clock.at = made + waited
+          await turn()
+        }
+        const later = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
+        await titled(later.tab, 'Your supplier did not give the prices')
+        await snap(later.tab, `failed-${apiVersion}`)
+        if (apiVersion === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
+        else await later.tab.getByRole('button', { name: 'Change the tariff' }).click()
+        if (apiVersion === 'earlier') await later.tab.waitForURL('**/login**')
+        else await titled(later.tab, 'Who is your supplier?')
+        const again = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
+        again.tab.on('dialog', dialog => void dialog.accept())
+        await again.tab.getByRole('button', { name: 'Disconnect' }).click()
+        await again.tab.waitForURL('**/done?fp_cot=**')
+        expect([...faults, ...later.faults, ...again.faults]).toEqual([])
+      } finally {
+        clock.at = made
       }
-      const later = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
-      await titled(later.tab, 'Your supplier did not give the prices')
-      await snap(later.tab, `failed-${apiVersion}`)
-      if (apiVersion === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
-      else await later.tab.getByRole('button', { name: 'Change the tariff' }).click()
-      if (apiVersion === 'earlier') await later.tab.waitForURL('**/login**')
-      else await titled(later.tab, 'Who is your supplier?')
-      const again = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
-      again.tab.on('dialog', dialog => void dialog.accept())
-      await again.tab.getByRole('button', { name: 'Disconnect' }).click()
-      await again.tab.waitForURL('**/done?fp_cot=**')
-      expect([...faults, ...later.faults, ...again.faults]).toEqual([])
-    } finally {
-      clock.at = made
-    }
-  })
+    },
+  )
 
   it('takes prices by season, day and amount', async () => {
     const { tab, faults, call } = await open('current', { postal_address: londonAddress })
@@ -115,10 +133,15 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     await titled(tab, 'Your prices')
     await next(tab)
     await tab.getByRole('alert').waitFor()
-    const fill = async (index: number, texts: Readonly<Record<string, string>>, chosen: Readonly<Record<string, string>>) => {
+    const fill = async (
+      index: number,
+      texts: Readonly<Record<string, string>>,
+      chosen: Readonly<Record<string, string>>,
+    ) => {
       const row = tab.getByRole('group', { name: `Prices ${index}` })
       for (const [label, text] of Object.entries(texts)) await row.getByLabel(label, { exact: true }).fill(text)
-      for (const [label, value] of Object.entries(chosen)) await row.getByLabel(label, { exact: true }).selectOption(value)
+      for (const [label, value] of Object.entries(chosen))
+        await row.getByLabel(label, { exact: true }).selectOption(value)
     }
     await fill(
       1,
@@ -211,7 +234,11 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
   })
 
   it('is used with the keyboard alone, and survives a reload', async () => {
-    const { tab, faults, call } = await open('current', { postal_address: londonAddress, route_options: {} }, '/flow/here/')
+    const { tab, faults, call } = await open(
+      'current',
+      { postal_address: londonAddress, route_options: {} },
+      '/flow/here/',
+    )
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await tab.keyboard.press(key)
     }

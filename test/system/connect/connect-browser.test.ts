@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chooseProvider, chooseStructure, fillAddress, next, openTab, snap, titled } from '../../support/connect/connect-browser.ts'
+import {
+  chooseProvider,
+  chooseStructure,
+  fillAddress,
+  next,
+  openTab,
+  snap,
+  titled,
+} from '../../support/connect/connect-browser.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
@@ -12,7 +20,8 @@ import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** A host of pictures on this machine, with one picture. */
 const startPictures = async (): Promise<{ readonly address: string; readonly close: () => void }> => {
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
   const server = createServer((request, response) => {
     if (request.url === '/logo.svg') response.setHeader('Content-Type', 'image/svg+xml').end(svg)
     else response.writeHead(404).end('gone')
@@ -21,7 +30,11 @@ const startPictures = async (): Promise<{ readonly address: string; readonly clo
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
 }
 
-type Band = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Readonly<Record<string, number | null>>[] }
+type Band = {
+  readonly valid_from: string
+  readonly valid_to: string
+  readonly rate: readonly Readonly<Record<string, number | null>>[]
+}
 
 describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   const folder = dataFolder()
@@ -35,7 +48,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   beforeAll(async () => {
     system = await startSystem(folder)
     const file = join(folder, 'providers.json')
-    const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] }]
+    const whole = [
+      { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] },
+    ]
     const shelf = [{ name: 'Standard', description: 'One price', currency_code: 'GBP', schedule: whole }]
     const pictures = await startPictures()
     closePictures = pictures.close
@@ -74,7 +89,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
       apiVersion === 'current'
         ? ['/connect/token', { connect_url: page, callback_url: callback }]
         : ['/connect/tariff/token', { connect_web_url: page, callback_uri: callback }]
-    const { connect_token: token } = (await client.ask('POST', path, { ...shared, ...addresses })) as { connect_token: string }
+    const { connect_token: token } = (await client.ask('POST', path, { ...shared, ...addresses })) as {
+      connect_token: string
+    }
     const { tab, faults } = await openTab(browser, `${page}?fp_cot=${token}`, look)
     return { client, token, tab, faults, path }
   }
@@ -115,7 +132,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
   }
 
   const bandsOf = async (client: Client, path: string, token: string): Promise<readonly Band[]> => {
-    const { location_id: location } = (await client.ask('GET', `${path}?connect_token=${token}`)) as { location_id: string }
+    const { location_id: location } = (await client.ask('GET', `${path}?connect_token=${token}`)) as {
+      location_id: string
+    }
     const current = await login(system.sandbox)
     const { data } = (await current.ask('GET', `/tariffs?location_id=${location}`)) as {
       data: readonly { schedule: readonly { days_and_hours: readonly { hours: readonly Band[] }[] }[] }[]
@@ -143,7 +162,10 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     const pictureOf = async (name: string) => {
       const option = tab.locator('label.option', { hasText: name })
       const sign = option.locator('.sign')
-      return [await sign.evaluate((element: unknown) => (element as { readonly tagName: string }).tagName), await sign.textContent()]
+      return [
+        await sign.evaluate((element: unknown) => (element as { readonly tagName: string }).tagName),
+        await sign.textContent(),
+      ]
     }
     await tab.locator('label.option img.sign[src$="/logo.svg"]').waitFor()
     expect(await pictureOf('Picture Power')).toEqual(['IMG', ''])
@@ -156,7 +178,11 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     const answer = await fetch(`${system.sandbox.base_url}/connect`)
     const policy = answer.headers.get('content-security-policy') ?? ''
     const images = policy.split('; ').find(one => one.startsWith('img-src')) ?? ''
-    expect(images.split(' ').slice(1)).toEqual(["'self'", 'data:', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+    expect(images.split(' ').slice(1)).toEqual([
+      "'self'",
+      'data:',
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    ])
     expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
@@ -167,7 +193,14 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     const pictures = await startPictures()
     try {
       const pages = ['--privacy-url', 'https://volt.example/privacy', '--terms-url', 'https://volt.example/terms']
-      const words = ['account', 'set', system.sandbox.account_id, ...pages, '--logo-url', `${pictures.address}/logo.svg`]
+      const words = [
+        'account',
+        'set',
+        system.sandbox.account_id,
+        ...pages,
+        '--logo-url',
+        `${pictures.address}/logo.svg`,
+      ]
       const { code, err } = await runCommand(words, { WATTLEDGER_DATA_DIR: folder })
       expect(code, err).toBe(0)
       const { tab, token, faults } = await open('current')
@@ -181,7 +214,9 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
         ['Privacy notice', 'privacy'],
         ['Terms', 'terms'],
       ] as const)
-        expect(await tab.locator('#account').getByRole('link', { name }).getAttribute('href')).toBe(`https://volt.example/${path}`)
+        expect(await tab.locator('#account').getByRole('link', { name }).getAttribute('href')).toBe(
+          `https://volt.example/${path}`,
+        )
       await snap(tab, 'account')
       expect(faults).toEqual([])
     } finally {

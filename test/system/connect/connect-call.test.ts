@@ -1,6 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { apiVersions, connectFixture, retrieve, routesOf, toRate, toStructure } from '../../support/connect/connect-fixture.ts'
+import {
+  apiVersions,
+  connectFixture,
+  retrieve,
+  routesOf,
+  toRate,
+  toStructure,
+} from '../../support/connect/connect-fixture.ts'
 import { caller } from '../../support/registry/service.ts'
 
 const { begin, service } = connectFixture()
@@ -8,7 +15,8 @@ const unknown = `cot_${'0'.repeat(32)}`
 const mediaTypes = ['application/json', 'text/plain;charset=UTF-8', 'application/x-www-form-urlencoded']
 
 describe('the Connect call', () => {
-  const raw = (body: string, headers: Readonly<Record<string, string>> = {}) => caller(service().app, headers)('POST', '/connect', body)
+  const raw = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+    caller(service().app, headers)('POST', '/connect', body)
 
   it('answers every fault as JSON that any page may read', async () => {
     for (const [body, code, status] of [
@@ -21,9 +29,17 @@ describe('the Connect call', () => {
     ] as const) {
       for (const type of mediaTypes) {
         const answer = await raw(body, { 'content-type': type, authorization: 'Bearer nonsense' })
-        expect([answer.status, answer.body['code'], answer.headers.get('access-control-allow-origin')], body).toEqual([status, code, '*'])
+        expect([answer.status, answer.body['code'], answer.headers.get('access-control-allow-origin')], body).toEqual([
+          status,
+          code,
+          '*',
+        ])
         expect(answer.headers.get('content-type')).toContain('application/json')
-        expect(answer.body).toMatchObject({ object: 'error', message: expect.stringMatching(/.+/), request_id: expect.any(String) })
+        expect(answer.body).toMatchObject({
+          object: 'error',
+          message: expect.stringMatching(/.+/),
+          request_id: expect.any(String),
+        })
       }
     }
   })
@@ -31,14 +47,21 @@ describe('the Connect call', () => {
   it('is CORS also where it is refused before anybody reads it', async () => {
     for (const answer of [
       await raw(`{"a":"${'x'.repeat(1_100_000)}"}`),
-      await service().app.request('/connect', { method: 'POST', body: gzipSync('{}'), headers: { 'content-encoding': 'br' } }),
+      await service().app.request('/connect', {
+        method: 'POST',
+        body: gzipSync('{}'),
+        headers: { 'content-encoding': 'br' },
+      }),
       await service().app.request('/connect', { method: 'DELETE' }),
       await caller(service().app, { 'api-version': 'tomorrow' })('POST', '/connect', {}),
     ]) {
       expect(answer.status).toBeGreaterThanOrEqual(400)
       expect(answer.headers.get('access-control-allow-origin')).toBe('*')
     }
-    expect((await raw(`{"a":"${'x'.repeat(1_100_000)}"}`)).body).toMatchObject({ context: 'connect.session', code: 'body_too_large' })
+    expect((await raw(`{"a":"${'x'.repeat(1_100_000)}"}`)).body).toMatchObject({
+      context: 'connect.session',
+      code: 'body_too_large',
+    })
   })
 
   it.each(apiVersions)(
@@ -58,7 +81,10 @@ describe('the Connect call', () => {
     const start = caller(service().app, {})
     for (const query of [`?fp_cot=${token}`, '?a=1&a=2', '?connect_token=x&%', '?']) {
       const answer = await start('POST', `/connect${query}`, { connect_token: token, route: 'session_start' })
-      expect(answer, query).toMatchObject({ status: 200, body: { connect_token: token, route: 'postal_address_capture' } })
+      expect(answer, query).toMatchObject({
+        status: 200,
+        body: { connect_token: token, route: 'postal_address_capture' },
+      })
       expect((await start('POST', `/connect${query}`, '{')).body, query).toMatchObject({ code: 'body_invalid' })
     }
   })
@@ -78,7 +104,10 @@ describe('the Connect call', () => {
       expect(reply.headers.get('access-control-allow-methods')).toContain('POST')
       expect(reply.headers.get('access-control-allow-headers')).toContain('Content-Type')
       const answer = await caller(service().app, {})('POST', path, { connect_token: token, route: 'session_start' })
-      expect([answer.body['route'], answer.headers.get('access-control-allow-origin')], path).toEqual(['postal_address_capture', '*'])
+      expect([answer.body['route'], answer.headers.get('access-control-allow-origin')], path).toEqual([
+        'postal_address_capture',
+        '*',
+      ])
     }
   })
 
@@ -116,7 +145,10 @@ describe('the Connect call', () => {
     expect(page.body['direction']).toBe('IMPORT')
     expect(page.headers.get('api-version')).toBe('2024-08-24')
     const { flow: current } = await begin('current')
-    const restored = await current.post({ connect_token: current.token, route: 'session_restore' }, { 'api-version': '2024-08-24' })
+    const restored = await current.post(
+      { connect_token: current.token, route: 'session_restore' },
+      { 'api-version': '2024-08-24' },
+    )
     expect(restored.body['direction']).toBeUndefined()
   })
 

@@ -28,10 +28,19 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     const { call, flow, token } = await begin(apiVersion, { customer_reference_id: 'household' })
     const rate = await toRate(flow, 'TIME_OF_DAY')
     const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
-    expect(rate).toMatchObject({ route: 'rate_tod_capture', data: { currency_code: 'GBP', hours: [untouched, untouched] } })
+    expect(rate).toMatchObject({
+      route: 'rate_tod_capture',
+      data: { currency_code: 'GBP', hours: [untouched, untouched] },
+    })
     expect((await flow.submit('rate_tod_capture', { hours: night })).route).toBe('tariff_name_capture')
-    expect((await flow.submit('tariff_name_capture', { tariff: { name: 'Night owl' } })).route).toBe('contract_term_capture')
-    const term = { contract_start_date: '2026-01-01T00:00:00.000Z', contract_end_date: null, contract_term_type: 'UNTIL_TERMINATED' }
+    expect((await flow.submit('tariff_name_capture', { tariff: { name: 'Night owl' } })).route).toBe(
+      'contract_term_capture',
+    )
+    const term = {
+      contract_start_date: '2026-01-01T00:00:00.000Z',
+      contract_end_date: null,
+      contract_term_type: 'UNTIL_TERMINATED',
+    }
     const shown = await flow.submit('contract_term_capture', term)
     expect(shown).toMatchObject({
       route: summary,
@@ -40,23 +49,37 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
         currency_code: 'GBP',
         market_rates_source: false,
         provider: { display_name: 'Ecotricity' },
-        tariff: { status: 'CONNECTED', name: 'Night owl', structure_type: 'TIME_OF_DAY', tiered: false, contract_end_date: null },
+        tariff: {
+          status: 'CONNECTED',
+          name: 'Night owl',
+          structure_type: 'TIME_OF_DAY',
+          tiered: false,
+          contract_end_date: null,
+        },
       },
     })
     expect(shown.data['tariff']).toMatchObject({
       contract_term_type: 'UNTIL_TERMINATED',
       contract_start_date: '2026-01-01T00:00:00+00:00',
     })
-    const { today } = shown.data['rates'] as unknown as { today: { valid_from: string; valid_to: string; tariff: object }[] }
+    const { today } = shown.data['rates'] as unknown as {
+      today: { valid_from: string; valid_to: string; tariff: object }[]
+    }
     expect(today.map(({ tariff }) => tariff)).toEqual([0.0999, 0.2455, 0.0999].map(cost => ({ cost, confidence: 1 })))
     const starts = today.map(({ valid_from }) => Date.parse(valid_from))
     expect(starts).toEqual([...new Set(starts)].toSorted((a, b) => a - b))
-    for (const { valid_from, valid_to } of today) expect(`${valid_from} ${valid_to}`).toMatch(/^\S+[+-]\d\d:\d\d \S+[+-]\d\d:\d\d$/)
+    for (const { valid_from, valid_to } of today)
+      expect(`${valid_from} ${valid_to}`).toMatch(/^\S+[+-]\d\d:\d\d \S+[+-]\d\d:\d\d$/)
     expect((await retrieve(call, apiVersion, token)).status).toBe(apiVersion === 'current' ? 200 : 422)
     const end = await (apiVersion === 'current' ? flow.act('CLOSE') : flow.act('SAVE', summary))
-    const address = apiVersion === 'current' ? `https://app.example.com/done?x=1&fp_cot=${token}#end` : `myapp://done?x=1&fp_cot=${token}`
+    const address =
+      apiVersion === 'current'
+        ? `https://app.example.com/done?x=1&fp_cot=${token}#end`
+        : `myapp://done?x=1&fp_cot=${token}`
     const data =
-      apiVersion === 'current' ? { redirect_url: address, callback_url: address } : { callback_uri: address, callback_url: address }
+      apiVersion === 'current'
+        ? { redirect_url: address, callback_url: address }
+        : { callback_uri: address, callback_url: address }
     expect(end.route).toBe(endPage)
     expect(end.data).toEqual(data)
     const [tariff] = await tariffsOf(call)
@@ -72,13 +95,23 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     const { id, customer_id: customerId } = await locationOf(call)
     expect(await retrieve(call, apiVersion, token)).toMatchObject({
       status: 200,
-      body: { ...object, id: token, live_mode: false, location_id: id, customer_id: customerId, customer_reference_id: 'household' },
+      body: {
+        ...object,
+        id: token,
+        live_mode: false,
+        location_id: id,
+        customer_id: customerId,
+        customer_reference_id: 'household',
+      },
     })
   })
 
   it('is kept as one price, of which the summary tells', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
-    expect(await toRate(flow, 'FIXED')).toMatchObject({ route: 'rate_fixed_capture', data: { currency_code: 'GBP', cost: 0 } })
+    expect(await toRate(flow, 'FIXED')).toMatchObject({
+      route: 'rate_fixed_capture',
+      data: { currency_code: 'GBP', cost: 0 },
+    })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2455 })
     expect(shown.route).toBe(fixedSummary)
     if (apiVersion === 'earlier') {
@@ -100,7 +133,10 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
       data: { currency_code: 'GBP', surcharge: { fixed: 0, percentage: 0 } },
     })
     const shown = await flow.submit(surchargePage, { surcharge: { fixed: 0.02, percentage: 18.5 } })
-    expect(shown).toMatchObject({ route: summary, data: { market_rates_source: true, rates: { yesterday: [], today: [], tomorrow: [] } } })
+    expect(shown).toMatchObject({
+      route: summary,
+      data: { market_rates_source: true, rates: { yesterday: [], today: [], tomorrow: [] } },
+    })
     if (apiVersion === 'earlier') await flow.act('SAVE')
     const [tariff] = await tariffsOf(call)
     expect(tariff).toMatchObject({ connection_type: 'MARKET', is_linked: true, market_rates: true })
@@ -111,14 +147,24 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     const { call, flow } = await begin(apiVersion)
     expect(await toRate(flow, 'ADVANCED')).toMatchObject({
       route: 'rate_advanced_capture',
-      data: { currency_code: 'GBP', tariff: { market_rates: false, contract_start_date: null, contract_end_date: null } },
+      data: {
+        currency_code: 'GBP',
+        tariff: { market_rates: false, contract_start_date: null, contract_end_date: null },
+      },
     })
-    const band = (valid_to: string) => [{ valid_from: '00:00:00', valid_to, rate: [{ fixed: 0.3, to_kwh: 100 }, { fixed: 0.25 }] }]
+    const band = (valid_to: string) => [
+      { valid_from: '00:00:00', valid_to, rate: [{ fixed: 0.3, to_kwh: 100 }, { fixed: 0.25 }] },
+    ]
     const scheduled = (valid_to: string) => ({
-      tariff: { market_rates: false, schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: band(valid_to) }] }] },
+      tariff: {
+        market_rates: false,
+        schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: band(valid_to) }] }],
+      },
     })
     expect(await flow.submit('rate_advanced_capture', scheduled('12:00:00'))).toMatchObject({ code: 'schedule_gap' })
-    expect(await flow.submit('rate_advanced_capture', { tariff: { schedule: 1 } })).toMatchObject({ code: 'data_json_invalid' })
+    expect(await flow.submit('rate_advanced_capture', { tariff: { schedule: 1 } })).toMatchObject({
+      code: 'data_json_invalid',
+    })
     expect((await flow.submit('rate_advanced_capture', scheduled('00:00:00'))).route).toBe('tariff_name_capture')
     await flow.submit('tariff_name_capture', { tariff: { name: 'Tiers' } })
     const shown = await flow.submit('contract_term_capture')
@@ -140,13 +186,20 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     const known = { country_code: 'gb', address_line2: 'Flat 7', state: 'Greater London' }
     const { call, flow } = await begin(apiVersion, { route_options: {}, postal_address: known })
     const shownPage = await flow.submit('session_start')
-    expect(shownPage).toMatchObject({ route: 'postal_address_capture', data: { postal_address: { address_line2: 'Flat 7' } } })
+    expect(shownPage).toMatchObject({
+      route: 'postal_address_capture',
+      data: { postal_address: { address_line2: 'Flat 7' } },
+    })
     await flow.submit('postal_address_capture', { postal_address: { ...londonAddress, country_code: 'gb' } })
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
     if (apiVersion === 'earlier') await flow.act('SAVE')
-    expect((await locationOf(call))['postal_address']).toEqual({ ...londonAddress, address_line2: 'Flat 7', state: 'Greater London' })
+    expect((await locationOf(call))['postal_address']).toEqual({
+      ...londonAddress,
+      address_line2: 'Flat 7',
+      state: 'Greater London',
+    })
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Corner Shop', provider_id: null }])
   })
 
@@ -154,14 +207,22 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     const { flow, token } = await begin(apiVersion)
     const direction = apiVersion === 'earlier' ? 'IMPORT' : undefined
     const first = await flow.submit('session_start')
-    expect(first.body).toMatchObject({ connect_token: token, type: 'COMMODITY', live_mode: false, actions: ['BACK', 'CLOSE'] })
+    expect(first.body).toMatchObject({
+      connect_token: token,
+      type: 'COMMODITY',
+      live_mode: false,
+      actions: ['BACK', 'CLOSE'],
+    })
     expect([first.body['direction'], first.data['postal_address']]).toEqual([direction, { country_code: '' }])
     const providers = await flow.submit('postal_address_capture', { postal_address: londonAddress })
     expect(providers.actions).toEqual(['ADDRESS_CHANGE', 'PROVIDER_MISSING', 'BACK', 'CLOSE'])
     expect(providers.data['postal_address']).toEqual(londonAddress)
     expect((providers.data['providers'] as unknown as object[]).length).toBeGreaterThan(10)
     const named = await flow.act('PROVIDER_MISSING')
-    expect(named).toMatchObject({ route: 'provider_name_capture', data: { provider: { name: '' }, postal_address: londonAddress } })
+    expect(named).toMatchObject({
+      route: 'provider_name_capture',
+      data: { provider: { name: '' }, postal_address: londonAddress },
+    })
     const structure = await toStructure(flow)
     expect(structure.data).toMatchObject({
       provider: { display_name: 'Ecotricity', logo_url: expect.stringMatching(/^data:image/) },

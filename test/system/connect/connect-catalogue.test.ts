@@ -19,7 +19,13 @@ const library = {
           name: 'Standard',
           description: 'One price',
           currency_code: 'GBP',
-          schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] }],
+          schedule: [
+            {
+              days_and_hours: [
+                { hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] },
+              ],
+            },
+          ],
         },
       ],
     },
@@ -42,8 +48,22 @@ beforeAll(async () => {
   const [tariff] = file.value.providers[0]?.library_tariffs ?? []
   if (tariff === undefined) throw new Error('the file holds a tariff')
   const { direction, type, marketRates, schedule } = tariff.terms
-  const savedTariff = { id: `trt_${'1'.repeat(24)}`, providerId: libraryId, name: tariff.name, description: tariff.description ?? null }
-  const shelf = { ...savedTariff, countries: [], addressTypes: [], currencyCode: 'GBP', direction, type, marketRates, schedule }
+  const savedTariff = {
+    id: `trt_${'1'.repeat(24)}`,
+    providerId: libraryId,
+    name: tariff.name,
+    description: tariff.description ?? null,
+  }
+  const shelf = {
+    ...savedTariff,
+    countries: [],
+    addressTypes: [],
+    currencyCode: 'GBP',
+    direction,
+    type,
+    marketRates,
+    schedule,
+  }
   const shop = { ...shelf, id: `trt_${'2'.repeat(24)}`, name: 'Shop', addressTypes: ['COMMERCIAL'] as const }
   const elsewhere = { ...shelf, id: `trt_${'3'.repeat(24)}`, providerId: `prv_${'c'.repeat(24)}` }
   const inEuro = { ...shelf, id: `trt_${'4'.repeat(24)}`, name: 'Euro', currencyCode: 'EUR' }
@@ -53,7 +73,11 @@ beforeAll(async () => {
 
 describe('the catalogue', () => {
   it('offers library tariffs of a provider, or the way past them', async () => {
-    const { call, flow } = await begin('current', { route_options: {}, postal_address: londonAddress, postal_address_type: 'RESIDENTIAL' })
+    const { call, flow } = await begin('current', {
+      route_options: {},
+      postal_address: londonAddress,
+      postal_address_type: 'RESIDENTIAL',
+    })
     const page = await flow.submit('provider_select', { provider: { id: libraryId } })
     expect(page).toMatchObject({
       route: 'tariff_select',
@@ -69,7 +93,9 @@ describe('the catalogue', () => {
     expect((await flow.act('TARIFF_MISSING')).route).toBe('tariff_structure_select')
     const [tariff] = page.data['tariffs'] as unknown as { id: string }[]
     expect((await flow.submit('tariff_select', { tariff: { id: tariff?.id } })).route).toBe('tariffs_summary')
-    expect(await tariffsOf(call)).toMatchObject([{ connection_type: 'LIBRARY', is_linked: true, display_name: 'Standard' }])
+    expect(await tariffsOf(call)).toMatchObject([
+      { connection_type: 'LIBRARY', is_linked: true, display_name: 'Standard' },
+    ])
   })
 
   it('offers what is for the kind of address, and the kind of tariff', async () => {
@@ -96,9 +122,28 @@ describe('the catalogue', () => {
   })
 
   it('comes with the well-known suppliers of its countries, and leaves what the operator has made of one', async () => {
-    const countries = ['GB', 'DE', 'FR', 'NL', 'BE', 'AT', 'SE', 'NO', 'DK', 'FI', 'ES', 'IT', 'IE', 'PL', 'US', 'AU', 'CA']
+    const countries = [
+      'GB',
+      'DE',
+      'FR',
+      'NL',
+      'BE',
+      'AT',
+      'SE',
+      'NO',
+      'DK',
+      'FI',
+      'ES',
+      'IT',
+      'IE',
+      'PL',
+      'US',
+      'AU',
+      'CA',
+    ]
     const shipped = bundledSuppliers()
-    for (const country of countries) expect(shipped.filter(one => one.countries.includes(country)).length, country).toBeGreaterThan(2)
+    for (const country of countries)
+      expect(shipped.filter(one => one.countries.includes(country)).length, country).toBeGreaterThan(2)
     expect(shipped.every(({ logoUrl, direct }) => logoUrl === null && direct === null)).toBe(true)
     const [one] = shipped.filter(({ displayName }) => displayName === 'Ecotricity')
     if (one === undefined) throw new Error('Ecotricity is a supplier of GB')

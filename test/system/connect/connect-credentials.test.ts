@@ -5,9 +5,19 @@ import {
   retrieveConnectSession,
   type StoredSession,
 } from '../../../services/platform/postgres/connect/connect-sessions.ts'
-import { putCredentials, type TariffCredentials } from '../../../services/platform/postgres/connect/tariff-credentials.ts'
+import {
+  putCredentials,
+  type TariffCredentials,
+} from '../../../services/platform/postgres/connect/tariff-credentials.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
-import { completed, directId, locationOf, loginFixture, otherDirectId, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import {
+  completed,
+  directId,
+  locationOf,
+  loginFixture,
+  otherDirectId,
+  tariffsOf,
+} from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 
 const { atLogin, logIn, post, provider, service, toLogin, openSession: visitAs } = loginFixture()
@@ -55,7 +65,9 @@ describe('what a person gives the app of a provider', () => {
     provider().reply = { status: 200, body: providerPlan(0.31) }
     service().clock.at += hourMs
     await service().turn()
-    expect(await savedCredentials(accountId)).toMatchObject([{ sessionId: expect.not.stringMatching(`^${working?.sessionId}$`) }])
+    expect(await savedCredentials(accountId)).toMatchObject([
+      { sessionId: expect.not.stringMatching(`^${working?.sessionId}$`) },
+    ])
   })
 
   it.each([{ action: 'DISCONNECT' }, { action: 'DISMISS_DIRECT', route: 'multiple_available_tariffs' }])(
@@ -112,7 +124,11 @@ describe('credentials', () => {
     const id = asks.data['auth_metadata_id']
     await post({ connect_token: token, route: 'consent_capture', data: { auth_metadata_id: id, consent_given: true } })
     for (const code of ['1', '2', '3'])
-      await post({ connect_token: token, route: 'mfa_capture', data: { auth_metadata_id: id, code: code.repeat(1_000) } })
+      await post({
+        connect_token: token,
+        route: 'mfa_capture',
+        data: { auth_metadata_id: id, code: code.repeat(1_000) },
+      })
     expect(provider().requests.at(-1)).toEqual({
       auth_metadata: { data: { user: 'ann', pin: '12345678901234567890', code: '3'.repeat(1_000) } },
     })
@@ -181,7 +197,12 @@ describe('work that cannot be done', () => {
           completedAt: service().clock.at,
           expiresAt: service().clock.at + 1e9,
         }
-        await createConnectSession(transaction, { ...session, ...done, id: `unpriced-${number}`, sessionId: `fps_${number}` })
+        await createConnectSession(transaction, {
+          ...session,
+          ...done,
+          id: `unpriced-${number}`,
+          sessionId: `fps_${number}`,
+        })
         const nothing = {
           referenceId: null,
           tariffId: null,
@@ -191,7 +212,14 @@ describe('work that cannot be done', () => {
           locationId: null,
         }
         const broken = { ...waiting, ...nothing, providerId: directId, direction: 'IMPORT', type: 'COMMODITY' } as const
-        await putCredentials(transaction, { ...broken, id: `aut_${number}`, sealed: 'broken', consentedAt: 1, dueAt: 1, createdAt: 1 })
+        await putCredentials(transaction, {
+          ...broken,
+          id: `aut_${number}`,
+          sealed: 'broken',
+          consentedAt: 1,
+          dueAt: 1,
+          createdAt: 1,
+        })
       }
     })
     provider().reply = { status: 200, body: providerPlan(0.2455) }

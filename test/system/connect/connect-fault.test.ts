@@ -33,7 +33,11 @@ describe.each(apiVersions)('a fault of the server in the %s layout', apiVersion 
       status,
       body: {
         ...{ object: 'error', type: 'connect_error', code, context: 'connect.consent_capture' },
-        ...{ connect_token: expect.stringMatching(/^cot_/), message: expect.stringMatching(/.+/), request_id: expect.any(String) },
+        ...{
+          connect_token: expect.stringMatching(/^cot_/),
+          message: expect.stringMatching(/.+/),
+          request_id: expect.any(String),
+        },
       },
     })
     expect(answer.text).not.toContain('the inside')

@@ -46,7 +46,10 @@ const written = ({ text }: FlowPage): string =>
     .replace(/"request_id": "[^"]+"/g, '"request_id": "…"')
 
 const openSession = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<Flow> =>
-  visit(service(), await tokenFor(call, apiVersion, { location_reference_id: 'golden', route_options: allRoutes, ...more }))
+  visit(
+    service(),
+    await tokenFor(call, apiVersion, { location_reference_id: 'golden', route_options: allRoutes, ...more }),
+  )
 
 const begin = async (apiVersion: ApiVersion, more: object = {}): Promise<Flow> =>
   openSession((await connectAccount(service(), apiVersion)).call, apiVersion, more)
@@ -116,6 +119,8 @@ describe.each(apiVersions)('the pages of the %s layout', apiVersion => {
         ? ['/connect/token', { connect_url: 'https://a.example.com', callback_url: 'https://a.example.com/done' }]
         : ['/connect/tariff/token', { callback_uri: 'https://a.example.com/done' }]
     const { text } = await call('POST', path, { ...addresses, location_reference_id: 'golden' })
-    await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(`../golden/${apiVersion}/connect_token.json`)
+    await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(
+      `../golden/${apiVersion}/connect_token.json`,
+    )
   })
 })

@@ -59,8 +59,11 @@ const providerNamed = async (name: string): Promise<string> => {
 }
 
 /** Post the pages in their fixed order, and read nothing but the last two answers. */
-const runHeadless = async (token: string): Promise<{ readonly summary: Page; readonly end: Page; readonly savedAt: number }> => {
-  const submit = (route: string, data?: object) => post({ connect_token: token, route, ...(data === undefined ? {} : { data }) })
+const runHeadless = async (
+  token: string,
+): Promise<{ readonly summary: Page; readonly end: Page; readonly savedAt: number }> => {
+  const submit = (route: string, data?: object) =>
+    post({ connect_token: token, route, ...(data === undefined ? {} : { data }) })
   await submit('session_restore')
   await submit('postal_address_capture', { postal_address: address })
   await submit('provider_select', { provider: { id: await providerNamed('Ecotricity') } })
@@ -81,7 +84,11 @@ const importPrices = async (): Promise<void> => {
   const { base_url: baseUrl, operator_key: key } = running().sandbox
   const ask = async (method: string, path: string, body?: object) => {
     const init = body === undefined ? {} : { body: JSON.stringify(body) }
-    const answer = await fetch(baseUrl + path, { method, headers: { 'X-Operator-Key': key, 'Content-Type': 'application/json' }, ...init })
+    const answer = await fetch(baseUrl + path, {
+      method,
+      headers: { 'X-Operator-Key': key, 'Content-Type': 'application/json' },
+      ...init,
+    })
     if (!answer.ok) throw new Error(await answer.text())
     return (await answer.json()) as { id: string; data: readonly { id: string; area: string | null }[] }
   }
@@ -103,19 +110,30 @@ describe('a program that posts the pages of the earlier layout in their fixed or
         'GET',
         `/tariffs/rates/${location}?end_time=${new Date(Date.now() + 3_600_000).toISOString()}`,
       )
-      return { status, body: json as { code?: string; currency_code?: string; data?: { tariff: { confidence: number } }[] } }
+      return {
+        status,
+        body: json as { code?: string; currency_code?: string; data?: { tariff: { confidence: number } }[] },
+      }
     }
     const without = await tokenOf(client, 'without-prices')
     const first = await runHeadless(without)
-    expect(first.summary).toMatchObject({ route: 'summary_tou_confirm', data: { rates: { yesterday: [], today: [], tomorrow: [] } } })
-    expect(first.end).toMatchObject({ route: 'session_complete', data: { callback_uri: `https://app.example.com/done?fp_cot=${without}` } })
+    expect(first.summary).toMatchObject({
+      route: 'summary_tou_confirm',
+      data: { rates: { yesterday: [], today: [], tomorrow: [] } },
+    })
+    expect(first.end).toMatchObject({
+      route: 'session_complete',
+      data: { callback_uri: `https://app.example.com/done?fp_cot=${without}` },
+    })
     const empty = await locationOf(client, without)
     expect(await pricesOf(empty)).toMatchObject({ status: 422, body: { code: 'no_price_data' } })
 
     await importPrices()
     const token = await tokenOf(client, 'with-prices')
     const second = await runHeadless(token)
-    const { today } = second.summary.data['rates'] as unknown as { today: { valid_from: string; tariff: { confidence: number } }[] }
+    const { today } = second.summary.data['rates'] as unknown as {
+      today: { valid_from: string; tariff: { confidence: number } }[]
+    }
     expect(today.length).toBeGreaterThan(20)
     expect(today[0]).toMatchObject({ tariff: { confidence: 1 } })
     const location = await locationOf(client, token)
@@ -148,7 +166,9 @@ describe('a program that posts the pages of the earlier layout in their fixed or
     await post({ connect_token: token, action: 'SAVE' })
     await running().kill()
     system = await startSystem(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
-    expect((await post({ connect_token: token, route: 'summary_fixed_confirm', action: 'SAVE' })).route).toBe('session_complete')
+    expect((await post({ connect_token: token, route: 'summary_fixed_confirm', action: 'SAVE' })).route).toBe(
+      'session_complete',
+    )
     const again = await login(running().sandbox, 'test')
     const location = await locationOf(await login(running().sandbox, 'test', 'earlier'), token)
     const { data: kept } = (await again.ask('GET', `/tariffs?location_id=${location}`)) as { data: { id: string }[] }
@@ -169,7 +189,9 @@ describe('what a person gives the app of a provider', () => {
     const file = join(folder, 'providers.json')
     writeFileSync(
       file,
-      JSON.stringify({ providers: [{ display_name: 'Canary Power', countries: ['GB'], direct: { login_url: provider().loginUrl } }] }),
+      JSON.stringify({
+        providers: [{ display_name: 'Canary Power', countries: ['GB'], direct: { login_url: provider().loginUrl } }],
+      }),
     )
     const imported = await runCommand(['providers', 'import', file, '--json'], { WATTLEDGER_DATA_DIR: folder })
     expect(imported.code).toBe(0)
@@ -183,7 +205,11 @@ describe('what a person gives the app of a provider', () => {
     const back = await provider().logIn(connectAddress, token, { user: 'ann', password: canary })
     expect(back.route).toBe('session_redirect')
     expect(JSON.stringify(provider().requests)).toContain(canary)
-    const odd = await postAsApp(connectAddress, { connect_token: token, route: 'auth_metadata_capture', data: [canary] })
+    const odd = await postAsApp(connectAddress, {
+      connect_token: token,
+      route: 'auth_metadata_capture',
+      data: [canary],
+    })
     expect(odd.status).toBe(409)
     const summary = await post({ connect_token: token, route: 'session_restore' })
     expect(JSON.stringify([back, odd, summary])).not.toContain(canary)
@@ -191,7 +217,10 @@ describe('what a person gives the app of a provider', () => {
     const folders = [folder, ...(process.getuid?.() === 0 ? ['/var/lib/wattledger'] : [])]
     const found = (text: string): string => {
       try {
-        return execFileSync('grep', ['-rlaF', text, ...folders], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+        return execFileSync('grep', ['-rlaF', text, ...folders], {
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'ignore'],
+        })
       } catch (error) {
         return String((error as { stdout?: string }).stdout ?? '')
       }
@@ -214,10 +243,14 @@ describe('the operator', () => {
     const client = await login(running().sandbox, 'test')
     const address_ = { postal_address: address, location_reference_id: 'named' }
     const urls = { connect_url: 'https://app.example.com', callback_url: 'https://app.example.com' }
-    const { connect_token: token } = (await client.ask('POST', '/connect/token', { ...urls, ...address_ })) as { connect_token: string }
+    const { connect_token: token } = (await client.ask('POST', '/connect/token', { ...urls, ...address_ })) as {
+      connect_token: string
+    }
     await post({ connect_token: token, route: 'provider_name_capture', data: { provider: { name: 'Corner Shop' } } })
     await post({ connect_token: token, route: 'tariff_structure_select', data: { options: ['FIXED'] } })
-    expect((await post({ connect_token: token, route: 'rate_fixed_capture', data: { cost: 0.3 } })).route).toBe('tariff_summary')
+    expect((await post({ connect_token: token, route: 'rate_fixed_capture', data: { cost: 0.3 } })).route).toBe(
+      'tariff_summary',
+    )
     await post({ connect_token: token, action: 'WRONG_TARIFF_REPORT' })
     await post({ connect_token: token, action: 'WRONG_TARIFF_REPORT' })
     expect(await command('providers', 'reports')).toMatchObject([{ provider: 'Corner Shop', live_mode: false }])
@@ -237,16 +270,28 @@ describe('a tariff that is on its way from its provider', () => {
     const client = await login(running().sandbox, 'test', 'earlier')
     const token = await tokenOf(client, 'pending')
     await post({ connect_token: token, route: 'postal_address_capture', data: { postal_address: address } })
-    await post({ connect_token: token, route: 'provider_select', data: { provider: { id: await providerNamed('Canary Power') } } })
+    await post({
+      connect_token: token,
+      route: 'provider_select',
+      data: { provider: { id: await providerNamed('Canary Power') } },
+    })
     await provider().logIn(`${running().sandbox.base_url}/connect`, token, { user: 'bob' })
-    const { data } = (await client.ask('GET', '/locations?reference_id=pending')) as { data: { id: string; tariff_status: object }[] }
+    const { data } = (await client.ask('GET', '/locations?reference_id=pending')) as {
+      data: { id: string; tariff_status: object }[]
+    }
     expect(data).toMatchObject([{ tariff_status: { commodity_import: 'PENDING' } }])
     const [location_id, device_id] = [data[0]?.id ?? '', await makeOne(client, '/devices', { reference_id: 'car' })]
     const times = { start_time: new Date().toISOString(), end_time: new Date(Date.now() + 3_600_000).toISOString() }
-    const planRequest = { device_id, max_power: { units: 'KW', value: 4 }, energy: { units: 'KWH', value: 1 }, ...times }
+    const planRequest = {
+      device_id,
+      max_power: { units: 'KW', value: 4 },
+      energy: { units: 'KWH', value: 1 },
+      ...times,
+    }
     const prices = client.send('GET', `/tariffs/rates/${location_id}?end_time=${times.end_time}`)
     const cost = client.send('POST', '/costs/instant', { location_id, units: 'KWH', value: 1, ...times })
     const plan = client.send('POST', '/schedules', { location_id, data: [planRequest] })
-    for (const { json } of await Promise.all([prices, cost, plan])) expect(json).toMatchObject({ code: 'pending_connect' })
+    for (const { json } of await Promise.all([prices, cost, plan]))
+      expect(json).toMatchObject({ code: 'pending_connect' })
   })
 })

@@ -44,7 +44,10 @@ describe('market prices', () => {
     // Every address of Great Britain belongs to the whole.
     expect((await flow.submit('tariff_structure_select', { options: ['MARKET'] })).route).toBe('surcharge_capture')
     const shown = await flow.submit('surcharge_capture')
-    expect(shown).toMatchObject({ route: 'tariffs_summary', data: { rates: { yesterday: [], today: [], tomorrow: [] } } })
+    expect(shown).toMatchObject({
+      route: 'tariffs_summary',
+      data: { rates: { yesterday: [], today: [], tomorrow: [] } },
+    })
     expect((await call('GET', `/connect/token?connect_token=${token}`)).body).toMatchObject({ price_available: false })
     await service().turn()
     expect(await completed(call)).toEqual([])
@@ -54,7 +57,10 @@ describe('market prices', () => {
     expect(await completed(call)).toMatchObject([{ data: { price_available: true } }])
     await service().turn()
     expect(await completed(call)).toHaveLength(1)
-    const rates = (await flow.submit('session_start')).data['rates'] as unknown as Record<string, { tariff: { confidence: number } }[]>
+    const rates = (await flow.submit('session_start')).data['rates'] as unknown as Record<
+      string,
+      { tariff: { confidence: number } }[]
+    >
     expect(rates['today']?.length).toBeGreaterThanOrEqual(23)
     expect(rates['today']?.[0]?.tariff.confidence).toBe(1)
   })
@@ -67,7 +73,9 @@ describe('market prices', () => {
     expect(summary).toMatchObject({ route: 'tariffs_summary', body: { direction: 'EXPORT' } })
     const own = await begin('current', { tariff_direction: 'LOCAL' })
     expect((await own.flow.submit('session_start')).data['options']).toEqual(['FIXED', 'TIME_OF_DAY'])
-    expect(await own.flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({ code: 'option_not_supported' })
+    expect(await own.flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({
+      code: 'option_not_supported',
+    })
   })
 
   it('of several regions are asked for, before the surcharge or together with it', async () => {
@@ -86,12 +94,17 @@ describe('market prices', () => {
     // A program that posts the surcharge without a choice means the whole country.
     const open = await begin('current')
     await open.flow.submit('tariff_structure_select', { options: ['MARKET'] })
-    expect((await open.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })).route).toBe('tariffs_summary')
+    expect((await open.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })).route).toBe(
+      'tariffs_summary',
+    )
     expect(await sourcesOf(open.call)).not.toMatchObject({ import: chosen })
 
     const { call, flow } = await begin('earlier')
     const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
-    expect(page).toMatchObject({ route: 'market_surcharge_capture', data: { currency_code: 'GBP', regions: [whole, region, ...rest] } })
+    expect(page).toMatchObject({
+      route: 'market_surcharge_capture',
+      data: { currency_code: 'GBP', regions: [whole, region, ...rest] },
+    })
     const surcharge = { fixed: 0, percentage: 0 }
     expect(await flow.submit('market_surcharge_capture', { surcharge, region: 'XX' })).toMatchObject({
       status: 409,
@@ -117,40 +130,45 @@ describe('market prices', () => {
   })
 })
 
-describe.each(['current', 'earlier'] as const)('an address that does not decide between market areas, in the %s layout', apiVersion => {
-  // Oskarshamn lies at the border between SE3 and SE4.
-  const address = { address_line1: 'Storgatan 1', city: 'Oskarshamn', post_code: '57230', country_code: 'SE' }
-  const areas = ['SE3', 'SE4', 'SE1', 'SE2']
-  const surcharge = { fixed: 0, percentage: 0 }
+describe.each(['current', 'earlier'] as const)(
+  'an address that does not decide between market areas, in the %s layout',
+  apiVersion => {
+    // Oskarshamn lies at the border between SE3 and SE4.
+    const address = { address_line1: 'Storgatan 1', city: 'Oskarshamn', post_code: '57230', country_code: 'SE' }
+    const areas = ['SE3', 'SE4', 'SE1', 'SE2']
+    const surcharge = { fixed: 0, percentage: 0 }
 
-  it('asks, although no prices are stored, and guesses none', async () => {
-    const { call, flow } = await begin(apiVersion, { postal_address: address })
-    const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
-    expect(page).toMatchObject({ data: { regions: areas } })
-    if (apiVersion === 'current') {
-      expect(page.route).toBe('region_select')
-      expect(await flow.submit('surcharge_capture', { surcharge })).toMatchObject({ code: 'route_invalid' })
-      await flow.submit('region_select', { region: 'SE4' })
-      await flow.submit('surcharge_capture', { surcharge })
-    } else {
-      expect(await flow.submit('market_surcharge_capture', { surcharge })).toMatchObject({ code: 'market_region_invalid' })
-      await flow.submit('market_surcharge_capture', { surcharge, region: 'SE4' })
-      await flow.act('SAVE')
-    }
-    const { import: id } = (await sourcesOf(call)) as unknown as { import: string }
-    expect((await call('GET', `/markets/${id}`)).body).toMatchObject({ area: 'SE4', currency_code: 'SEK' })
-  })
+    it('asks, although no prices are stored, and guesses none', async () => {
+      const { call, flow } = await begin(apiVersion, { postal_address: address })
+      const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
+      expect(page).toMatchObject({ data: { regions: areas } })
+      if (apiVersion === 'current') {
+        expect(page.route).toBe('region_select')
+        expect(await flow.submit('surcharge_capture', { surcharge })).toMatchObject({ code: 'route_invalid' })
+        await flow.submit('region_select', { region: 'SE4' })
+        await flow.submit('surcharge_capture', { surcharge })
+      } else {
+        expect(await flow.submit('market_surcharge_capture', { surcharge })).toMatchObject({
+          code: 'market_region_invalid',
+        })
+        await flow.submit('market_surcharge_capture', { surcharge, region: 'SE4' })
+        await flow.act('SAVE')
+      }
+      const { import: id } = (await sourcesOf(call)) as unknown as { import: string }
+      expect((await call('GET', `/markets/${id}`)).body).toMatchObject({ area: 'SE4', currency_code: 'SEK' })
+    })
 
-  it('leaves the location of a fixed tariff without a source', async () => {
-    const { call, flow } = await begin(apiVersion, { postal_address: address })
-    await flow.submit('tariff_structure_select', { options: ['FIXED'] })
-    await flow.submit('rate_fixed_capture', { cost: 0.3 })
-    if (apiVersion === 'earlier') await flow.act('SAVE')
-    // The published file of the earlier version says string: what is not there is left out.
-    // Source: docs/rules/earlier-version.md #null-members.
-    expect(await sourcesOf(call)).toEqual(apiVersion === 'current' ? { import: null, export: null } : {})
-  })
-})
+    it('leaves the location of a fixed tariff without a source', async () => {
+      const { call, flow } = await begin(apiVersion, { postal_address: address })
+      await flow.submit('tariff_structure_select', { options: ['FIXED'] })
+      await flow.submit('rate_fixed_capture', { cost: 0.3 })
+      if (apiVersion === 'earlier') await flow.act('SAVE')
+      // The published file of the earlier version says string: what is not there is left out.
+      // Source: docs/rules/earlier-version.md #null-members.
+      expect(await sourcesOf(call)).toEqual(apiVersion === 'current' ? { import: null, export: null } : {})
+    })
+  },
+)
 
 describe('what a person says on the summary', () => {
   it('is noted once for the operator', async () => {

@@ -25,7 +25,8 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     for (; page.route !== end; page = await flow.act('BACK', page.route)) routes.push(page.route)
     expect(routes).toEqual(['tariff_structure_select', 'provider_select', 'postal_address_capture'])
     expect(Object.values(page.data)).toEqual(expect.arrayContaining([expect.stringContaining(`fp_cot=${token}`)]))
-    for (const route of ['session_start', 'session_restore']) expect((await flow.submit(route)).route).toBe('postal_address_capture')
+    for (const route of ['session_start', 'session_restore'])
+      expect((await flow.submit(route)).route).toBe('postal_address_capture')
   })
 
   it('goes back from an older page as if it were open still', async () => {
@@ -51,7 +52,9 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     const actions = { edit_tariff: true }
     const { flow, call } = await begin(apiVersion, { route_options: {}, postal_address: londonAddress, actions })
     expect((await flow.submit('session_restore')).route).toBe('provider_select')
-    const providers = await flow.submit('postal_address_capture', { postal_address: { ...londonAddress, address_line2: 'Flat 1' } })
+    const providers = await flow.submit('postal_address_capture', {
+      postal_address: { ...londonAddress, address_line2: 'Flat 1' },
+    })
     await flow.submit('provider_select', { provider: { id: providerNamed(providers, 'British Gas') } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     expect((await flow.submit('rate_fixed_capture', { cost: 0.3 })).route).toBe(fixedSummary)
@@ -96,7 +99,9 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
     expect((await flow.submit('contract_term_capture')).route).toBe(summary)
     if (apiVersion === 'earlier') await flow.act('SAVE')
-    expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ surcharge_fixed: 0, surcharge_percentage: 0 }] }])
+    expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([
+      { rate: [{ surcharge_fixed: 0, surcharge_percentage: 0 }] },
+    ])
   })
 
   it('sees after a failed submit what was there, and may post it again', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { completed, eventsOf, locationOf, loginFixture, retrieve, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import {
+  completed,
+  eventsOf,
+  locationOf,
+  loginFixture,
+  retrieve,
+  tariffsOf,
+} from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 
 const { logIn, provider, service, toLogin } = loginFixture()
@@ -61,6 +68,8 @@ describe('a provider that does not answer', () => {
     const [tariff] = await tariffsOf(call)
     expect(tariff).toMatchObject({ connection_type: 'DIRECT' })
     const inLondon = (at: number): string => new Date(at).toLocaleString('sv', { timeZone: 'Europe/London' })
-    expect(inLondon(Date.parse(String(tariff?.['contract_start_date'])))).toBe(`${inLondon(service().clock.at).slice(0, 10)} 00:00:00`)
+    expect(inLondon(Date.parse(String(tariff?.['contract_start_date'])))).toBe(
+      `${inLondon(service().clock.at).slice(0, 10)} 00:00:00`,
+    )
   })
 })

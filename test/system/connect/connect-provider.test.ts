@@ -24,7 +24,11 @@ describe('the login at a provider', () => {
     expect(about).toMatchObject({
       route: 'auth_metadata_capture',
       data: {
-        provider: { display_name: 'Direct Energy', logo_url: expect.stringMatching(/^data:image/), accent_color: '#112233' },
+        provider: {
+          display_name: 'Direct Energy',
+          logo_url: expect.stringMatching(/^data:image/),
+          accent_color: '#112233',
+        },
         account: { display_name: 'Volt Ltd', privacy_url: null, terms_url: null },
       },
     })
@@ -62,7 +66,10 @@ describe('the login at a provider', () => {
 
   it('asks for consent, and for credentials of this session', async () => {
     const { token, accountId } = await toLogin()
-    expect(await logIn(token, { user: 'ann' }, false)).toMatchObject({ status: 400, text: expect.stringContaining('consent_missing') })
+    expect(await logIn(token, { user: 'ann' }, false)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('consent_missing'),
+    })
     const consent = (data: object) => post({ connect_token: token, route: 'consent_capture', data })
     expect((await consent({ auth_metadata_id: 'aut_1', consent_given: true })).text).toContain('auth_metadata_invalid')
     expect((await logIn(token, {})).text).toContain('auth_metadata_invalid')
@@ -82,7 +89,11 @@ describe('the login at a provider', () => {
     const skipped = await toLogin()
     expect((await skipped.flow.submit('session_start')).route).toBe('tariff_structure_select')
     const dismissed = await toLogin()
-    const left = await post({ connect_token: dismissed.token, route: 'auth_metadata_capture', action: 'DISMISS_DIRECT' })
+    const left = await post({
+      connect_token: dismissed.token,
+      route: 'auth_metadata_capture',
+      action: 'DISMISS_DIRECT',
+    })
     expect(left.route).toBe('session_redirect')
     expect((await dismissed.flow.submit('session_start')).route).toBe('tariff_structure_select')
     const another = await toLogin()
@@ -107,7 +118,10 @@ describe('the login at a provider', () => {
       },
     }
     const choice = await logIn(token)
-    expect(choice).toMatchObject({ route: 'multiple_available_tariffs', data: { accounts: [{ id: 'a' }, { id: 'b' }] } })
+    expect(choice).toMatchObject({
+      route: 'multiple_available_tariffs',
+      data: { accounts: [{ id: 'a' }, { id: 'b' }] },
+    })
     provider().reply = { status: 200, body: providerPlan(0.3) }
     const data = { auth_metadata_id: choice.data['auth_metadata_id'], account: { id: 'b' } }
     await post({ connect_token: token, route: 'multiple_available_tariffs', data })
@@ -118,16 +132,30 @@ describe('the login at a provider', () => {
   it('says that there is nothing to choose, and leads on by hand', async () => {
     const { token, flow } = await toLogin()
     provider().reply = { status: 200, body: { accounts: [] } }
-    expect(await logIn(token)).toMatchObject({ route: 'no_available_tariffs', data: { provider: { display_name: 'Direct Energy' } } })
-    expect((await post({ connect_token: token, route: 'no_available_tariffs', action: 'DISMISS_DIRECT' })).route).toBe('session_redirect')
+    expect(await logIn(token)).toMatchObject({
+      route: 'no_available_tariffs',
+      data: { provider: { display_name: 'Direct Energy' } },
+    })
+    expect((await post({ connect_token: token, route: 'no_available_tariffs', action: 'DISMISS_DIRECT' })).route).toBe(
+      'session_redirect',
+    )
     expect((await flow.submit('session_start')).route).toBe('tariff_structure_select')
   })
 
   it('takes a tariff as the body or as its member, and what it does not know with it', async () => {
     const { token, call } = await toLogin()
-    const more = { timezone: 'Europe/London', provider_tariff_reference: 'X1', provider_tariff_expiry_date: '2031-01-01T00:00:00Z' }
+    const more = {
+      timezone: 'Europe/London',
+      provider_tariff_reference: 'X1',
+      provider_tariff_expiry_date: '2031-01-01T00:00:00Z',
+    }
     const rate = [{ value: 0.3, to_kwh: 100 }, { value: 0.2 }]
-    const data = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }]
+    const data = [
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+      },
+    ]
     const tariff = providerPlan(0, { ...more, contract_end_date: '2031-01-01T00:00:00Z', data })
     provider().reply = { status: 200, body: { tariff } }
     expect((await logIn(token)).route).toBe('session_redirect')

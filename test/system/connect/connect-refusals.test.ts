@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { listProviders } from '../../../services/platform/postgres/connect/providers.ts'
-import { apiVersions, connectFixture, providerNamed, routesOf, toRate, toStructure } from '../../support/connect/connect-fixture.ts'
+import {
+  apiVersions,
+  connectFixture,
+  providerNamed,
+  routesOf,
+  toRate,
+  toStructure,
+} from '../../support/connect/connect-fixture.ts'
 import { type Flow, londonAddress } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
@@ -49,7 +56,9 @@ describe.each(apiVersions)('a submit that cannot be taken in the %s layout', api
     }
     const austin = without({ city: 'Austin', country_code: 'US', post_code: '78701' })
     await refuses(austin, 'geo_location_not_found')
-    expect((await flow.submit('postal_address_capture', austin)).body).toMatchObject({ field: 'data.postal_address.state' })
+    expect((await flow.submit('postal_address_capture', austin)).body).toMatchObject({
+      field: 'data.postal_address.state',
+    })
     await refuses(without({ city: 'Ingensteds', country_code: 'SE', post_code: '57230' }), 'geo_location_not_found')
     await refuses({}, 'address_line1_missing')
   })
@@ -128,8 +137,16 @@ describe.each(apiVersions)('a submit that cannot be taken in the %s layout', api
     await flow.submit('contract_term_capture')
     await refusing(flow, summary)({}, 'action_missing')
     await refusing(flow, summary)(undefined, 'action_missing')
-    expect(await flow.act('JUMP', summary)).toMatchObject({ status, code: 'action_invalid', body: { context: `connect.${summary}` } })
-    expect(await flow.act('RECONNECT')).toMatchObject({ status, code: 'action_invalid', body: { context: 'connect.session' } })
+    expect(await flow.act('JUMP', summary)).toMatchObject({
+      status,
+      code: 'action_invalid',
+      body: { context: `connect.${summary}` },
+    })
+    expect(await flow.act('RECONNECT')).toMatchObject({
+      status,
+      code: 'action_invalid',
+      body: { context: 'connect.session' },
+    })
   })
 
   it('of a page that is not open', async () => {

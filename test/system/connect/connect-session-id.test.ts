@@ -18,7 +18,9 @@ const everyRow = async (): Promise<string> => {
   const { operator } = service().database
   const { rows: tables } = await sql<{ name: string }>`
     select relname as name from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(operator)
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(
+    operator,
+  )
   const texts: string[] = []
   for (const { name } of tables) {
     const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} t`.execute(operator)
@@ -53,7 +55,9 @@ describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion =
     const made = await call(
       'POST',
       base,
-      apiVersion === 'current' ? urls : { ...urls, connect_url: undefined, callback_uri: urls.callback_url, callback_url: undefined },
+      apiVersion === 'current'
+        ? urls
+        : { ...urls, connect_url: undefined, callback_uri: urls.callback_url, callback_url: undefined },
     )
     const sessionId = String(made.body['session_id'])
     expect(await call('GET', `${base}/${sessionId}`)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
@@ -129,7 +133,10 @@ describe.each(apiVersions)('a token after its session is complete, in the %s lay
 
   it('goes on to change the tariff if the session was created with edit_tariff', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
-    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const flow = await visitAs(call, apiVersion, {
+      location_id: (await locationOf(call))['id'],
+      actions: { edit_tariff: true },
+    })
     await flow.submit('session_start')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })

@@ -57,13 +57,18 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
 
   it('opens at the providers with edit_tariff; the new one begins at local midnight, where the old one ends', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
-    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const flow = await visitAs(call, apiVersion, {
+      location_id: (await locationOf(call))['id'],
+      actions: { edit_tariff: true },
+    })
     expect((await flow.submit('session_start')).route).toBe('provider_select')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.2 })
     if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
-    expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Corner Shop' }])
+    expect(await tariffsOf(call)).toMatchObject([
+      { contract_start_date: dayOf(service().clock.at), display_name: 'Corner Shop' },
+    ])
   })
 
   it('opens at the providers with edit_tariff also if the address is incomplete, and keeps that address', async () => {
@@ -94,15 +99,22 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
   it('is renewed with its values filled in', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const [tariff] = await tariffsOf(call)
-    const flow = await visitAs(call, apiVersion, { tariff_id: tariff?.['id'], route_options: { tariff_name_capture: true } })
+    const flow = await visitAs(call, apiVersion, {
+      tariff_id: tariff?.['id'],
+      route_options: { tariff_name_capture: true },
+    })
     const choice = await flow.submit('session_start')
     expect(choice).toMatchObject({ route: 'provider_select', data: { provider: { display_name: 'Ecotricity' } } })
     await flow.submit('provider_select', { provider: choice.data['provider'] })
     expect(await flow.submit('tariff_structure_select', { options: ['FIXED'] })).toMatchObject({ data: { cost: 0.3 } })
-    expect(await flow.submit('rate_fixed_capture', { cost: 0.2 })).toMatchObject({ data: { tariff: { name: 'Ecotricity' } } })
+    expect(await flow.submit('rate_fixed_capture', { cost: 0.2 })).toMatchObject({
+      data: { tariff: { name: 'Ecotricity' } },
+    })
     const shown = await flow.submit('tariff_name_capture', { tariff: { name: 'Renewed' } })
     if (apiVersion === 'earlier') await flow.act('SAVE', shown.route)
-    expect(await tariffsOf(call)).toMatchObject([{ contract_start_date: dayOf(service().clock.at), display_name: 'Renewed' }])
+    expect(await tariffsOf(call)).toMatchObject([
+      { contract_start_date: dayOf(service().clock.at), display_name: 'Renewed' },
+    ])
   })
 
   it('is disconnected without pages, and its history stays', async () => {
@@ -140,7 +152,11 @@ const pricedBy = async (call: Call) => {
 }
 
 describe('a session that keeps another tariff than before', () => {
-  const termFrom = (start: string | null) => ({ contract_start_date: start, contract_end_date: null, contract_term_type: '' })
+  const termFrom = (start: string | null) => ({
+    contract_start_date: start,
+    contract_end_date: null,
+    contract_term_type: '',
+  })
 
   const edited = async () => {
     const { call } = await keepFixed('current', 0.3)
@@ -215,7 +231,10 @@ describe('a save', () => {
   it('tells of its location once, though address and tariff have changed', async () => {
     const { call } = await keepFixed('current', 0.3)
     const before = (await eventsOf(call, 'location.update')).length
-    const flow = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const flow = await visitAs(call, 'current', {
+      location_id: (await locationOf(call))['id'],
+      actions: { edit_tariff: true },
+    })
     const address = { address_line1: '11 Downing Street', city: 'London', post_code: 'SW1A 2AB', country_code: 'GB' }
     await flow.submit('postal_address_capture', { postal_address: address })
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
@@ -223,12 +242,17 @@ describe('a save', () => {
     await flow.submit('rate_fixed_capture', { cost: 0.2 })
     const events = await eventsOf(call, 'location.update')
     expect(events).toHaveLength(before + 1)
-    expect(events[0]).toMatchObject({ data: { postal_address: address, tariff_status: { commodity_import: 'CONNECTED' } } })
+    expect(events[0]).toMatchObject({
+      data: { postal_address: address, tariff_status: { commodity_import: 'CONNECTED' } },
+    })
   })
 
   it('follows the token of the session, whoever else visits the location', async () => {
     const { call, token } = await keepFixed('current', 0.3)
-    const other = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], actions: { edit_tariff: true } })
+    const other = await visitAs(call, 'current', {
+      location_id: (await locationOf(call))['id'],
+      actions: { edit_tariff: true },
+    })
     await other.submit('session_start')
     expect((await visit(service(), token).submit('session_start')).route).toBe('tariffs_summary')
     expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ fixed: 0.3 }] }])

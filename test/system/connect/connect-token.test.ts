@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { bandsOf, completed, connectFixture, eventsOf, locationOf, retrieve, tariffsOf } from '../../support/connect/connect-fixture.ts'
+import {
+  bandsOf,
+  completed,
+  connectFixture,
+  eventsOf,
+  locationOf,
+  retrieve,
+  tariffsOf,
+} from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress, visit } from '../../support/connect/connect-service.ts'
 
 const { begin, service, openSession: visitAs, saveFixed: keepFixed } = connectFixture()
@@ -7,35 +15,60 @@ const good = { connect_url: 'https://a.example.com/back', callback_url: 'https:/
 
 describe('a token', () => {
   it.each([
-    ...[['javascript:alert(1)'], ['data:text/html,x'], ['file:///etc/passwd'], ['blob:https://a/b'], ['ftp://a/b'], ['nothing']],
-    ...[['jar:https://a.example.com/x.jar!/'], ['ws://a.example.com/'], ['wss://a.example.com/'], ['view-source:https://a.example.com/']],
-    ...[['intent://scan/#Intent;scheme=zxing;end'], ['about:blank'], ['filesystem:https://a.example.com/x'], ['chrome://settings/']],
+    ...[
+      ['javascript:alert(1)'],
+      ['data:text/html,x'],
+      ['file:///etc/passwd'],
+      ['blob:https://a/b'],
+      ['ftp://a/b'],
+      ['nothing'],
+    ],
+    ...[
+      ['jar:https://a.example.com/x.jar!/'],
+      ['ws://a.example.com/'],
+      ['wss://a.example.com/'],
+      ['view-source:https://a.example.com/'],
+    ],
+    ...[
+      ['intent://scan/#Intent;scheme=zxing;end'],
+      ['about:blank'],
+      ['filesystem:https://a.example.com/x'],
+      ['chrome://settings/'],
+    ],
     ...[['JAVASCRIPT:alert(1)'], ['Intent:x'], ['android-app://a.b'], ['mailto:a@example.com']],
   ])('is refused for %s, in either address and layout', async address => {
     const { call } = await connectAccount(service(), 'current')
     const { call: earlier } = await connectAccount(service(), 'earlier')
     for (const name of ['connect_url', 'callback_url'])
-      expect(await call('POST', '/connect/token', { ...good, [name]: address })).toMatchObject({ status: 400, body: { field: name } })
+      expect(await call('POST', '/connect/token', { ...good, [name]: address })).toMatchObject({
+        status: 400,
+        body: { field: name },
+      })
     for (const name of ['connect_web_url', 'connect_web_uri', 'callback_uri']) {
       const body = { callback_uri: good.callback_url, [name]: address }
       expect((await earlier('POST', '/connect/tariff/token', body)).status, name).toBe(409)
     }
   })
 
-  it.each(['http://app.example.com/', 'http://127.0.0.1.example.com/', 'http://10.0.0.1/', 'myapp://done', 'com.example.app:/done'])(
-    'is refused for a connect_url that is not https, nor http on loopback: %s',
-    async address => {
-      const { call } = await connectAccount(service(), 'current')
-      const refused = await call('POST', '/connect/token', { ...good, connect_url: address })
-      expect(refused).toMatchObject({ status: 400, body: { field: 'connect_url' } })
-    },
-  )
+  it.each([
+    'http://app.example.com/',
+    'http://127.0.0.1.example.com/',
+    'http://10.0.0.1/',
+    'myapp://done',
+    'com.example.app:/done',
+  ])('is refused for a connect_url that is not https, nor http on loopback: %s', async address => {
+    const { call } = await connectAccount(service(), 'current')
+    const refused = await call('POST', '/connect/token', { ...good, connect_url: address })
+    expect(refused).toMatchObject({ status: 400, body: { field: 'connect_url' } })
+  })
 
   it.each(['https://app.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/x', 'http://[::1]:1/'])(
     'is given for a connect_url that is https, or http on loopback: %s',
     async address => {
       const { call } = await connectAccount(service(), 'current')
-      expect((await call('POST', '/connect/token', { ...good, connect_url: address })).body['connect_url']).toBe(address)
+      expect((await call('POST', '/connect/token', { ...good, connect_url: address })).body['connect_url']).toBe(
+        address,
+      )
     },
   )
 
@@ -46,7 +79,9 @@ describe('a token', () => {
       const { status, body } = await call('POST', '/connect/token', { ...good, callback_url: address })
       expect([status, body['callback_url']]).toEqual([200, address])
       const end = await visit(service(), String(body['connect_token'])).act('CLOSE')
-      expect(end.data['redirect_url']).toBe(`${address}${address.includes('?') ? '&' : '?'}fp_cot=${body['connect_token']}`)
+      expect(end.data['redirect_url']).toBe(
+        `${address}${address.includes('?') ? '&' : '?'}fp_cot=${body['connect_token']}`,
+      )
     },
   )
 
@@ -73,7 +108,13 @@ describe('a token', () => {
     ]) {
       const { status, body, text } = await call('POST', '/connect/tariff/token', spelled)
       expect(status, text).toBe(200)
-      expect(body).toMatchObject({ object: 'connect_token', direction: 'EXPORT', type: 'COMMODITY', expires_in: 86_400, live_mode: false })
+      expect(body).toMatchObject({
+        object: 'connect_token',
+        direction: 'EXPORT',
+        type: 'COMMODITY',
+        expires_in: 86_400,
+        live_mode: false,
+      })
       const end = await visit(service(), String(body['connect_token'])).act('CLOSE')
       expect(end.data['callback_uri']).toBe(`${good.callback_url}?fp_cot=${body['connect_token']}`)
       expect(end.data['callback_url']).toBe(end.data['callback_uri'])
@@ -95,7 +136,9 @@ describe('a token', () => {
     expect(await summaryOf({ summary_route: null })).toBe('tariffs_summary')
     expect(await summaryOf({ summary_route: 'tariff_summary' })).toBe('tariff_summary')
     expect(await summaryOf({ summary_route: 'tariffs_summary' })).toBe('tariffs_summary')
-    expect(await call('POST', '/connect/token', { ...good, route_options: { summary_route: 'summary' } })).toMatchObject({
+    expect(
+      await call('POST', '/connect/token', { ...good, route_options: { summary_route: 'summary' } }),
+    ).toMatchObject({
       status: 400,
       body: { code: 'field_invalid', field: 'route_options.summary_route' },
     })
@@ -129,8 +172,15 @@ describe('a token', () => {
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     const term = await flow.submit('rate_fixed_capture', { cost: 0.3 })
-    expect(term).toMatchObject({ route: 'contract_term_capture', data: { location_timezone: 'Europe/Berlin', contract_start_date: null } })
-    const dates = { contract_start_date: '2026-06-30T22:00:00Z', contract_end_date: '2026-12-31T23:00:00Z', contract_term_type: 'FIXED' }
+    expect(term).toMatchObject({
+      route: 'contract_term_capture',
+      data: { location_timezone: 'Europe/Berlin', contract_start_date: null },
+    })
+    const dates = {
+      contract_start_date: '2026-06-30T22:00:00Z',
+      contract_end_date: '2026-12-31T23:00:00Z',
+      contract_term_type: 'FIXED',
+    }
     const local = { contract_start_date: '2026-07-01T00:00:00+02:00', contract_end_date: '2027-01-01T00:00:00+01:00' }
     const shown = await flow.submit('contract_term_capture', dates)
     expect(shown.data['tariff']).toMatchObject(local)
@@ -148,7 +198,8 @@ describe('a token', () => {
       return decodeURIComponent(logo.slice(logo.indexOf(',') + 1))
     }
     expect(pictureOf('Ecotricity')).toMatch(/>E<\/text><\/svg>$/)
-    for (const { display_name: name } of providers) expect(pictureOf(name)).toMatch(/^<svg .*>[\p{L}\p{N}]{1,2}<\/text><\/svg>$/u)
+    for (const { display_name: name } of providers)
+      expect(pictureOf(name)).toMatch(/^<svg .*>[\p{L}\p{N}]{1,2}<\/text><\/svg>$/u)
     const named = await flow.submit('provider_name_capture', { provider: { name: 'Ümit & <b>Söhne</b>' } })
     const { logo_url: logo } = named.data['provider'] as unknown as { logo_url: string }
     expect(decodeURIComponent(logo)).toContain('>ÜB</text>')
@@ -156,7 +207,9 @@ describe('a token', () => {
 
   it('is at least 128 random bits, and one session', async () => {
     const { call } = await connectAccount(service(), 'current')
-    const tokens = await Promise.all([1, 2, 3].map(async () => String((await call('POST', '/connect/token', good)).body['connect_token'])))
+    const tokens = await Promise.all(
+      [1, 2, 3].map(async () => String((await call('POST', '/connect/token', good)).body['connect_token'])),
+    )
     for (const token of tokens) expect(token).toMatch(/^cot_[0-9a-f]{32}$/)
     expect(new Set(tokens.map(token => token.slice(0, 12))).size).toBe(3)
     const [one = '', other = ''] = tokens
@@ -176,7 +229,11 @@ describe('a token', () => {
   })
 
   it('is for the kind of tariff that it names', async () => {
-    const fees = await begin('current', { tariff_type: 'NON_COMMODITY', route_options: {}, postal_address: londonAddress })
+    const fees = await begin('current', {
+      tariff_type: 'NON_COMMODITY',
+      route_options: {},
+      postal_address: londonAddress,
+    })
     await fees.flow.submit('provider_name_capture', { provider: { name: 'Grid' } })
     expect((await fees.flow.submit('session_start')).body['type']).toBe('NON_COMMODITY')
     expect((await fees.flow.submit('session_start')).data['options']).toEqual(['FIXED', 'TIME_OF_DAY'])
@@ -185,7 +242,10 @@ describe('a token', () => {
     expect(await tariffsOf(fees.call)).toMatchObject([{ type: 'NON_COMMODITY' }])
     const { call } = await connectAccount(service(), 'current')
     const body = { ...good, tariff_type: 'NON_COMMODITY', tariff_direction: 'EXPORT' }
-    expect(await call('POST', '/connect/token', body)).toMatchObject({ status: 400, body: { field: 'tariff_direction' } })
+    expect(await call('POST', '/connect/token', body)).toMatchObject({
+      status: 400,
+      body: { field: 'tariff_direction' },
+    })
   })
 
   it('is told of once it is finished, and not to others', async () => {
@@ -204,10 +264,20 @@ describe('a token', () => {
 
 describe('an import without pages', () => {
   const hours = (fixed: number | undefined) => [
-    { valid_from: '00:00:00', valid_to: '00:00:00', rate: [fixed === undefined ? { surcharge_percentage: 0.185 } : { fixed }] },
+    {
+      valid_from: '00:00:00',
+      valid_to: '00:00:00',
+      rate: [fixed === undefined ? { surcharge_percentage: 0.185 } : { fixed }],
+    },
   ]
   const body = (type: string, fixed: number | undefined, more: object = {}) => ({
-    session: { customer_reference_id: 'c', location_reference_id: 'l', direction: 'IMPORT', type: 'COMMODITY', ...more },
+    session: {
+      customer_reference_id: 'c',
+      location_reference_id: 'l',
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      ...more,
+    },
     postal_address: londonAddress,
     tariff: {
       ...{ type, name: 'Imported', contract: { start_date: '2026-01-01T00:00:00Z', end_date: '2031-01-01T00:00:00Z' } },
@@ -220,8 +290,13 @@ describe('an import without pages', () => {
     const made = await call('POST', '/connect/tariff/batch', body('FIXED', 0.2))
     expect(made, made.text).toMatchObject({ status: 200, body: { object: 'connect_token', direction: 'IMPORT' } })
     const token = String(made.body['connect_token'])
-    expect((await retrieve(call, 'earlier', token)).body).toMatchObject({ is_tariff_processed: true, complete_action: 'SAVE' })
-    expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Imported', contract_end_date: '2031-01-01T00:00:00Z' }])
+    expect((await retrieve(call, 'earlier', token)).body).toMatchObject({
+      is_tariff_processed: true,
+      complete_action: 'SAVE',
+    })
+    expect(await tariffsOf(call)).toMatchObject([
+      { display_name: 'Imported', contract_end_date: '2031-01-01T00:00:00Z' },
+    ])
     expect(await locationOf(call)).toMatchObject({ reference_id: 'l', customer_id: expect.stringMatching(/^cus_/) })
     expect(await completed(call)).toMatchObject([{ data: { session_id: expect.stringMatching(/^fps_[0-9a-f]{24}$/) } }])
     expect(await eventsOf(call, 'customer.create')).toHaveLength(1)
@@ -239,12 +314,21 @@ describe('an import without pages', () => {
       ...gap,
       tariff: { ...gap.tariff, data: [{ months: ['Jan'], days_and_hours: [{ days: ['All'], hours: hours(0.2) }] }] },
     })
-    expect(refused).toMatchObject({ status: 409, body: { code: 'schedule_gap', field: expect.stringMatching(/^tariff\.data/) } })
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'schedule_gap', field: expect.stringMatching(/^tariff\.data/) },
+    })
     const { postal_address: _, ...homeless } = body('FIXED', 0.2, { location_reference_id: 'nowhere' })
-    expect(await call('POST', '/connect/tariff/batch', homeless)).toMatchObject({ status: 409, body: { field: 'postal_address' } })
+    expect(await call('POST', '/connect/tariff/batch', homeless)).toMatchObject({
+      status: 409,
+      body: { field: 'postal_address' },
+    })
     const austin = { ...londonAddress, city: 'Austin', country_code: 'US', post_code: '78701' }
     expect(
-      await call('POST', '/connect/tariff/batch', { ...body('FIXED', 0.2, { location_reference_id: 'austin' }), postal_address: austin }),
+      await call('POST', '/connect/tariff/batch', {
+        ...body('FIXED', 0.2, { location_reference_id: 'austin' }),
+        postal_address: austin,
+      }),
     ).toMatchObject({
       status: 409,
       body: { code: 'geo_location_not_found', field: 'postal_address.state' },
@@ -253,6 +337,8 @@ describe('an import without pages', () => {
 
   it('is of the earlier layout alone', async () => {
     const { call } = await connectAccount(service(), 'current')
-    expect((await call('POST', '/connect/tariff/batch', body('FIXED', 0.2), { 'api-version': '2025-09-14' })).status).toBe(404)
+    expect(
+      (await call('POST', '/connect/tariff/batch', body('FIXED', 0.2), { 'api-version': '2025-09-14' })).status,
+    ).toBe(404)
   })
 })

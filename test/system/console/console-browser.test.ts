@@ -18,7 +18,9 @@ const startSubscriber = async () => {
   const server: Server = createServer((request, response) => {
     request.resume().on('end', () => {
       state.received.push(String(request.headers['webhook-id']))
-      response.writeHead(state.status, { 'content-type': 'text/plain' }).end(state.status === 500 ? 'the table of invoices is locked' : '')
+      response
+        .writeHead(state.status, { 'content-type': 'text/plain' })
+        .end(state.status === 500 ? 'the table of invoices is locked' : '')
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -43,7 +45,8 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     subscriber = await startSubscriber()
     browser = await launchBrowser()
     pictureServer = createServer((request, response) => {
-      const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
+      const svg =
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
       if (request.url === '/logo.svg') response.setHeader('Content-Type', 'image/svg+xml').end(svg)
       else response.writeHead(404).end()
     })
@@ -52,7 +55,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     home = await makeHome(client, { import: 0.3125 }, { reference_id: 'Depot Hamburg' })
     const now = Math.floor(Date.now() / hourMs) * hourMs
     const hours = Array.from({ length: 24 * 12 }, (_, n) => now - (n + 1) * hourMs)
-    await client.submit(hours.map((at, n) => bought(home, 1 + (n % 9), new Date(at).toISOString(), new Date(at + hourMs).toISOString())))
+    await client.submit(
+      hours.map((at, n) => bought(home, 1 + (n % 9), new Date(at).toISOString(), new Date(at + hourMs).toISOString())),
+    )
   }, 120_000)
 
   afterAll(async () => {
@@ -67,7 +72,11 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
 
   /** Sign in; `complaints` gathers errors of the pages and every request to another host. */
   const open = async ({ width, colorScheme }: Look, key = system.sandbox.test_key) => {
-    const context: BrowserContext = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' })
+    const context: BrowserContext = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme,
+      reducedMotion: 'reduce',
+    })
     const complaints: string[] = []
     const tab: Tab = await context.newPage()
     tab.on('console', message => message.type() === 'error' && complaints.push(message.text()))
@@ -97,30 +106,37 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     { width: 360, colorScheme: 'dark' },
   ]
 
-  it.each(looks)('fits and complains of nothing at $width px, $colorScheme', { timeout: 60_000 }, async ({ width, colorScheme }) => {
-    const { context, tab, complaints } = await open({ width, colorScheme })
-    const paths = [
-      '',
-      '/locations',
-      `/locations/${home}`,
-      `/locations/${home}?hours=168&direction=EXPORT`,
-      '/events',
-      '/webhooks',
-      '/keys',
-      '/account',
-      '/none',
-    ]
-    for (const path of paths) {
-      await tab.goto(address(`/console${path}`))
-      await look(tab, `${width}-${colorScheme}${path.replace(/\W/g, '-').replace(home, 'home')}`)
-      expect(await tab.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), path).toBe(0)
-      expect(await tab.locator('.mode').first().isVisible(), path).toBe(true)
-    }
-    const ground = await tab.evaluate('getComputedStyle(document.body).backgroundColor')
-    expect(ground).toBe(colorScheme === 'dark' ? 'rgb(12, 18, 16)' : 'rgb(255, 255, 255)')
-    expect(complaints.filter(one => !one.includes('404'))).toEqual([])
-    await context.close()
-  })
+  it.each(looks)(
+    'fits and complains of nothing at $width px, $colorScheme',
+    { timeout: 60_000 },
+    async ({ width, colorScheme }) => {
+      const { context, tab, complaints } = await open({ width, colorScheme })
+      const paths = [
+        '',
+        '/locations',
+        `/locations/${home}`,
+        `/locations/${home}?hours=168&direction=EXPORT`,
+        '/events',
+        '/webhooks',
+        '/keys',
+        '/account',
+        '/none',
+      ]
+      for (const path of paths) {
+        await tab.goto(address(`/console${path}`))
+        await look(tab, `${width}-${colorScheme}${path.replace(/\W/g, '-').replace(home, 'home')}`)
+        expect(
+          await tab.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+          path,
+        ).toBe(0)
+        expect(await tab.locator('.mode').first().isVisible(), path).toBe(true)
+      }
+      const ground = await tab.evaluate('getComputedStyle(document.body).backgroundColor')
+      expect(ground).toBe(colorScheme === 'dark' ? 'rgb(12, 18, 16)' : 'rgb(255, 255, 255)')
+      expect(complaints.filter(one => !one.includes('404'))).toEqual([])
+      await context.close()
+    },
+  )
 
   it('draws prices and costs from the tables beside them', { timeout: 60_000 }, async () => {
     const { context, tab } = await open({ width: 1280, colorScheme: 'light' })
@@ -157,7 +173,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('shows the logo of the account once it is saved, and initials if it cannot be loaded', { timeout: 60_000 }, async () => {
+  it('shows the logo of the account once it is saved, and initials if it cannot be loaded', {
+    timeout: 60_000,
+  }, async () => {
     const { context, tab, complaints } = await open({ width: 360, colorScheme: 'light' }, system.sandbox.live_key)
     await tab.goto(address('/console/account'))
     const source = () => tab.locator('img.logo').getAttribute('src')
@@ -181,7 +199,9 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('lets an operator subscribe, see why deliveries fail, and send them again once it is mended', { timeout: 90_000 }, async () => {
+  it('lets an operator subscribe, see why deliveries fail, and send them again once it is mended', {
+    timeout: 90_000,
+  }, async () => {
     const { context, tab, complaints } = await open({ width: 1280, colorScheme: 'light' })
     await tab.getByRole('link', { name: 'Webhooks' }).click()
     await tab.getByLabel('Address').fill(subscriber.url)

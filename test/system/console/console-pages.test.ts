@@ -31,12 +31,17 @@ it('makes two pages of an account at once, lets some wait, and refuses more with
   const refused = seen.filter(({ status }) => status !== 200)
   expect(refused.length).toBeGreaterThan(0)
   expect(refused.length).toBeLessThan(200 - 62)
-  for (const { status, text } of refused) expect([status, text.includes('<h1>Too many pages</h1>')]).toEqual([503, true])
+  for (const { status, text } of refused)
+    expect([status, text.includes('<h1>Too many pages</h1>')]).toEqual([503, true])
 })
 
 describe('the page of the account', () => {
   const page = '/console/account'
-  const addresses = { privacy_url: 'https://volt.example/privacy', terms_url: '', logo_url: 'https://cdn.volt.example/logo.svg' }
+  const addresses = {
+    privacy_url: 'https://volt.example/privacy',
+    terms_url: '',
+    logo_url: 'https://cdn.volt.example/logo.svg',
+  }
   const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
 
   it('saves addresses with an audit entry, lets the host of the logo in and no other, and removes them again', async () => {
@@ -47,7 +52,9 @@ describe('the page of the account', () => {
     const { text, headers } = await one.get(page)
     for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
     expect(headers.get('content-security-policy')?.match(/https?:[^ ;]+/g)).toEqual(['https://cdn.volt.example'])
-    expect(text).toMatch(/<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/)
+    expect(text).toMatch(
+      /<img class="logo" src="data:image\/svg[^"]+"[^>]* data-picture="https:\/\/cdn\.volt\.example\/logo\.svg">/,
+    )
     for (const path of paths.filter(one => one !== page)) {
       expect((await one.get(path)).headers.get('content-security-policy')).not.toMatch(/https?:/)
     }
@@ -55,7 +62,9 @@ describe('the page of the account', () => {
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'live', '--json'], {
       WATTLEDGER_DATA_DIR: folder,
     })
-    const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(one => one.action === 'account.update')
+    const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(
+      one => one.action === 'account.update',
+    )
     const none = { privacy_url: null, terms_url: null, logo_url: null }
     const all = { ...addresses, terms_url: null }
     expect(entries.map(({ detail }) => detail)).toEqual([
@@ -69,7 +78,9 @@ describe('the page of the account', () => {
     const one = await liveVisitor()
     const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
     expect(wrong.status).toBe(400)
-    expect(wrong.text).toContain('id="terms_url-fault">Terms of use must begin with https://, or with http:// and a loopback host.<')
+    expect(wrong.text).toContain(
+      'id="terms_url-fault">Terms of use must begin with https://, or with http:// and a loopback host.<',
+    )
     expect(wrong.text).toContain('value="http://volt.example/terms"')
     expect((await one.get(page)).text).not.toContain('volt.example')
   })
@@ -78,7 +89,11 @@ describe('the page of the account', () => {
     const { key } = await makeKey(database(), folder, sandbox(), 'read')
     for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
       const { status, text } = await one.get(page)
-      expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([200, true, false])
+      expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([
+        200,
+        true,
+        false,
+      ])
       const { text: places } = await one.get('/console')
       const csrf = /name="csrf" value="(\w+)"/.exec(places)?.[1] ?? ''
       expect((await one.send(page, page, { ...addresses, csrf, form: crypto.randomUUID() })).status).toBe(403)
@@ -113,7 +128,9 @@ describe('the page of keys', () => {
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'test', '--json'], {
       WATTLEDGER_DATA_DIR: folder,
     })
-    const entries = (JSON.parse(out) as { action: string; object_id: string; actor: string }[]).filter(entry => entry.object_id === id)
+    const entries = (JSON.parse(out) as { action: string; object_id: string; actor: string }[]).filter(
+      entry => entry.object_id === id,
+    )
     expect(entries.map(({ action, actor }) => [action, /^key_/.test(actor)])).toEqual([
       ['api_key.revoke', true],
       ['api_key.create', true],
@@ -145,7 +162,9 @@ describe('the page of webhook endpoints', () => {
       description: 'Billing',
     })
     expect(refused.status).toBe(400)
-    expect(refused.text).toMatch(/value="http:\/\/127\.0\.0\.1\/hook"[^>]*aria-invalid="true"[^>]*aria-describedby="url-hint url-fault"/)
+    expect(refused.text).toMatch(
+      /value="http:\/\/127\.0\.0\.1\/hook"[^>]*aria-invalid="true"[^>]*aria-describedby="url-hint url-fault"/,
+    )
     expect(refused.text).toContain('value="customer.*, device.create"')
     expect(refused.text).toContain('id="url-fault"')
   })

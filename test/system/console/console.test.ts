@@ -47,7 +47,9 @@ describe('the console', () => {
     const page = await one.get(`${signInPath}?next=/console/keys`)
     expect(page.text).toContain('name="next" value="/console/keys"')
     for (const next of ['https://example.com/', '//example.com', '/docs', '/console/../docs', '/console\\..'])
-      expect((await one.get(`${signInPath}?next=${encodeURIComponent(next)}`)).text).toContain('name="next" value="/console"')
+      expect((await one.get(`${signInPath}?next=${encodeURIComponent(next)}`)).text).toContain(
+        'name="next" value="/console"',
+      )
   })
 
   it('serves pages whose policy lets nothing in from outside and nothing inline run', async () => {
@@ -84,12 +86,16 @@ describe('the console', () => {
       const { account_id: account, test_key: key } = sandbox()
       const page = await one.get(signInPath)
       // The way in leaves the session alone: a browser that comes from elsewhere does not send that cookie.
-      expect(page.headers.get('set-cookie')).toMatch(/^wattledger_console_entry=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/)
+      expect(page.headers.get('set-cookie')).toMatch(
+        /^wattledger_console_entry=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/,
+      )
       const { host } = new URL(sandbox().base_url)
       const done = await one.send(signInPath, signInPath, { account, key }, { origin: `${origin}//${host}` })
       return done.headers.get('set-cookie')
     }
-    expect(await attempt('http:')).toMatch(/^wattledger_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+    expect(await attempt('http:')).toMatch(
+      /^wattledger_console=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    )
     expect(await attempt('https:')).toMatch(/; SameSite=Strict; Secure; Max-Age=43200$/)
   })
 
@@ -130,17 +136,30 @@ describe('the console', () => {
   it("says which records the costs of a location come from: its devices' until it has its own, as the API decides", async () => {
     const client = await login(sandbox())
     const place = await createLocation(client, {})
-    const whole = [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] }]
-    await client.ask('POST', '/tariffs', { location_id: place, direction: 'IMPORT', type: 'COMMODITY', schedule: whole })
-    const { id: device } = (await client.ask('POST', '/devices', { reference_id: 'counted' })) as { readonly id: string }
+    const whole = [
+      { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] },
+    ]
+    await client.ask('POST', '/tariffs', {
+      location_id: place,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: whole,
+    })
+    const { id: device } = (await client.ask('POST', '/devices', { reference_id: 'counted' })) as {
+      readonly id: string
+    }
     const [end, start] = [0, 3_600_000].map(back => new Date(Date.now() - 86_400_000 - back).toISOString())
     const record = { location_id: place, units: 'KWH', value: 1, start_time: start, end_time: end }
     const one = await testVisitor()
     const shown = async () => (await one.get(`/console/locations/${place}`)).text
     await client.submit([{ ...record, device_id: device }])
-    await expect.poll(shown, { timeout: 20_000 }).toMatch(/Costs come from records of the location(?:'|&#39;)s devices\./)
+    await expect
+      .poll(shown, { timeout: 20_000 })
+      .toMatch(/Costs come from records of the location(?:'|&#39;)s devices\./)
     await client.submit([record])
-    await expect.poll(shown, { timeout: 20_000 }).toMatch(/Costs come from the location(?:'|&#39;)s own records\. .*left out/)
+    await expect
+      .poll(shown, { timeout: 20_000 })
+      .toMatch(/Costs come from the location(?:'|&#39;)s own records\. .*left out/)
   })
 
   it('leads through long lists page by page, both ways', async () => {
@@ -149,7 +168,8 @@ describe('the console', () => {
       await client.ask('POST', '/locations', { reference_id: `page ${n}`, timezone: 'UTC', currency_code: 'EUR' })
     const one = await signIn(sandbox().account_id, sandbox().live_key)
     const shown = ({ text }: SeenPage) => [...text.matchAll(/>page (\d+)</g)].map(([, n]) => Number(n))
-    const link = ({ text }: SeenPage, rel: string) => new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&')
+    const link = ({ text }: SeenPage, rel: string) =>
+      new RegExp(`rel="${rel}" href="([^"]*)"`).exec(text)?.[1]?.replaceAll('&amp;', '&')
     const first = await one.get('/console/locations')
     expect([shown(first).length, shown(first)[0], link(first, 'prev')]).toEqual([30, 64, undefined])
     const second = await one.get(link(first, 'next') ?? '')
@@ -211,7 +231,9 @@ describe('signing in', () => {
 
   it('keeps nothing of the cookie in the database but a hash', async () => {
     const one = await testVisitor()
-    const { rows } = await sql<{ text: string }>`select t::text as text from console_sessions t`.execute(database().operator)
+    const { rows } = await sql<{ text: string }>`select t::text as text from console_sessions t`.execute(
+      database().operator,
+    )
     expect(rows.length).toBeGreaterThan(0)
     for (const { text } of rows) expect(text).not.toContain(one.cookies.get(sessionCookie))
   })

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { costOfSpan, type ExactEnergyCost, onlyElement, sumOf, type TextSpan } from '../../support/exact/exact-answers.ts'
+import {
+  costOfSpan,
+  type ExactEnergyCost,
+  onlyElement,
+  sumOf,
+  type TextSpan,
+} from '../../support/exact/exact-answers.ts'
 import { bucketEdges } from '../../support/oracle/buckets.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
@@ -38,14 +44,16 @@ const unevenTariff = (locationId: string) => ({
       days_and_hours: [
         {
           days: ['All'],
-          hours: ['00:00:00', '01:30:00', '02:15:00', '03:00:00', '07:00:00', '22:30:00'].map((valid_from, index, all) => ({
-            valid_from,
-            valid_to: all[index + 1] ?? '00:00:00',
-            rate: [
-              { fixed: 0.123456789 + index / 16, to_kwh: 41.7 },
-              { fixed: 0.987654321 - index / 16, surcharge_percentage: 0.19 },
-            ],
-          })),
+          hours: ['00:00:00', '01:30:00', '02:15:00', '03:00:00', '07:00:00', '22:30:00'].map(
+            (valid_from, index, all) => ({
+              valid_from,
+              valid_to: all[index + 1] ?? '00:00:00',
+              rate: [
+                { fixed: 0.123456789 + index / 16, to_kwh: 41.7 },
+                { fixed: 0.987654321 - index / 16, surcharge_percentage: 0.19 },
+              ],
+            }),
+          ),
         },
       ],
     },
@@ -83,18 +91,22 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     await client.submit(recordsAround(home, change))
   })
 
-  it('is a change of the clock', () => expect(offsetMinutesAt(zone, change)).not.toBe(offsetMinutesAt(zone, change - 60_000)))
+  it('is a change of the clock', () =>
+    expect(offsetMinutesAt(zone, change)).not.toBe(offsetMinutesAt(zone, change - 60_000)))
 
-  it.each(['HOUR', 'DAY', 'MONTH'] as const)('each %s is there, and all add up to the span to the last digit', async unit => {
-    const edges = unit === 'HOUR' ? hourEdges(zone, from, to) : bucketEdges(zone, from, to, unit)
-    const found = await costOfSpan(client, home, span, `aggregation=${unit}`)
-    expect(found.data.map(element => [Date.parse(element.start_time), Date.parse(element.end_time)])).toEqual(
-      edges.slice(0, -1).map((start, index) => [start, edges[index + 1]]),
-    )
-    const whole = sumOf(await costOfSpan(client, home, span))
-    expect(whole.cost).toBeGreaterThan(0n)
-    expect(sumOf(found)).toEqual(whole)
-  })
+  it.each(['HOUR', 'DAY', 'MONTH'] as const)(
+    'each %s is there, and all add up to the span to the last digit',
+    async unit => {
+      const edges = unit === 'HOUR' ? hourEdges(zone, from, to) : bucketEdges(zone, from, to, unit)
+      const found = await costOfSpan(client, home, span, `aggregation=${unit}`)
+      expect(found.data.map(element => [Date.parse(element.start_time), Date.parse(element.end_time)])).toEqual(
+        edges.slice(0, -1).map((start, index) => [start, edges[index + 1]]),
+      )
+      const whole = sumOf(await costOfSpan(client, home, span))
+      expect(whole.cost).toBeGreaterThan(0n)
+      expect(sumOf(found)).toEqual(whole)
+    },
+  )
 
   it('buckets answer in the offset of their place at each instant; a span too, unless the request is in Z', async () => {
     const offsetOf = (written: string) => {
@@ -118,7 +130,9 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     const [whole] = (await costOfSpan(client, home, [iso(from), iso(to)])).data
     expect([whole?.start_time, whole?.end_time]).toEqual([from, to].map(at => iso(at).replace('.000Z', 'Z')))
     // The offset of end_time decides.
-    const [other] = (await costOfSpan(client, home, [requested[1], iso(to + 12 * hourMs)].toSorted() as unknown as TextSpan)).data
+    const [other] = (
+      await costOfSpan(client, home, [requested[1], iso(to + 12 * hourMs)].toSorted() as unknown as TextSpan)
+    ).data
     expect(other?.end_time).toMatch(/Z$/)
   })
 })
@@ -129,9 +143,18 @@ describe('buckets', () => {
   it('are clipped to the span, and share out what crosses their edges by time', async () => {
     const home = await makeHome(client, { import: 0.1 })
     await client.submit([bought(home, 4, start, end)])
-    const found = await costOfSpan(client, home, ['2025-06-01T12:20:00+02:00', '2025-06-01T14:40:00+02:00'], 'aggregation=HOUR')
+    const found = await costOfSpan(
+      client,
+      home,
+      ['2025-06-01T12:20:00+02:00', '2025-06-01T14:40:00+02:00'],
+      'aggregation=HOUR',
+    )
     // 1 kW: 40 minutes, an hour, 40 minutes; 40 minutes are 666.666… Wh of the first hour and of the third
-    expect(starts(found)).toEqual(['2025-06-01T12:20:00+02:00', '2025-06-01T13:00:00+02:00', '2025-06-01T14:00:00+02:00'])
+    expect(starts(found)).toEqual([
+      '2025-06-01T12:20:00+02:00',
+      '2025-06-01T13:00:00+02:00',
+      '2025-06-01T14:00:00+02:00',
+    ])
     expect(found.data.at(-1)?.end_time).toBe('2025-06-01T14:40:00+02:00')
     expect(energies(found)).toEqual(['666.666667', '1000', '666.666667'])
     // From 20 minutes in to 160: 333.333333 to 2666.666667
@@ -140,14 +163,21 @@ describe('buckets', () => {
 
   it('without anything in them have energy 0, cost 0 and confidence 1', async () => {
     const home = await makeHome(client, { import: 0.1 })
-    const { data } = await costOfSpan(client, home, ['2025-01-15T00:00:00+01:00', '2025-04-02T00:00:00+02:00'], 'aggregation=MONTH')
+    const { data } = await costOfSpan(
+      client,
+      home,
+      ['2025-01-15T00:00:00+01:00', '2025-04-02T00:00:00+02:00'],
+      'aggregation=MONTH',
+    )
     expect(data.map(({ start_time, end_time }) => [start_time, end_time])).toEqual([
       ['2025-01-15T00:00:00+01:00', '2025-02-01T00:00:00+01:00'],
       ['2025-02-01T00:00:00+01:00', '2025-03-01T00:00:00+01:00'],
       ['2025-03-01T00:00:00+01:00', '2025-04-01T00:00:00+02:00'],
       ['2025-04-01T00:00:00+02:00', '2025-04-02T00:00:00+02:00'],
     ])
-    expect(data.map(({ energy, tariff }) => [energy.value, tariff.cost])).toEqual(Array(4).fill(['0', { value: '0', confidence: '1' }]))
+    expect(data.map(({ energy, tariff }) => [energy.value, tariff.cost])).toEqual(
+      Array(4).fill(['0', { value: '0', confidence: '1' }]),
+    )
   })
 
   it('hold the impulses of their first instant and not those of their end', async () => {
@@ -191,7 +221,9 @@ describe('buckets', () => {
       fc.asyncProperty(cuts, async found => {
         const edges = [from, ...found.sort((a, b) => a - b), to]
         const parts = await Promise.all(
-          edges.slice(1).map(async (end, index) => sumOf(await costOfSpan(client, home, [iso(edges[index] ?? from), iso(end)]))),
+          edges
+            .slice(1)
+            .map(async (end, index) => sumOf(await costOfSpan(client, home, [iso(edges[index] ?? from), iso(end)]))),
         )
         const energy = parts.reduce((sum, part) => sum + part.energy, 0n)
         const cost = parts.reduce((sum, part) => sum + part.cost, 0n)
@@ -203,8 +235,10 @@ describe('buckets', () => {
 
   it('of the calendar need one calendar: a customer in two zones names a location', async () => {
     const customer = await makeOne(client, '/customers', {})
-    for (const timezone of ['Europe/Berlin', 'Europe/London']) await makeHome(client, { import: 0.1 }, { customer_id: customer, timezone })
-    const ask = (query: string) => client.send('POST', `/costs/interval/${customer}?${query}`, { start_time: start, end_time: end })
+    for (const timezone of ['Europe/Berlin', 'Europe/London'])
+      await makeHome(client, { import: 0.1 }, { customer_id: customer, timezone })
+    const ask = (query: string) =>
+      client.send('POST', `/costs/interval/${customer}?${query}`, { start_time: start, end_time: end })
     expect((await ask('')).status).toBe(200)
     expect((await ask('aggregation=DAY')).json).toMatchObject({ code: 'location_ambiguous', field: 'location_id' })
   })

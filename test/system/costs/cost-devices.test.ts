@@ -36,7 +36,8 @@ const deviceSummary = ({ includes_devices, excluded_device_energy, warning, data
   data.map(({ energy }) => energy.value),
 ]
 
-const at = (home: string, kwh: number, day: number, more: object = {}) => bought(home, kwh, june(day, 10), june(day, 11), more)
+const at = (home: string, kwh: number, day: number, more: object = {}) =>
+  bought(home, kwh, june(day, 10), june(day, 11), more)
 const mixed = 'own_and_device_records'
 
 const makeDevice = async (home: string, name = 'device'): Promise<{ readonly device_id: string }> => ({
@@ -106,13 +107,19 @@ describe('the costs of a location', () => {
   it('are added up for a customer by the result of each location', async () => {
     const customer = await makeOne(client, '/customers', {})
     const of = { customer_id: customer }
-    const homes = [await makeHome(client, {}, of), await makeHome(client, {}, of), await makeHome(client, {}, of)] as const
+    const homes = [
+      await makeHome(client, {}, of),
+      await makeHome(client, {}, of),
+      await makeHome(client, {}, of),
+    ] as const
     const [both, own, devices] = homes
     const [one, two] = [await makeDevice(both), await makeDevice(devices)]
     await client.submit([at(both, 1, 3, one), at(both, 2, 3), at(own, 4, 3), at(devices, 8, 3, two)])
     const energies = async (query = '') => {
       const { data, ...answer } = await costs(customer, query)
-      const unpriced = data.map(element => (element as unknown as { unpriced_energy?: { value: number } }).unpriced_energy?.value ?? 0)
+      const unpriced = data.map(
+        element => (element as unknown as { unpriced_energy?: { value: number } }).unpriced_energy?.value ?? 0,
+      )
       return [...deviceSummary({ ...answer, data: [] }).slice(0, 3), unpriced]
     }
     expect(await energies()).toEqual([true, 1000, mixed, [2000 + 4000 + 8000]])

@@ -20,7 +20,10 @@ afterAll(async () => {
 
 type StoredRecord = {
   readonly id: string
-  readonly data: { readonly record_reference_id: string; readonly tariff: { readonly cost: { readonly value: number } } }
+  readonly data: {
+    readonly record_reference_id: string
+    readonly tariff: { readonly cost: { readonly value: number } }
+  }
 }
 
 const random = seededRandom(20)
@@ -79,7 +82,10 @@ describe.each(tiered.map(one => [one.id, one] as const))('%s', (_, one) => {
   it.each(Object.entries(arrivals))('costs what was published when its records come %s', async (_name, arrange) => {
     const locationId = await prepareCase(client, one.tariffs, 'current')
     // Each record is told from the others by its place alone, in whatever order it comes.
-    const records = recordsOf(one, locationId, 'current').map((record, place) => ({ ...record, record_reference_id: `place ${place}` }))
+    const records = recordsOf(one, locationId, 'current').map((record, place) => ({
+      ...record,
+      record_reference_id: `place ${place}`,
+    }))
     for (const together of arrange(records)) await client.submit(together)
     const { total_cost: total, derived_total: derived, per_record: perRecord } = one.expected
     const sum = await totalOf(one, locationId)
@@ -89,7 +95,10 @@ describe.each(tiered.map(one => [one.id, one] as const))('%s', (_, one) => {
     for (const [key, cost] of Object.entries(perRecord ?? {})) {
       const named = one.records.findIndex(record => record.record_reference_id === key)
       const allowed = one.tolerance.per_record_abs ?? toleranceOf(one)
-      expect(Math.abs((costs[named < 0 ? Number(key) : named] ?? Number.NaN) - cost), `record ${key}`).toBeLessThanOrEqual(allowed)
+      expect(
+        Math.abs((costs[named < 0 ? Number(key) : named] ?? Number.NaN) - cost),
+        `record ${key}`,
+      ).toBeLessThanOrEqual(allowed)
     }
     inOrder ??= costs
     expect(costs).toEqual(inOrder)

@@ -9,7 +9,8 @@ const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
+  for (const apiVersion of ['current', 'earlier'] as const)
+    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -17,9 +18,18 @@ afterAll(async () => {
   removeData(folder)
 })
 
-type CostElement = { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
+type CostElement = {
+  readonly energy: { readonly value: number }
+  readonly tariff: { readonly cost: { readonly value: number } }
+}
 
-const totalOf = async (client: Client, apiVersion: ApiVersion, of: CostCase, locationId: string, direction: string): Promise<number> => {
+const totalOf = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  of: CostCase,
+  locationId: string,
+  direction: string,
+): Promise<number> => {
   const starts = of.records.map(record => Date.parse(record.start_time))
   const ends = of.records.map(record => Date.parse(record.end_time))
   const span = {
@@ -34,8 +44,10 @@ const totalOf = async (client: Client, apiVersion: ApiVersion, of: CostCase, loc
   return data.reduce((sum, element) => sum + element.tariff.cost.value, 0)
 }
 
-const recordCost = (apiVersion: ApiVersion, record: { data: { tariff: { value: number; cost: { value: number } } } }): number =>
-  apiVersion === 'current' ? record.data.tariff.cost.value : record.data.tariff.value
+const recordCost = (
+  apiVersion: ApiVersion,
+  record: { data: { tariff: { value: number; cost: { value: number } } } },
+): number => (apiVersion === 'current' ? record.data.tariff.cost.value : record.data.tariff.value)
 
 describe.each(['current', 'earlier'] as const)('published bills in the %s layout', apiVersion => {
   it.each(costCases().map(one => [one.id, one] as const))('%s', async (_, one) => {
@@ -46,14 +58,19 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s layout
     const { total_cost, derived_total, import_minus_export, per_record } = one.expected
     const imported = await totalOf(client, apiVersion, one, locationId, 'IMPORT')
     const exported = await totalOf(client, apiVersion, one, locationId, 'EXPORT')
-    if (import_minus_export !== undefined) expect(Math.abs(imported - exported - import_minus_export)).toBeLessThanOrEqual(toleranceOf(one))
+    if (import_minus_export !== undefined)
+      expect(Math.abs(imported - exported - import_minus_export)).toBeLessThanOrEqual(toleranceOf(one))
     const total = one.tariffs.some(({ direction }) => direction === 'EXPORT') ? exported : imported
     if (total_cost !== undefined) expect(Math.abs(total - total_cost)).toBeLessThanOrEqual(toleranceOf(one))
     if (derived_total !== undefined) expect(total).toBeCloseTo(derived_total, 4)
     for (const [key, cost] of Object.entries(per_record ?? {})) {
       const reference =
-        one.records.find(record => record.record_reference_id === key)?.record_reference_id ?? one.records[Number(key)]?.record_reference_id
-      const list = (await client.ask('GET', `/meters/records?location_id=${locationId}&record_reference_id=${reference}`)) as {
+        one.records.find(record => record.record_reference_id === key)?.record_reference_id ??
+        one.records[Number(key)]?.record_reference_id
+      const list = (await client.ask(
+        'GET',
+        `/meters/records?location_id=${locationId}&record_reference_id=${reference}`,
+      )) as {
         data: readonly Parameters<typeof recordCost>[1][]
       }
       const [stored] = list.data
@@ -72,7 +89,8 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s layout
     let total = 0
     for (const [index, record] of records.entries()) {
       const cost = recordCost(apiVersion, await client.ask('POST', '/costs/instant?non_persistent=true', record))
-      total += one.expected.import_minus_export !== undefined && one.records[index]?.direction === 'EXPORT' ? -cost : cost
+      total +=
+        one.expected.import_minus_export !== undefined && one.records[index]?.direction === 'EXPORT' ? -cost : cost
     }
     const expected = one.expected.total_cost ?? one.expected.import_minus_export
     if (expected !== undefined) expect(Math.abs(total - expected)).toBeLessThanOrEqual(toleranceOf(one))

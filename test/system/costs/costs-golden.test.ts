@@ -21,22 +21,44 @@ const span = { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-16T00
 
 /** The words of the two layouts that differ in requests. */
 const words = {
-  current: { flow: { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' }, query: 'tariff_direction=EXPORT' },
+  current: {
+    flow: { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' },
+    query: 'tariff_direction=EXPORT',
+  },
   earlier: { flow: { direction: 'EXPORT', tariff_rate: 'EXPORT' }, query: 'direction=EXPORT' },
 } as const
 
 /** One of each answer about metering and costs, as a layout writes it. */
-const answersIn = async (client: Client, maker: Client, apiVersion: ApiVersion): Promise<Readonly<Record<string, Reply>>> => {
+const answersIn = async (
+  client: Client,
+  maker: Client,
+  apiVersion: ApiVersion,
+): Promise<Readonly<Record<string, Reply>>> => {
   const { flow, query } = words[apiVersion]
   const home = await makeHome(maker, { import: 0.3 }, { reference_id: `home in the ${apiVersion} layout` })
   const sold = { location_id: home, direction: 'EXPORT', type: 'COMMODITY' }
   const tiers = [{ fixed: 0.08, to_kwh: 1 }, { fixed: 0.0612345 }]
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers }]
-  await maker.ask('POST', '/tariffs', { ...sold, schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }] })
+  await maker.ask('POST', '/tariffs', {
+    ...sold,
+    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
+  })
   const car = await makeOne(maker, '/devices', { reference_id: `car in the ${apiVersion} layout` })
-  const record = { location_id: home, device_id: car, session_reference_id: `${apiVersion}-17`, record_reference_id: 'reading-1', ...times }
+  const record = {
+    location_id: home,
+    device_id: car,
+    session_reference_id: `${apiVersion}-17`,
+    record_reference_id: 'reading-1',
+    ...times,
+  }
   const good = { ...record, ...flow, units: 'KWH', value: 1.2345, confidence: 0.9 }
-  const late = { ...record, record_reference_id: 'reading-2', units: 'KW', value: 7.2, end_time: '2025-09-14T09:59:00Z' }
+  const late = {
+    ...record,
+    record_reference_id: 'reading-2',
+    units: 'KW',
+    value: 7.2,
+    end_time: '2025-09-14T09:59:00Z',
+  }
   const batch = await client.send('PUT', '/meters/interval', [good, late])
   await client.submit([good])
   const { id } = batch.json as { id: string }
@@ -53,14 +75,24 @@ const answersIn = async (client: Client, maker: Client, apiVersion: ApiVersion):
     energy_cost_of_session: await client.send('POST', `/costs/session/${apiVersion}-17?${query}&include_records=true`),
     ...(apiVersion === 'current'
       ? {}
-      : { energy_cost_without_tariff: await client.send('POST', `/costs/interval/${car}?${query}&include_tariff=false`, span) }),
+      : {
+          energy_cost_without_tariff: await client.send(
+            'POST',
+            `/costs/interval/${car}?${query}&include_tariff=false`,
+            span,
+          ),
+        }),
   }
 }
 
 describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   it('writes what is metered and what it costs as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
-    const answers = await answersIn(await login(system.sandbox, 'test', apiVersion), await login(system.sandbox), apiVersion)
+    const answers = await answersIn(
+      await login(system.sandbox, 'test', apiVersion),
+      await login(system.sandbox),
+      apiVersion,
+    )
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
       await expect(goldenText(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)

@@ -102,19 +102,29 @@ describe('whose cost it is', () => {
         { ...nothing, start_time: '2025-03-31T00:00:00Z', end_time: '2025-04-01T00:00:00Z' },
       ],
     })
-    expect(await client.ask('POST', `/costs/interval/${customer}?currency_code=SEK`, span)).toMatchObject({ currency_code: 'SEK' })
+    expect(await client.ask('POST', `/costs/interval/${customer}?currency_code=SEK`, span)).toMatchObject({
+      currency_code: 'SEK',
+    })
   })
 
   it('a customer with costs in several currencies needs one of them named', async () => {
     const customer = await makeOne(client, '/customers', {})
     const home = await makeHome(client, { import: 0.1 }, { customer_id: customer })
-    const cottage = await makeHome(client, { import: 0.2 }, { customer_id: customer, timezone: 'Europe/London', currency_code: 'GBP' })
+    const cottage = await makeHome(
+      client,
+      { import: 0.2 },
+      { customer_id: customer, timezone: 'Europe/London', currency_code: 'GBP' },
+    )
     await client.submit([bought(home, 1, ...hour), bought(cottage, 1, ...hour)])
     const path = `/costs/interval/${customer}`
     expect(await refusal(path)).toEqual([400, 'currency_ambiguous', 'currency_code'])
     expect(await refusal(`${path}?currency_code=SEK`)).toEqual([400, 'currency_ambiguous', 'currency_code'])
     const inPounds = await costOfSpan(client, customer, day, 'currency_code=GBP')
-    expect([onlyElement(inPounds), inPounds.currency_code, inPounds.location_timezone]).toEqual([['1000', '0.2'], 'GBP', 'Europe/London'])
+    expect([onlyElement(inPounds), inPounds.currency_code, inPounds.location_timezone]).toEqual([
+      ['1000', '0.2'],
+      'GBP',
+      'Europe/London',
+    ])
     expect(await cost(customer, 'currency_code=EUR')).toEqual(['1000', '0.1'])
   })
 
@@ -136,7 +146,9 @@ describe('whose cost it is', () => {
     expect(await messageOf()).toBe('currency_code must be one of EUR, GBP: there are costs in each.')
     expect(await messageOf('?currency_code=SEK')).toBe('currency_code must be EUR or GBP, the currency of the costs.')
     expect(await messageOf('?currency_code=CHF')).toBeUndefined()
-    expect(await messageOf('?tariff_direction=EXPORT')).toBe('currency_code must be one of CHF, EUR, GBP: there are costs in each.')
+    expect(await messageOf('?tariff_direction=EXPORT')).toBe(
+      'currency_code must be one of CHF, EUR, GBP: there are costs in each.',
+    )
   })
 
   it('a currency of which each record was cancelled is not named', async () => {
@@ -190,14 +202,23 @@ describe('what is added up', () => {
   it('energy without a price stands apart, counted and not charged', async () => {
     const home = await makeHome(client, {})
     await client.submit([bought(home, 1.5, ...hour), bought(home, 0.25, ...later)])
-    const { data } = await costOfSpan(client, home, ['2025-06-01T10:30:00Z', '2025-06-01T13:00:00Z'], 'aggregation=HOUR')
-    expect(data.map(element => [element.energy.value, element.unpriced_records, element.unpriced_energy?.value])).toEqual([
+    const { data } = await costOfSpan(
+      client,
+      home,
+      ['2025-06-01T10:30:00Z', '2025-06-01T13:00:00Z'],
+      'aggregation=HOUR',
+    )
+    expect(
+      data.map(element => [element.energy.value, element.unpriced_records, element.unpriced_energy?.value]),
+    ).toEqual([
       // Half an hour of 1.5 kWh, then 0.25 kWh, then nothing
       ['0', '1', '750'],
       ['0', '1', '250'],
       ['0', undefined, undefined],
     ])
-    expect(data.map(({ tariff }) => tariff.cost)).toEqual(['0', '0', '1'].map(confidence => ({ value: '0', confidence })))
+    expect(data.map(({ tariff }) => tariff.cost)).toEqual(
+      ['0', '0', '1'].map(confidence => ({ value: '0', confidence })),
+    )
     expect(data.map(({ records }) => records)).toEqual(['1', '1', '0'])
   })
 
@@ -216,16 +237,23 @@ describe('what is added up', () => {
 describe('spans', () => {
   it('of ten years and of 4,000 elements pass; longer, finer, empty and turned ones are refused', async () => {
     const path = `/costs/interval/${await makeHome(client, { import: 0.1 })}`
-    const ask = async (start: string, end: string, query = '') => (await refusal(`${path}?${query}`, [start, end])).slice(0, 2)
+    const ask = async (start: string, end: string, query = '') =>
+      (await refusal(`${path}?${query}`, [start, end])).slice(0, 2)
     const passes = [200, undefined]
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z')).toEqual(passes)
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00.001Z')).toEqual([400, 'interval_too_long'])
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z', 'aggregation=MONTH')).toEqual(passes)
     // 4,000 hours are 166 days and 16 hours
     expect(await ask('2025-05-01T00:00:00Z', '2025-10-14T16:00:00Z', 'aggregation=HOUR')).toEqual(passes)
-    expect(await ask('2025-05-01T00:00:00Z', '2025-10-14T16:00:00.001Z', 'aggregation=HOUR')).toEqual([400, 'too_many_elements'])
+    expect(await ask('2025-05-01T00:00:00Z', '2025-10-14T16:00:00.001Z', 'aggregation=HOUR')).toEqual([
+      400,
+      'too_many_elements',
+    ])
     expect(await ask('2025-05-01T00:00:00Z', '2025-05-01T00:00:00Z')).toEqual([400, 'end_before_start'])
     expect(await ask('2025-05-01T00:00:00Z', '2025-04-01T00:00:00Z')).toEqual([400, 'end_before_start'])
-    expect(await ask('2025-05-01T00:00:00Z', '2025-05-02T00:00:00Z', 'aggregation=YEAR')).toEqual([400, 'field_invalid'])
+    expect(await ask('2025-05-01T00:00:00Z', '2025-05-02T00:00:00Z', 'aggregation=YEAR')).toEqual([
+      400,
+      'field_invalid',
+    ])
   })
 })

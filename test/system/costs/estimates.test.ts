@@ -20,7 +20,10 @@ afterAll(async () => {
 
 const energies = async (home: string) =>
   Object.fromEntries(
-    (await recordsOf(client, home)).map(({ data }) => [data.record_reference_id, [data.energy.value, data.tariff.cost.value]]),
+    (await recordsOf(client, home)).map(({ data }) => [
+      data.record_reference_id,
+      [data.energy.value, data.tariff.cost.value],
+    ]),
   )
 
 const day = (from: string, to: string): readonly [string, string] => [`2025-06-10T${from}:00Z`, `2025-06-10T${to}:00Z`]
@@ -45,7 +48,11 @@ it.each(arrivals)('an estimate loses what actuals of its object and session cove
   const home = await makeHome(client, { import: 0.5 })
   const session = { session_reference_id: 's' }
   const records = {
-    estimate: bought(home, 8, ...day('08:00', '12:00'), { record_reference_id: 'estimate', confidence: 0.5, ...session }),
+    estimate: bought(home, 8, ...day('08:00', '12:00'), {
+      record_reference_id: 'estimate',
+      confidence: 0.5,
+      ...session,
+    }),
     // It covers an hour and a half of the estimate's four: 3 of 8 kWh.
     actual: bought(home, 1, ...day('07:30', '09:30'), { record_reference_id: 'actual', ...session }),
     // Of another session: it covers nothing.
@@ -74,7 +81,10 @@ it('tiers count what is left of an estimate, and what lies behind it follows', a
 
 describe('an instant cost is that of the row which is stored', () => {
   type InstantCost = {
-    readonly data: { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
+    readonly data: {
+      readonly energy: { readonly value: number }
+      readonly tariff: { readonly cost: { readonly value: number } }
+    }
   }
   const askFor = async (record: object, search = ''): Promise<readonly [energy: number, cost: number]> => {
     const { data } = (await client.ask('POST', `/costs/instant${search}`, record)) as InstantCost
@@ -91,7 +101,11 @@ describe('an instant cost is that of the row which is stored', () => {
         bought(home, 1, ...day('09:00', '10:00'), session),
         bought(home, 1, ...day('10:00', '11:00'), { session_reference_id: 't' }),
       ])
-      const estimate = bought(home, 8, ...day('08:00', '12:00'), { record_reference_id: 'estimate', confidence: 0.5, ...session })
+      const estimate = bought(home, 8, ...day('08:00', '12:00'), {
+        record_reference_id: 'estimate',
+        confidence: 0.5,
+        ...session,
+      })
       // Two of its four hours are covered.
       const [simulated, stored] = await costTwice(estimate)
       expect(simulated).toEqual(stored)
@@ -126,9 +140,12 @@ it('an estimate without a price keeps its energy where actuals leave it, as if i
   const at = (hours: number): string => new Date(midnight + hours * 3_600_000).toISOString()
   // 7 kWh over seven hours up to an hour after midnight, of which actuals take three hours in two parts.
   await client.submit([bought(home, 7, at(-6), at(1), { record_reference_id: 'estimate', confidence: 0.5 })])
-  const actual = (name: string, from: number, to: number) => bought(home, 0, at(from), at(to), { record_reference_id: name })
+  const actual = (name: string, from: number, to: number) =>
+    bought(home, 0, at(from), at(to), { record_reference_id: name })
   await client.submit([actual('a', -5, -4), actual('b', -3, -2), actual('c', -2, -1)])
-  type Answer = { readonly data: readonly { records: number; energy: { value: number }; unpriced_energy?: { value: number } }[] }
+  type Answer = {
+    readonly data: readonly { records: number; energy: { value: number }; unpriced_energy?: { value: number } }[]
+  }
   const elements = async (aggregation: string, name: 'energy' | 'unpriced_energy') => {
     const span = { start_time: at(-6), end_time: at(2) }
     const { data } = (await client.ask('POST', `/costs/interval/${home}?aggregation=${aggregation}`, span)) as Answer
@@ -140,7 +157,12 @@ it('an estimate without a price keeps its energy where actuals leave it, as if i
   expect(await elements('DAY', 'unpriced_energy')).toEqual(days)
   const [shown] = (await recordsOf(client, home)).filter(({ data }) => data.record_reference_id === 'estimate')
   expect(shown).toMatchObject({ status: 'UNPRICED', pieces: [], data: { energy: { value: 4000 } } })
-  await makeOne(client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5) })
+  await makeOne(client, '/tariffs', {
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(0.5),
+  })
   await costsUntil(client, home, { estimate: 2, a: 0, b: 0, c: 0 })
   expect(await elements('HOUR', 'energy')).toEqual(hours)
   expect(await elements('DAY', 'energy')).toEqual(days)
@@ -154,6 +176,8 @@ it('a price counts what is left of an estimate that has no price itself', async 
   // Half of it lies before the contract. The actual takes the other half, so that it brings nothing to the tiers.
   await client.submit([bought(home, 8, ...hours(-2, 2), { confidence: 0.5 }), bought(home, 0, ...hours(0, 2))])
   const [start_time, end_time] = hours(3, 4)
-  const { data } = (await client.ask('POST', `/prices/${home}`, { start_time, end_time })) as { data: { price: { value: number } }[] }
+  const { data } = (await client.ask('POST', `/prices/${home}`, { start_time, end_time })) as {
+    data: { price: { value: number } }[]
+  }
   expect(data.map(({ price }) => price.value)).toEqual([0.1])
 })

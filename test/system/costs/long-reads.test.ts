@@ -24,7 +24,11 @@ const everyMinute = {
       days_and_hours: [
         {
           hours: Array.from({ length: bands }, (_, minute) => ({
-            ...{ valid_from: clock(minute), valid_to: clock(minute + 1), rate: [{ fixed: (100 + (minute % 7)) / 1000 }] },
+            ...{
+              valid_from: clock(minute),
+              valid_to: clock(minute + 1),
+              rate: [{ fixed: (100 + (minute % 7)) / 1000 }],
+            },
           })),
         },
       ],
@@ -45,7 +49,10 @@ afterAll(async () => {
   removeData(folder)
 })
 
-type RecordPage = { readonly has_more: boolean; readonly data: readonly { readonly id: string; readonly pieces: readonly unknown[] }[] }
+type RecordPage = {
+  readonly has_more: boolean
+  readonly data: readonly { readonly id: string; readonly pieces: readonly unknown[] }[]
+}
 type Series = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string }[] }
 
 describe('long reads', () => {
@@ -68,7 +75,10 @@ describe('long reads', () => {
   it('price a span as one as in parts, and several spans at once', async () => {
     const series = async (from: number, to: number): Promise<Series['data']> =>
       ((await client.send('POST', `/prices/${home}`, { start_time: iso(from), end_time: iso(to) })).json as Series).data
-    const [whole, ...parts] = await Promise.all([series(0, 20), ...Array.from({ length: 20 }, (_, day) => series(day, day + 1))])
+    const [whole, ...parts] = await Promise.all([
+      series(0, 20),
+      ...Array.from({ length: 20 }, (_, day) => series(day, day + 1)),
+    ])
     expect(whole?.length).toBe(20 * bands)
     expect(JSON.stringify(whole) === JSON.stringify(parts.flat())).toBe(true)
   })

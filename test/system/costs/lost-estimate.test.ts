@@ -23,7 +23,11 @@ afterAll(async () => {
 
 type Acceptance = {
   readonly fixtures: { readonly location: object }
-  readonly expected: { readonly record_reference_id: string; readonly energy_wh: number; readonly pauses_s: readonly number[] }
+  readonly expected: {
+    readonly record_reference_id: string
+    readonly energy_wh: number
+    readonly pauses_s: readonly number[]
+  }
   readonly steps: readonly { readonly request: string; readonly body: unknown }[]
 }
 
@@ -31,7 +35,12 @@ const fixture = new URL('../../acceptance/lost-estimate.json', import.meta.url)
 const original = new URL('../../../../shared/acceptance/lost-estimate.json', import.meta.url)
 const { fixtures, expected, steps } = JSON.parse(readFileSync(fixture, 'utf8')) as Acceptance
 
-type Receipt = { readonly id: string; readonly records_submitted: number; readonly records_processed: number; readonly failed_records: [] }
+type Receipt = {
+  readonly id: string
+  readonly records_submitted: number
+  readonly records_processed: number
+  readonly failed_records: []
+}
 
 const processed = (batchId: string): Promise<Receipt> =>
   until(
@@ -48,7 +57,10 @@ const play = async (pauseMs: number | null): Promise<Readonly<Record<string, num
   const batchIds: string[] = []
   for (const { request, body } of steps) {
     const [method = '', path = ''] = request.split(' ')
-    const text = JSON.stringify(body).replaceAll(/\{(location|device_1|device_3)\}/g, (_, name: keyof typeof ids) => ids[name])
+    const text = JSON.stringify(body).replaceAll(
+      /\{(location|device_1|device_3)\}/g,
+      (_, name: keyof typeof ids) => ids[name],
+    )
     const { id } = (await client.ask(method, path, text)) as { id: string }
     if (method !== 'PUT') continue
     batchIds.push(id)
@@ -56,7 +68,9 @@ const play = async (pauseMs: number | null): Promise<Readonly<Record<string, num
     else if (pauseMs > 0) await sleep(pauseMs)
   }
   for (const batchId of batchIds) await processed(batchId)
-  return Object.fromEntries((await recordsOf(client, ids.location)).map(({ data }) => [data.record_reference_id, data.energy.value]))
+  return Object.fromEntries(
+    (await recordsOf(client, ids.location)).map(({ data }) => [data.record_reference_id, data.energy.value]),
+  )
 }
 
 describe('an estimate stays at what actuals leave of it', () => {
@@ -92,7 +106,10 @@ describe('a record of another device that arrives late, before a covered estimat
 
   const costs = async (home: string) =>
     Object.fromEntries(
-      (await recordsOf(client, home)).map(({ data }) => [data.record_reference_id, [data.energy.value, data.tariff.cost.value]]),
+      (await recordsOf(client, home)).map(({ data }) => [
+        data.record_reference_id,
+        [data.energy.value, data.tariff.cost.value],
+      ]),
     )
 
   it.each([
@@ -100,15 +117,24 @@ describe('a record of another device that arrives late, before a covered estimat
     ['the location', false],
   ])('leaves the estimate of %s cut, and the tiers count the rest of the estimate', async (_, isDevice) => {
     const home = await makeTiered()
-    const deviceOf = async (name: string) => ({ device_id: await makeOne(client, '/devices', { reference_id: `${name} of ${home}` }) })
+    const deviceOf = async (name: string) => ({
+      device_id: await makeOne(client, '/devices', { reference_id: `${name} of ${home}` }),
+    })
     const estimated = isDevice ? await deviceOf('estimated') : {}
     const metered = await deviceOf('metered')
-    await client.submit([bought(home, 8, at(8), at(12), { ...estimated, record_reference_id: 'estimate', confidence: 0.5 })])
+    await client.submit([
+      bought(home, 8, at(8), at(12), { ...estimated, record_reference_id: 'estimate', confidence: 0.5 }),
+    ])
     // The actual takes 6 of 8 kWh.
     await client.submit([bought(home, 1, at(9), at(12), { ...estimated, record_reference_id: 'actual' })])
     await client.submit([bought(home, 2, at(13), at(14), { ...metered, record_reference_id: 'after' })])
     await client.submit([bought(home, 3, at(6), at(7), { ...metered, record_reference_id: 'before' })])
     // 3 + 2 + 1 kWh fill the first tier, and 2 kWh come after it.
-    expect(await costs(home)).toEqual({ before: [3000, 0.3], estimate: [2000, 0.2], actual: [1000, 0.1], after: [2000, 1] })
+    expect(await costs(home)).toEqual({
+      before: [3000, 0.3],
+      estimate: [2000, 0.2],
+      actual: [1000, 0.1],
+      after: [2000, 1],
+    })
   })
 })

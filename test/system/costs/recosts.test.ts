@@ -20,12 +20,19 @@ afterAll(async () => {
   removeData(folder)
 })
 
-const hour = (day: number, at: number): string => `2025-06-${String(day).padStart(2, '0')}T${String(at).padStart(2, '0')}:00:00Z`
+const hour = (day: number, at: number): string =>
+  `2025-06-${String(day).padStart(2, '0')}T${String(at).padStart(2, '0')}:00:00Z`
 const oneHour = (home: string, day: number, at: number, kwh: number, name: string) =>
   bought(home, kwh, hour(day, at), hour(day, at + 1), { record_reference_id: name })
 
 const addTariff = (locationId: string, fixed: number, more: object = {}) =>
-  makeOne(client, '/tariffs', { location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed), ...more })
+  makeOne(client, '/tariffs', {
+    location_id: locationId,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(fixed),
+    ...more,
+  })
 
 describe('stored costs follow a changed tariff, without being asked', () => {
   it('when it comes after the records, which were UNPRICED until then', async () => {
@@ -42,27 +49,59 @@ describe('stored costs follow a changed tariff, without being asked', () => {
   it('from its start to the next one of its kind, and when its end moves', async () => {
     const home = await makeHome(client, {})
     await addTariff(home, 0.2, { contract_end_date: hour(12, 0) })
-    await client.submit([oneHour(home, 10, 8, 1, 'first'), oneHour(home, 12, 8, 1, 'second'), oneHour(home, 14, 8, 1, 'third')])
+    await client.submit([
+      oneHour(home, 10, 8, 1, 'first'),
+      oneHour(home, 12, 8, 1, 'second'),
+      oneHour(home, 14, 8, 1, 'third'),
+    ])
     // The first pattern goes on after its end, until another comes.
     expect(await costsOf(client, home)).toEqual({ first: 0.2, second: 0.2, third: 0.2 })
     const later = await addTariff(home, 0.4, { contract_start_date: hour(14, 0) })
-    expect(await costsUntil(client, home, { first: 0.2, second: 0.2, third: 0.4 })).toEqual({ first: 0.2, second: 0.2, third: 0.4 })
+    expect(await costsUntil(client, home, { first: 0.2, second: 0.2, third: 0.4 })).toEqual({
+      first: 0.2,
+      second: 0.2,
+      third: 0.4,
+    })
     await client.ask('DELETE', `/tariffs/${later}?void=true`)
-    expect(await costsUntil(client, home, { first: 0.2, second: 0.2, third: 0.2 })).toEqual({ first: 0.2, second: 0.2, third: 0.2 })
+    expect(await costsUntil(client, home, { first: 0.2, second: 0.2, third: 0.2 })).toEqual({
+      first: 0.2,
+      second: 0.2,
+      third: 0.2,
+    })
   })
 
   it('with all tiers behind it counted anew', async () => {
     const home = await makeHome(client, {})
-    await client.submit([oneHour(home, 10, 8, 6, 'first'), oneHour(home, 11, 8, 6, 'second'), oneHour(home, 12, 8, 1, 'third')])
+    await client.submit([
+      oneHour(home, 10, 8, 6, 'first'),
+      oneHour(home, 11, 8, 6, 'second'),
+      oneHour(home, 12, 8, 1, 'third'),
+    ])
     const tiers = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
     const schedule = [
-      { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers }] }] },
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers }] }],
+      },
     ]
-    const id = await makeOne(client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule })
+    const id = await makeOne(client, '/tariffs', {
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule,
+    })
     // 6 × 0.1; 4 × 0.1 + 2 × 0.5; 1 × 0.5
-    expect(await costsUntil(client, home, { first: 0.6, second: 1.4, third: 0.5 })).toEqual({ first: 0.6, second: 1.4, third: 0.5 })
+    expect(await costsUntil(client, home, { first: 0.6, second: 1.4, third: 0.5 })).toEqual({
+      first: 0.6,
+      second: 1.4,
+      third: 0.5,
+    })
     await client.ask('DELETE', `/tariffs/${id}?void=true`)
-    expect(await costsUntil(client, home, { first: null, second: null, third: null })).toEqual({ first: null, second: null, third: null })
+    expect(await costsUntil(client, home, { first: null, second: null, third: null })).toEqual({
+      first: null,
+      second: null,
+      third: null,
+    })
     await makeOne(client, '/tariffs', {
       location_id: home,
       direction: 'IMPORT',
@@ -71,7 +110,11 @@ describe('stored costs follow a changed tariff, without being asked', () => {
       contract_start_date: hour(11, 0),
     })
     // Counted from the contract's start: 6 × 0.1; 1 × 0.1
-    expect(await costsUntil(client, home, { first: null, second: 0.6, third: 0.1 })).toEqual({ first: null, second: 0.6, third: 0.1 })
+    expect(await costsUntil(client, home, { first: null, second: 0.6, third: 0.1 })).toEqual({
+      first: null,
+      second: 0.6,
+      third: 0.1,
+    })
   })
 })
 
@@ -81,7 +124,12 @@ it('stored costs follow new prices of a tariff from their instant on, and tiers 
     {
       months: ['All'],
       days_and_hours: [
-        { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: low, to_kwh: 10 }, { fixed: high }] }] },
+        {
+          days: ['All'],
+          hours: [
+            { valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: low, to_kwh: 10 }, { fixed: high }] },
+          ],
+        },
       ],
     },
   ]
@@ -122,8 +170,12 @@ it('stored costs follow new prices of a tariff from their instant on, and tiers 
   ])
 })
 
-const makeMarket = async (): Promise<string> => makeOne(client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
-const putPrices = (market: string, ...prices: readonly (readonly [day: number, from: number, to: number, value: number])[]) =>
+const makeMarket = async (): Promise<string> =>
+  makeOne(client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
+const putPrices = (
+  market: string,
+  ...prices: readonly (readonly [day: number, from: number, to: number, value: number])[]
+) =>
   client.ask(
     'PUT',
     `/markets/${market}/prices`,
@@ -138,7 +190,12 @@ it('stored costs follow a market price that comes late, and one that is correcte
     schedule: [
       {
         months: ['All'],
-        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0.1 }] }] }],
+        days_and_hours: [
+          {
+            days: ['All'],
+            hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0.1 }] }],
+          },
+        ],
       },
     ],
   })
@@ -179,7 +236,9 @@ it('10,000 records of a location are priced anew within 10 s; ids and receipts s
   const [tariff] = ((await client.ask('GET', `/tariffs?location_id=${home}`)) as { data: { id: string }[] }).data
   const costOfAll = async (): Promise<number> => {
     const body = { start_time: '2025-01-01T00:00:00Z', end_time: '2025-05-01T00:00:00Z' }
-    const answer = (await client.ask('POST', `/costs/interval/${home}`, body)) as { data: { tariff: { cost: { value: number } } }[] }
+    const answer = (await client.ask('POST', `/costs/interval/${home}`, body)) as {
+      data: { tariff: { cost: { value: number } } }[]
+    }
     return answer.data[0]?.tariff.cost.value ?? 0
   }
   const { ms } = await measureCpuTime(async () => {
@@ -188,5 +247,8 @@ it('10,000 records of a location are priced anew within 10 s; ids and receipts s
     await until(costOfAll, cost => cost === 7500, 60_000)
   })
   expect(ms).toBeLessThan(10_000)
-  expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({ records_processed: 10_000, failed_records: [] })
+  expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({
+    records_processed: 10_000,
+    failed_records: [],
+  })
 }, 120_000)

@@ -57,7 +57,10 @@ describe('the cost of a session', () => {
 
   it('is one element for each record when that is asked for, and names it', async () => {
     const charge = (reference: string) => ({ session_reference_id: 'charge-2', record_reference_id: reference })
-    await client.submit([bought(home, 1, quarterPast, half, charge('b')), bought(home, 2, ten, quarterPast, charge('a'))])
+    await client.submit([
+      bought(home, 1, quarterPast, half, charge('b')),
+      bought(home, 2, ten, quarterPast, charge('a')),
+    ])
     const found = await session('charge-2', 'include_records=true')
     expect(shown(found)).toEqual([
       ['10:00', '10:15', '2000', '0.2'],
@@ -74,7 +77,9 @@ describe('the cost of a session', () => {
       bought(home, 3, quarterPast, half, { ...charge, energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }),
     ])
     expect(shown(await session('charge-3'))).toEqual([['10:00', '10:15', '1000', '0.1']])
-    expect(shown(await session('charge-3', 'energy_flow_direction=OUTBOUND'))).toEqual([['10:15', '10:30', '3000', '0.3']])
+    expect(shown(await session('charge-3', 'energy_flow_direction=OUTBOUND'))).toEqual([
+      ['10:15', '10:30', '3000', '0.3'],
+    ])
     expect(await session('charge-3', 'tariff_direction=EXPORT')).toMatchObject({ object_id: home, data: [] })
     await client.submit([bought(home, 1, ten, half, { session_reference_id: 'charge-5', device_id: car })])
     expect(await session('charge-5', 'tariff_direction=EXPORT')).toMatchObject({ object_id: car, data: [] })
@@ -106,6 +111,10 @@ describe('the cost of a session', () => {
     const bare = await makeHome(client, {})
     await client.submit([bought(bare, 1, ten, quarterPast, { session_reference_id: 'bare' })])
     const [element] = (await session('bare')).data
-    expect([element?.energy.value, element?.unpriced_records, element?.unpriced_energy?.value]).toEqual(['0', '1', '1000'])
+    expect([element?.energy.value, element?.unpriced_records, element?.unpriced_energy?.value]).toEqual([
+      '0',
+      '1',
+      '1000',
+    ])
   })
 })

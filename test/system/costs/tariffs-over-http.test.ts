@@ -5,7 +5,14 @@ import { client, deviceIds, drawScenarios, useScenarios } from '../../support/sc
 import { createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = [
-  ...['Europe/Berlin', 'Europe/London', 'America/New_York', 'America/Sao_Paulo', 'America/St_Johns', 'Africa/Casablanca'],
+  ...[
+    'Europe/Berlin',
+    'Europe/London',
+    'America/New_York',
+    'America/Sao_Paulo',
+    'America/St_Johns',
+    'Africa/Casablanca',
+  ],
   ...['Asia/Kathmandu', 'Australia/Adelaide', 'Australia/Lord_Howe', 'Pacific/Chatham', 'Pacific/Apia', 'Asia/Tehran'],
 ] as const
 const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 40) / zones.length)
@@ -23,8 +30,12 @@ describe.each(zones)('in %s, costs over HTTP are those of an oracle that shares 
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
-  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (_, scenario) => {
-    const created = await createScenario(client, scenario, deviceIds)
-    await expectOracleCosts(client, created)
-  })
+  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))(
+    'scenario %i',
+    { timeout },
+    async (_, scenario) => {
+      const created = await createScenario(client, scenario, deviceIds)
+      await expectOracleCosts(client, created)
+    },
+  )
 })

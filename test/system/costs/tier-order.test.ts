@@ -20,17 +20,27 @@ afterAll(async () => {
 
 type Rate = { readonly fixed: number; readonly to_kwh?: number }
 type StoredRecord = {
-  readonly data: { readonly record_reference_id: string; readonly tariff: { readonly cost: { readonly value: number } } }
+  readonly data: {
+    readonly record_reference_id: string
+    readonly tariff: { readonly cost: { readonly value: number } }
+  }
 }
 
 const addTariff = (locationId: string, rate: readonly Rate[], more: object = {}) =>
   makeOne(client, '/tariffs', {
     ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
-    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }],
+    schedule: [
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+      },
+    ],
   })
 
 const costsByReference = async (locationId: string) => {
-  const { data } = (await client.ask('GET', `/meters/records?location_id=${locationId}`)) as { data: readonly StoredRecord[] }
+  const { data } = (await client.ask('GET', `/meters/records?location_id=${locationId}`)) as {
+    data: readonly StoredRecord[]
+  }
   return Object.fromEntries(data.map(({ data: { record_reference_id: name, tariff } }) => [name, tariff.cost.value]))
 }
 
@@ -54,7 +64,9 @@ describe.each(orders)('records of which one lies across a counting start, %s', (
     for (const names of submissions) await client.submit(names.map(name => records[name]))
     // short: 6 × 0.1. long: 4 in May × 0.1, then of 12 in June 4 × 0.1, which fill the tier, and 8 × 0.5. after: 1 × 0.5
     expect(await costsByReference(home)).toEqual({ short: 0.6, long: 4.8, after: 0.5 })
-    await client.submit([bought(home, 9, '2025-05-20T10:00:00Z', '2025-05-20T11:00:00Z', { record_reference_id: 'late' })])
+    await client.submit([
+      bought(home, 9, '2025-05-20T10:00:00Z', '2025-05-20T11:00:00Z', { record_reference_id: 'late' }),
+    ])
     // It leaves 1 kWh of May's tier to long: 1 × 0.1 + 3 × 0.5 in May, and June as before
     expect(await costsByReference(home)).toEqual({ late: 0.9, short: 0.6, long: 6, after: 0.5 })
   })
@@ -82,7 +94,9 @@ it('a simulated record finds counted what comes before it in each order that it 
   const long = bought(home, 16, '2025-05-31T21:00:00Z', '2025-06-01T01:00:00Z')
   const answer = (await client.ask('POST', '/costs/instant?non_persistent=true', long)) as StoredRecord
   expect(answer.data.tariff.cost.value).toBe(4.8)
-  expect((await client.ask('POST', '/costs/instant', long)) as StoredRecord).toMatchObject({ data: { tariff: { cost: { value: 4.8 } } } })
+  expect((await client.ask('POST', '/costs/instant', long)) as StoredRecord).toMatchObject({
+    data: { tariff: { cost: { value: 4.8 } } },
+  })
 })
 
 it('a contract that ends within a long record gives its tier back to the records before that end', async () => {

@@ -13,14 +13,20 @@ describe.each(apiVersions)('what an event is about, in the %s layout', apiVersio
   it.each([
     [scheduleAmount, scheduleAmount.examples?.answer, 'schedule.created'],
     [connectTokenRetrieve, session, 'connect_session.complete'],
-  ] as readonly (readonly [Operation, unknown, string])[])('is named as the answer of $id', (operation, answer, type) => {
-    const written = eventToWire({ ...event, type, data: JSON.stringify(answer) }, apiVersion)
-    const { complete_action: _, ...data } = written.data
-    expect(JSON.stringify(data)).toBe(JSON.stringify(answerInApiVersion(operation, answer, apiVersion)))
-  })
+  ] as readonly (readonly [Operation, unknown, string])[])(
+    'is named as the answer of $id',
+    (operation, answer, type) => {
+      const written = eventToWire({ ...event, type, data: JSON.stringify(answer) }, apiVersion)
+      const { complete_action: _, ...data } = written.data
+      expect(JSON.stringify(data)).toBe(JSON.stringify(answerInApiVersion(operation, answer, apiVersion)))
+    },
+  )
 
   it('says what completed a session as its retrieval does', () => {
-    const written = eventToWire({ ...event, type: 'connect_session.complete', data: JSON.stringify(session) }, apiVersion)
+    const written = eventToWire(
+      { ...event, type: 'connect_session.complete', data: JSON.stringify(session) },
+      apiVersion,
+    )
     expect(written.data['complete_action']).toBe(apiVersion === 'earlier' ? 'SAVE' : undefined)
   })
 
@@ -32,6 +38,8 @@ describe.each(apiVersions)('what an event is about, in the %s layout', apiVersio
 
   it('stays as it is where both layouts name it alike', () => {
     const data = { id: 'dev_1', object: 'device', live_mode: true, metadata: { cost: 'a' } }
-    expect(JSON.stringify(eventToWire({ ...event, data: JSON.stringify(data) }, apiVersion).data)).toBe(JSON.stringify(data))
+    expect(JSON.stringify(eventToWire({ ...event, data: JSON.stringify(data) }, apiVersion).data)).toBe(
+      JSON.stringify(data),
+    )
   })
 })

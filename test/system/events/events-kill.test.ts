@@ -9,7 +9,13 @@ import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
 import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
 import { readAuditHeads, verifyAuditChain } from '../../../services/platform/postgres/registry/audit-log-chain.ts'
-import { faultInjectionTimeoutMs, rounds, runFaultInjection, seed, wanted } from '../../support/event-ledger/fault-injection.ts'
+import {
+  faultInjectionTimeoutMs,
+  rounds,
+  runFaultInjection,
+  seed,
+  wanted,
+} from '../../support/event-ledger/fault-injection.ts'
 import type { ReceivedEvent } from '../../support/event-ledger/object-histories.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login } from '../../support/system/client.ts'
@@ -81,10 +87,15 @@ const expectAudited = async (events: readonly ReceivedEvent[], accountId: string
     ...(type.endsWith('.delete') ? [`${type} ${data.id}`] : []),
     ...(data.tariff_elements ?? []).map(id => `tariff.create ${id}`),
   ])
-  const of = (kinds: RegExp) => entries.filter(({ action }) => kinds.test(action)).map(({ action, objectId }) => `${action} ${objectId}`)
+  const of = (kinds: RegExp) =>
+    entries.filter(({ action }) => kinds.test(action)).map(({ action, objectId }) => `${action} ${objectId}`)
   expect(of(/\.delete$|^tariff\./).toSorted()).toEqual([...new Set(expectedEntries)].toSorted())
-  expect(of(/^(?!.*\.delete$|tariff\.)/).map(one => one.split(' ')[0])).toEqual(['webhook_endpoint.create', 'api_key.create'])
-  for (const head of await readAuditHeads(query, accountId)) expect((await verifyAuditChain(query, head, null)).faults).toEqual([])
+  expect(of(/^(?!.*\.delete$|tariff\.)/).map(one => one.split(' ')[0])).toEqual([
+    'webhook_endpoint.create',
+    'api_key.create',
+  ])
+  for (const head of await readAuditHeads(query, accountId))
+    expect((await verifyAuditChain(query, head, null)).faults).toEqual([])
 }
 
 describe('events under kills of the process of all roles and of PostgreSQL', () => {

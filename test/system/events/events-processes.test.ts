@@ -5,7 +5,13 @@ import pg from 'pg'
 import { afterAll, describe, it } from 'vitest'
 import type { Role } from '../../../services/platform/config.ts'
 import { SOCKET_PORT } from '../../../services/platform/postgres/embedded/postmaster.ts'
-import { faultInjectionTimeoutMs, rounds, runFaultInjection, seed, wanted } from '../../support/event-ledger/fault-injection.ts'
+import {
+  faultInjectionTimeoutMs,
+  rounds,
+  runFaultInjection,
+  seed,
+  wanted,
+} from '../../support/event-ledger/fault-injection.ts'
 import { openProcesses, type RoleProcess } from '../../support/kafka/processes.ts'
 import { sharedBrokers, skippedWithout } from '../../support/kafka/shared-broker.ts'
 import { sharedFolderVariable } from '../../support/stores/postgres.ts'
@@ -55,40 +61,43 @@ const startWithRetries = async (fixture: Fixture, role: Role): Promise<RoleProce
   }
 }
 
-describe.skipIf(skippedWithout('any broker') !== null)('events under kills of their relay, of the webhook worker and of PostgreSQL', () => {
-  it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
-    timeout: faultInjectionTimeoutMs,
-  }, async () => {
-    const fixture = await openFixture()
-    let relay = await startWithRetries(fixture, 'query-service')
-    let worker = await startWithRetries(fixture, 'webhook-worker')
-    let client: Client | null = null
-    const logIn = async (): Promise<void> => {
-      client = await until(
-        () => login({ ...fixture.sandbox(), base_url: relay.url }).catch(() => null),
-        one => one !== null,
-      )
-    }
-    await logIn()
-    const killRelay = async (): Promise<void> => {
-      client = null
-      await relay.end('SIGKILL')
-      relay = await startWithRetries(fixture, 'query-service')
+describe.skipIf(skippedWithout('any broker') !== null)(
+  'events under kills of their relay, of the webhook worker and of PostgreSQL',
+  () => {
+    it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
+      timeout: faultInjectionTimeoutMs,
+    }, async () => {
+      const fixture = await openFixture()
+      let relay = await startWithRetries(fixture, 'query-service')
+      let worker = await startWithRetries(fixture, 'webhook-worker')
+      let client: Client | null = null
+      const logIn = async (): Promise<void> => {
+        client = await until(
+          () => login({ ...fixture.sandbox(), base_url: relay.url }).catch(() => null),
+          one => one !== null,
+        )
+      }
       await logIn()
-    }
-    const killWorker = async (): Promise<void> => {
-      await worker.end('SIGKILL')
-      worker = await startWithRetries(fixture, 'webhook-worker')
-    }
-    const killPostgres = async (): Promise<void> => {
-      process.kill(postmasterOf(fixture), 'SIGKILL')
-      await until(() => answers(fixture), Boolean)
-    }
-    const groups = [
-      [{ name: 'relay', kill: killRelay }],
-      [{ name: 'worker', kill: killWorker }],
-      [{ name: 'PostgreSQL', kill: killPostgres }],
-    ]
-    await runFaultInjection({ target: () => client, groups })
-  })
-})
+      const killRelay = async (): Promise<void> => {
+        client = null
+        await relay.end('SIGKILL')
+        relay = await startWithRetries(fixture, 'query-service')
+        await logIn()
+      }
+      const killWorker = async (): Promise<void> => {
+        await worker.end('SIGKILL')
+        worker = await startWithRetries(fixture, 'webhook-worker')
+      }
+      const killPostgres = async (): Promise<void> => {
+        process.kill(postmasterOf(fixture), 'SIGKILL')
+        await until(() => answers(fixture), Boolean)
+      }
+      const groups = [
+        [{ name: 'relay', kill: killRelay }],
+        [{ name: 'worker', kill: killWorker }],
+        [{ name: 'PostgreSQL', kill: killPostgres }],
+      ]
+      await runFaultInjection({ target: () => client, groups })
+    })
+  },
+)

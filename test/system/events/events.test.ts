@@ -49,9 +49,14 @@ describe('events', () => {
       await refuse(`${kind}.delete.failed`, 'DELETE', `${path}/none`)
     }
     const events = await allEvents(current)
-    const seen = events.map(({ type, data }) => ({ type, data: data as { request_id?: string; error?: { code: string } } }))
+    const seen = events.map(({ type, data }) => ({
+      type,
+      data: data as { request_id?: string; error?: { code: string } },
+    }))
     const failed = seen.filter(({ type }) => type.endsWith('.failed'))
-    expect(failed.map(({ type, data }) => ({ type, request: data.request_id, code: data.error?.code }))).toEqual(refusedRequests)
+    expect(failed.map(({ type, data }) => ({ type, request: data.request_id, code: data.error?.code }))).toEqual(
+      refusedRequests,
+    )
     expect(seen).toHaveLength(refusedRequests.length + 3)
   })
 

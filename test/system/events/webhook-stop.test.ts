@@ -36,7 +36,9 @@ describe('an orderly stop', () => {
     // A body that dribbles in holds its connection for as long as it is let.
     const { hostname, port } = new URL(system?.sandbox.base_url ?? '')
     const dribble = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
-    dribble.write('POST /connect HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n[')
+    dribble.write(
+      'POST /connect HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n[',
+    )
     const startedAt = performance.now()
     expect(await system?.stop()).toBe(0)
     dribble.destroy()
@@ -50,7 +52,9 @@ describe('an orderly stop', () => {
     )
     const [first, second] = receiver.received
     expect([second?.headers['webhook-id'], second?.body]).toEqual([first?.headers['webhook-id'], first?.body])
-    const endpoints = (await again.ask('GET', '/webhooks')) as { readonly data: readonly { readonly failing_since: string | null }[] }
+    const endpoints = (await again.ask('GET', '/webhooks')) as {
+      readonly data: readonly { readonly failing_since: string | null }[]
+    }
     expect(endpoints.data[0]?.failing_since).toBeNull()
   })
 })

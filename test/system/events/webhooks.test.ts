@@ -13,17 +13,28 @@ import { openReceiver, type ReceivedRequest, type Receiver } from '../../support
 const folder = dataFolder()
 let system: RunningSystem | undefined
 let ready:
-  | { readonly own: Client; readonly live: Client; readonly earlier: Client; readonly there: Receiver; readonly records: Database }
+  | {
+      readonly own: Client
+      readonly live: Client
+      readonly earlier: Client
+      readonly there: Receiver
+      readonly records: Database
+    }
   | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8', WATTLEDGER_LOG_LEVEL: 'debug' })
+  system = await startSystem(folder, {
+    WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+    WATTLEDGER_LOG_LEVEL: 'debug',
+  })
   const { sandbox } = system
   ready = {
     own: await login(sandbox),
     live: await login(sandbox, 'live'),
     earlier: await login(sandbox, 'test', 'earlier'),
-    there: await openReceiver(({ path }) => (path.startsWith('/failing') ? { status: 500, body: 'no' } : { status: 204 })),
+    there: await openReceiver(({ path }) =>
+      path.startsWith('/failing') ? { status: 500, body: 'no' } : { status: 204 },
+    ),
     records: await openRecords(folder),
   }
 })
@@ -70,7 +81,8 @@ describe('a webhook endpoint', () => {
     const { own } = parts()
     const { secret, id } = await subscribe(own, '/typed', { event_types: ['customer.*'] })
     const ids: string[] = []
-    for (let count = 0; count < 5; count += 1) ids.push(((await own.ask('POST', '/customers', {})) as { id: string }).id)
+    for (let count = 0; count < 5; count += 1)
+      ids.push(((await own.ask('POST', '/customers', {})) as { id: string }).id)
     await own.ask('POST', '/devices', { reference_id: 'not subscribed' })
     const got = await receivedAt('/typed', 5)
     for (const one of got) {
@@ -78,13 +90,17 @@ describe('a webhook endpoint', () => {
       expect([event.id, event.type]).toEqual([one.headers['webhook-id'], 'customer.create'])
       expect(one.body).toBe((await own.send('GET', `/events/${event.id}`)).text)
     }
-    expect(got.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id).toSorted()).toEqual(ids.toSorted())
+    expect(got.map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id).toSorted()).toEqual(
+      ids.toSorted(),
+    )
     expect(await settled(own, id, 'DELIVERED')).toHaveLength(5)
   })
 
   it('gets events of its own mode alone, in the layout of the request that made it', async () => {
     const { own, earlier, live } = parts()
-    const made = (await earlier.ask('POST', '/webhooks', { url: `${parts().there.url}/earlier` })) as { readonly api_version: string }
+    const made = (await earlier.ask('POST', '/webhooks', { url: `${parts().there.url}/earlier` })) as {
+      readonly api_version: string
+    }
     expect(made.api_version).toBe('2024-08-24')
     await live.ask('POST', '/customers', {})
     const { id } = (await own.ask('POST', '/customers', {})) as { readonly id: string }
@@ -121,7 +137,8 @@ describe('a webhook endpoint', () => {
     await own.ask('POST', '/customers', {})
     const [one] = await receivedAt('/rotated', 1)
     if (one === undefined) throw new Error('nothing came')
-    for (const each of [secret, old]) expect(new Webhook(each).verify(one.body, headersOf(one))).toMatchObject({ type: 'customer.create' })
+    for (const each of [secret, old])
+      expect(new Webhook(each).verify(one.body, headersOf(one))).toMatchObject({ type: 'customer.create' })
   })
 
   it('shows why a delivery failed, and sends it again', async () => {
@@ -135,7 +152,9 @@ describe('a webhook endpoint', () => {
     expect(delivery).toMatchObject({ status: 'PENDING', endpoint_id: id, event_type: 'device.create' })
     const path = `/webhooks/${id}/deliveries/${delivery?.id}`
     const { data } = (await own.ask('GET', `${path}/attempts`)) as List<object>
-    expect(data).toMatchObject([{ succeeded: false, status_code: 500, error: null, response_body: 'no', delivery_id: delivery?.id }])
+    expect(data).toMatchObject([
+      { succeeded: false, status_code: 500, error: null, response_body: 'no', delivery_id: delivery?.id },
+    ])
     await own.ask('PATCH', `/webhooks/${id}`, { url: `${parts().there.url}/mended` })
     await own.ask('POST', `${path}/resend`)
     await receivedAt('/mended', 1)
@@ -157,7 +176,10 @@ describe('a webhook endpoint', () => {
     for (let count = 0; count < 3; count += 1) await createLocation()
     // Once another one has them, they have passed the one that was disabled.
     await receivedAt('/witness', 3)
-    const span = { start_time: new Date(Date.now() - 60_000).toISOString(), end_time: new Date(Date.now() + 60_000).toISOString() }
+    const span = {
+      start_time: new Date(Date.now() - 60_000).toISOString(),
+      end_time: new Date(Date.now() + 60_000).toISOString(),
+    }
     for (const path of ['resends', 'test']) {
       const refused = await own.send('POST', `/webhooks/${id}/${path}`, path === 'test' ? {} : span)
       expect([refused.status, codeOf(refused)]).toEqual([400, 'webhook_endpoint_disabled'])
@@ -171,7 +193,9 @@ describe('a webhook endpoint', () => {
     expect(done).toMatchObject({ deliveries_queued: 3, events_done: done['events_total'] })
     const got = await receivedAt('/missed', 4)
     expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(4)
-    const all = (await own.ask('POST', `/webhooks/${id}/resends`, { ...span, include_delivered: true })) as { readonly id: string }
+    const all = (await own.ask('POST', `/webhooks/${id}/resends`, { ...span, include_delivered: true })) as {
+      readonly id: string
+    }
     await receivedAt('/missed', 8)
     await until(
       async () => (await own.ask('GET', `/webhooks/${id}/resends/${all.id}`)) as Readonly<Record<string, unknown>>,
@@ -187,9 +211,10 @@ describe('a webhook endpoint', () => {
     expect((await own.send('DELETE', `/webhooks/${id}`)).status).toBe(202)
     expect((await own.send('GET', `/webhooks/${id}`)).status).toBe(404)
     const left = async () => {
-      const { rows } = await sql`select 1 from webhook_deliveries where endpoint_id = ${id} and due_at is not null`.execute(
-        parts().records.operator,
-      )
+      const { rows } =
+        await sql`select 1 from webhook_deliveries where endpoint_id = ${id} and due_at is not null`.execute(
+          parts().records.operator,
+        )
       return rows.length
     }
     await until(left, count => count === 0)
@@ -224,7 +249,10 @@ describe('the event types of an endpoint', () => {
     ['custmer.create', '"custmer.create" is no event type; did you mean customer.create?'],
     ['Customer.*', '"Customer.*" is no event type; did you mean customer.*?'],
     ['price_update', '"price_update" is no event type; did you mean price.update?'],
-    ['order.paid', '"order.paid" is no event type; use *, a group such as customer.*, or a type such as customer.create.'],
+    [
+      'order.paid',
+      '"order.paid" is no event type; use *, a group such as customer.*, or a type such as customer.create.',
+    ],
   ])('are known: %s is refused with the nearest', async (type, message) => {
     const refusal = { code: 'field_invalid', field: 'event_types[1]', message }
     expect((await own().send('POST', '/webhooks', { url, event_types: ['*', type] })).json).toMatchObject(refusal)
@@ -236,13 +264,17 @@ describe('the event types of an endpoint', () => {
   it('list the same events as they send', async () => {
     await own().ask('POST', '/customers', { reference_id: 'listed by a group' })
     const types = async (filter: string): Promise<readonly string[]> => {
-      const { data } = (await own().ask('GET', `/events?limit=100&event_type=${filter}`)) as { data: readonly { type: string }[] }
+      const { data } = (await own().ask('GET', `/events?limit=100&event_type=${filter}`)) as {
+        data: readonly { type: string }[]
+      }
       return data.map(({ type }) => type)
     }
     const all = await types('*')
     expect(all).toEqual(await types(''))
     for (const filter of ['customer.*', 'customer.create', 'device.create.*', 'webhook_endpoint.*']) {
-      expect(await types(filter), filter).toEqual(all.filter(type => matchesAnyFilter([filter], type) && type !== testEventType))
+      expect(await types(filter), filter).toEqual(
+        all.filter(type => matchesAnyFilter([filter], type) && type !== testEventType),
+      )
     }
     expect((await types('customer.*')).length).toBeGreaterThan(0)
   })
@@ -270,7 +302,9 @@ describe('a limit', () => {
     for (let count = data.length; count < 98; count += 1) expect((await create({})).status).toBe(201)
     const made = await Promise.all(Array.from({ length: 5 }, () => create({})))
     expect(made.filter(({ status }) => status === 201)).toHaveLength(2)
-    expect(made.filter(({ status }) => status !== 201).map(codeOf)).toEqual(Array.from({ length: 3 }, () => 'too_many_webhook_endpoints'))
+    expect(made.filter(({ status }) => status !== 201).map(codeOf)).toEqual(
+      Array.from({ length: 3 }, () => 'too_many_webhook_endpoints'),
+    )
     await parts().live.ask('DELETE', `/webhooks/${data[0]?.id}`)
     expect((await create({})).status).toBe(201)
   })
@@ -297,9 +331,9 @@ describe('what is kept', () => {
     await own.ask('PATCH', `/webhooks/${id}`, { description: 'Billing' })
     await own.ask('POST', `/webhooks/${id}/secret`)
     await own.ask('DELETE', `/webhooks/${id}`)
-    const { rows } = await sql<{ action: string }>`select action from audit_log where object_id = ${id} order by id`.execute(
-      records.operator,
-    )
+    const { rows } = await sql<{
+      action: string
+    }>`select action from audit_log where object_id = ${id} order by id`.execute(records.operator)
     expect(rows.map(({ action }) => action)).toEqual(
       ['create', 'update', 'rotate_secret', 'delete'].map(verb => `webhook_endpoint.${verb}`),
     )

@@ -32,7 +32,9 @@ describe('wattledger forecast backtest', () => {
   it('tells how far it is on long work, and writes plain JSON for scripts', async () => {
     const { out } = await run(['time,price', ...rows(at)], '--days', '61')
     expect(out).toContain('60 of 61 days are forecast')
-    const json = JSON.parse((await run(['time,price', ...rows(at)], '--days', '10', '--json')).out) as { days: { rmae: number }[] }
+    const json = JSON.parse((await run(['time,price', ...rows(at)], '--days', '10', '--json')).out) as {
+      days: { rmae: number }[]
+    }
     expect(json).toMatchObject({ forecasts: 10, days: [1, 2, 3, 4, 5].map(day_ahead => ({ day_ahead })) })
     for (const { rmae } of json.days) expect(rmae).toBeGreaterThan(0)
   })
@@ -42,10 +44,16 @@ describe('wattledger forecast backtest', () => {
       JSON.parse((await run(lines, '--days', '3', '--json', ...words)).out)
     const wanted = await answerOf(['time,price', ...rows(at)])
     expect(await answerOf(rows(at))).toEqual(wanted)
-    expect(await answerOf([',Price,Load', ...rows(hour => at(hour).slice(0, 19).replace('T', ' ')).map(row => `${row},7`)])).toEqual(wanted)
+    expect(
+      await answerOf([',Price,Load', ...rows(hour => at(hour).slice(0, 19).replace('T', ' ')).map(row => `${row},7`)]),
+    ).toEqual(wanted)
     const commas = Array.from(prices, (price, hour) => `"7";"${String(price).replace('.', ',')}";"${at(hour)}"`)
     expect(await answerOf(['x;eur;when', ...commas], '--time-column', 'when', '--price-column', '2')).toEqual(wanted)
-    const withGap = await run(['time,price', ...rows(at).map((row, hour) => (hour === 2_800 ? `${at(hour)},` : row))], '--days', '3')
+    const withGap = await run(
+      ['time,price', ...rows(at).map((row, hour) => (hour === 2_800 ? `${at(hour)},` : row))],
+      '--days',
+      '3',
+    )
     expect(withGap.out).toMatch(/hours without a price +1$/m)
   })
 
@@ -74,7 +82,9 @@ describe('wattledger forecast backtest', () => {
   it('refuses words that it cannot use', async () => {
     expect((await run(rows(at), '--days', 'many')).err).toContain('--days is a number of days')
     expect((await run(rows(at), '--zone', 'Mars/Base')).err).toContain('--zone is an IANA name')
-    expect((await run(['time,price', ...rows(at)], '--price-column', 'cost')).err).toContain('--price-column is one of time, price')
+    expect((await run(['time,price', ...rows(at)], '--price-column', 'cost')).err).toContain(
+      '--price-column is one of time, price',
+    )
     expect((await runCommand(['forecast', 'backtest', join(folder, 'none.csv')], {})).err).toContain('there is no file')
     expect((await runCommand(['forecast', 'backtest', '--help'], {})).out).toContain('FILE.csv')
   })

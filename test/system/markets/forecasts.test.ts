@@ -53,10 +53,14 @@ type Cost = { readonly value: number | null; readonly confidence: number }
 
 /** Costs by the hour in which their records lie. */
 const costs = async (home: string): Promise<Readonly<Record<string, Cost>>> =>
-  Object.fromEntries((await recordsOf(client, home)).map(({ data }) => [data.record_reference_id ?? '', data.tariff.cost]))
+  Object.fromEntries(
+    (await recordsOf(client, home)).map(({ data }) => [data.record_reference_id ?? '', data.tariff.cost]),
+  )
 
 const submitHours = (home: string, ...hours: readonly number[]) =>
-  client.submit(hours.map(hour => bought(home, 1, instant(hour), instant(hour + 1), { record_reference_id: String(hour) })))
+  client.submit(
+    hours.map(hour => bought(home, 1, instant(hour), instant(hour + 1), { record_reference_id: String(hour) })),
+  )
 
 describe('prices beyond the published ones', () => {
   it('are forecast for five days, with less confidence each day; the published ones replace them, and costs follow', async () => {
@@ -95,7 +99,9 @@ describe('prices beyond the published ones', () => {
       ),
     ).toEqual(wanted)
     // One for the tariff and one for each publication: forecasts follow without a word of their own.
-    const events = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as { data: unknown[] }
+    const events = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as {
+      data: unknown[]
+    }
     expect(events.data).toHaveLength(4)
   }, 60_000)
 
@@ -109,9 +115,13 @@ describe('prices beyond the published ones', () => {
     )
     const { data } = answer.json as { data: readonly { readonly valid_from: string; readonly price: Cost }[] }
     expect(data).toHaveLength(128)
-    for (const { valid_from, price } of data) expect(price.confidence < 1).toBe(Date.parse(valid_from) >= start + 168 * hourMs)
+    for (const { valid_from, price } of data)
+      expect(price.confidence < 1).toBe(Date.parse(valid_from) >= start + 168 * hourMs)
     expect((await client.send('POST', `/prices/${home}`, span(121))).json).toMatchObject({ code: 'no_price_data' })
-    const listed = (await client.ask('GET', `/markets/${market}/prices?start_time=${instant(160)}&end_time=${instant(300)}`)) as {
+    const listed = (await client.ask(
+      'GET',
+      `/markets/${market}/prices?start_time=${instant(160)}&end_time=${instant(300)}`,
+    )) as {
       data: unknown[]
     }
     expect(listed.data).toHaveLength(8)

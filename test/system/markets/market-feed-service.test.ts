@@ -20,7 +20,8 @@ let system: RunningSystem
 let client: Client
 
 const command = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder })
-const json = async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await command(...args, '--json')).out) as T
+const json = async <T>(...args: readonly string[]): Promise<T> =>
+  JSON.parse((await command(...args, '--json')).out) as T
 
 beforeAll(async () => {
   feed = await startFeedServer()
@@ -39,7 +40,10 @@ const marketTariff = {
   type: 'COMMODITY',
   market_rates: true,
   schedule: [
-    { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+    {
+      months: ['All'],
+      days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }],
+    },
   ],
 }
 
@@ -59,7 +63,9 @@ describe('a service that may fetch prices', () => {
     expect(location.market_sources).toEqual({ import: german, export: german })
     await makeOne(client, '/tariffs', { ...marketTariff, location_id: id })
     const yesterday = new Date(now - dayMs).toISOString().slice(0, 10)
-    await client.submit([bought(id, 1.5, `${yesterday}T10:00:00Z`, `${yesterday}T10:15:00Z`, { record_reference_id: 'a' })])
+    await client.submit([
+      bought(id, 1.5, `${yesterday}T10:00:00Z`, `${yesterday}T10:15:00Z`, { record_reference_id: 'a' }),
+    ])
     // 10:00Z is quarter hour 40 of the day: 40 EUR/MWh × 1.5 kWh.
     expect(await costsUntil(client, id, { a: 0.06 }, 20_000)).toEqual({ a: 0.06 })
   })
@@ -85,7 +91,9 @@ describe('a service that may fetch prices', () => {
       metrics => metrics.includes(`market_last_success_timestamp_seconds{market="${german}"`),
     )
     expect(text).toMatch(/wattledger_market_fetches_total\{feed="energy-charts",outcome="prices"\} [1-9]/)
-    expect(text).toMatch(new RegExp(`wattledger_market_known_until_timestamp_seconds\\{market="${german}",area="DE-LU"\\} 1\\.?\\d`))
+    expect(text).toMatch(
+      new RegExp(`wattledger_market_known_until_timestamp_seconds\\{market="${german}",area="DE-LU"\\} 1\\.?\\d`),
+    )
   })
 
   it('fetches on command what is due, or any span, and says what stands in the way', async () => {
@@ -120,14 +128,19 @@ describe('a service that may fetch prices', () => {
     )
     expect(prices.text).toContain('"value":0.19425}')
     expect(prices.text).toContain('"value":-0.005}')
-    expect(await json('markets', 'import', file, '--market', sharedSourceId('GB', 'GBP'), '--unit', 'GBP/MWh')).toMatchObject({
+    expect(
+      await json('markets', 'import', file, '--market', sharedSourceId('GB', 'GBP'), '--unit', 'GBP/MWh'),
+    ).toMatchObject({
       prices: 2,
       replaced: 2,
     })
     expect((await command('markets', 'import', file, '--market', 'GB', '--unit', 'EUR/MWh')).err).toContain('GBP/MWh')
     expect((await command('markets', 'import', file, '--market', 'mrs_none')).err).toContain('mrs_none')
     expect((await command('markets', 'import', `${file}.gone`, '--market', 'GB')).err).toContain('cannot be read')
-    writeFileSync(file, 'start_time,end_time,value\n2025-10-02T22:00:00Z,2025-10-02T22:30:00Z,1\n2025-10-02 23:00,2025-10-03 00:00,2\n')
+    writeFileSync(
+      file,
+      'start_time,end_time,value\n2025-10-02T22:00:00Z,2025-10-02T22:30:00Z,1\n2025-10-02 23:00,2025-10-03 00:00,2\n',
+    )
     const faulty = await command('markets', 'import', file, '--market', 'GB')
     expect(faulty.code).toBe(1)
     expect(faulty.err).toContain('line 3: "2025-10-02 23:00" is no time')

@@ -43,8 +43,13 @@ describe('the audit', () => {
   })
 
   // Without re-pricing a wrong cost is judged at once: nothing else could still change it.
-  it('names the one row whose cost is changed in its last digit, and the month that no longer adds up', { timeout: 60_000 }, async () => {
-    await using other = await openAudit(optionsOf(['--records', '500', '--kills', '0', '--locations', '4', ...left]), () => undefined)
+  it('names the one row whose cost is changed in its last digit, and the month that no longer adds up', {
+    timeout: 60_000,
+  }, async () => {
+    await using other = await openAudit(
+      optionsOf(['--records', '500', '--kills', '0', '--locations', '4', ...left]),
+      () => undefined,
+    )
     const { load, alter, verify } = other
     await load()
     expect(isClean(await verify())).toBe(true)
@@ -67,7 +72,14 @@ describe('the audit', () => {
 
 describe('the words of the audit', () => {
   it('have usual values', () => {
-    expect(parseOptions([])).toMatchObject({ records: 200_000, kills: 12, seed: 1, connections: 4, locations: 40, isKept: false })
+    expect(parseOptions([])).toMatchObject({
+      records: 200_000,
+      kills: 12,
+      seed: 1,
+      connections: 4,
+      locations: 40,
+      isKept: false,
+    })
     expect(parseOptions(['--help'])).toBeNull()
     expect(parseOptions(['--bulk'])).toMatchObject({ isDistributed: true, records: 1_000_000, kills: 14 })
     expect(optionsOf(left).without).toEqual(new Set(['repricing', 'estimates', 'registers']))

@@ -40,7 +40,12 @@ afterAll(async () => {
 })
 
 /** `first`: what was wrong before the history was made small. */
-type Failure = { readonly history: History; readonly faults: readonly string[]; readonly first: string; readonly path: string }
+type Failure = {
+  readonly history: History
+  readonly faults: readonly string[]
+  readonly first: string
+  readonly path: string
+}
 
 /** Play histories one after the other until one fails; gives the smallest form of it that was found. */
 const firstFailure = async (own: number, numRuns: number): Promise<Failure | null> => {
@@ -64,7 +69,9 @@ const firstFailure = async (own: number, numRuns: number): Promise<Failure | nul
     ...(path === undefined ? {} : { path }),
   })
   if (errorInstance !== undefined && errorInstance !== null && last === null) throw errorInstance
-  return failed && last !== null ? { ...(last as Omit<Failure, 'path' | 'first'>), first, path: counterexamplePath ?? '' } : null
+  return failed && last !== null
+    ? { ...(last as Omit<Failure, 'path' | 'first'>), first, path: counterexamplePath ?? '' }
+    : null
 }
 
 const describeFailure = ({ history, faults, first, path: found }: Failure, own: number): string =>

@@ -61,20 +61,29 @@ type Receipt = {
   readonly records_submitted: number
   readonly records_accepted: number
   readonly records_processed: number
-  readonly failed_records: readonly { readonly record_num: number; readonly record_reference_id: string; readonly error: string }[]
+  readonly failed_records: readonly {
+    readonly record_num: number
+    readonly record_reference_id: string
+    readonly error: string
+  }[]
 }
 
 it('a submission of 10,000 records over 5,000 locations is answered, stored and readable, each bad record named by its number', async () => {
   const indexes = Array.from({ length: recordCount }, (_, index) => index)
   const good = indexes.filter(index => faultOf(index) === undefined)
   const bad = indexes.filter(index => faultOf(index) !== undefined)
-  await caller().ask('POST', '/tariffs', { location_id: locations[0], direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+  await caller().ask('POST', '/tariffs', {
+    location_id: locations[0],
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: flatSchedule,
+  })
   const receipt = (await caller().submit(indexes.map(recordAt))) as Receipt
   const counts = { records_submitted: recordCount, records_accepted: good.length, records_processed: good.length }
   expect(receipt).toMatchObject(counts)
-  expect(receipt.failed_records.map(({ record_num, record_reference_id }) => [record_num, record_reference_id])).toEqual(
-    bad.map(index => [index + 1, `record-${index + 1}`]),
-  )
+  expect(
+    receipt.failed_records.map(({ record_num, record_reference_id }) => [record_num, record_reference_id]),
+  ).toEqual(bad.map(index => [index + 1, `record-${index + 1}`]))
   expect(receipt.failed_records.map(({ error }) => error)).toEqual(bad.map(index => faultOf(index)?.[0]))
 
   const account = system?.sandbox.account_id
@@ -94,18 +103,30 @@ it('a submission of 10,000 records over 5,000 locations is answered, stored and 
   expect([total?.energy.value, total?.unpriced_records]).toEqual([1 + 5_001, good.length - 2])
   const ten = { start_time: '2016-01-01T00:00:00Z', end_time: '2025-12-31T00:00:00Z' }
   const days = (await caller().ask('POST', `/costs/interval/${account}?aggregation=DAY`, ten)) as Cost
-  expect(days.data.reduce((sum, { energy, unpriced_energy: more }) => sum + energy.value + (more?.value ?? 0), 0)).toBe(submitted)
+  expect(days.data.reduce((sum, { energy, unpriced_energy: more }) => sum + energy.value + (more?.value ?? 0), 0)).toBe(
+    submitted,
+  )
 
   for (const index of [0, 4_998, 5_000, 9_998]) {
-    const { data: stored } = (await caller().ask('GET', `/meters/records?location_id=${locations[index % locationCount]}`)) as {
-      readonly data: readonly { readonly data: { readonly record_reference_id: string; readonly energy: { readonly value: number } } }[]
+    const { data: stored } = (await caller().ask(
+      'GET',
+      `/meters/records?location_id=${locations[index % locationCount]}`,
+    )) as {
+      readonly data: readonly {
+        readonly data: { readonly record_reference_id: string; readonly energy: { readonly value: number } }
+      }[]
     }
-    expect(stored.map(({ data: one }) => [one.record_reference_id, one.energy.value])).toContainEqual([`record-${index + 1}`, index + 1])
+    expect(stored.map(({ data: one }) => [one.record_reference_id, one.energy.value])).toContainEqual([
+      `record-${index + 1}`,
+      index + 1,
+    ])
   }
 }, 120_000)
 
 it('sent again, it counts once', async () => {
-  const records = Array.from({ length: recordCount }, (_, index) => recordAt(index)).filter((_, index) => faultOf(index) === undefined)
+  const records = Array.from({ length: recordCount }, (_, index) => recordAt(index)).filter(
+    (_, index) => faultOf(index) === undefined,
+  )
   await caller().submit(records)
   const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }
   const { data } = (await caller().ask('POST', `/costs/interval/${system?.sandbox.account_id}`, span)) as {

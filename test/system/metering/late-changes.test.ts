@@ -23,7 +23,9 @@ const at = (date: string, hour: number): string => `2025-${date}T${String(hour).
 
 /** Wh and cost by reference, in the order of time. */
 const stored = async (home: string) =>
-  (await recordsOf(client, home)).map(({ data }) => [data.record_reference_id, data.energy.value, data.tariff.cost.value]).reverse()
+  (await recordsOf(client, home))
+    .map(({ data }) => [data.record_reference_id, data.energy.value, data.tariff.cost.value])
+    .reverse()
 
 const storedUntil = (home: string, wanted: readonly unknown[]) =>
   until(
@@ -34,17 +36,27 @@ const storedUntil = (home: string, wanted: readonly unknown[]) =>
 type Reading = readonly [time: string, kwh: number, reference: string]
 
 const read = async (home: string, ...readings: readonly Reading[]): Promise<void> => {
-  const data = readings.map(([time, value, record_reference_id]) => ({ time: Date.parse(time) / 1000, value, record_reference_id }))
+  const data = readings.map(([time, value, record_reference_id]) => ({
+    time: Date.parse(time) / 1000,
+    value,
+    record_reference_id,
+  }))
   await client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })
 }
 
 const changeTogether = async (home: string, price: number): Promise<void> => {
   const tariff = { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(price) }
   const correction = bought(home, 2, at('06-10', 8), at('06-10', 9), { record_reference_id: 'corrected' })
-  await Promise.all([client.submit([correction]), read(home, [at('06-11', 1), 1, 'late']), client.ask('POST', '/tariffs', tariff)])
+  await Promise.all([
+    client.submit([correction]),
+    read(home, [at('06-11', 1), 1, 'late']),
+    client.ask('POST', '/tariffs', tariff),
+  ])
 }
 
-it('a correction and a late reading that come together with a new tariff hold, whichever is first', { timeout: 120_000 }, async () => {
+it('a correction and a late reading that come together with a new tariff hold, whichever is first', {
+  timeout: 120_000,
+}, async () => {
   const homes = await Promise.all(Array.from({ length: 12 }, () => makeHome(client, {})))
   for (const home of homes) {
     await client.submit([bought(home, 1, at('06-10', 8), at('06-10', 9), { record_reference_id: 'corrected' })])
@@ -96,7 +108,9 @@ describe("a register's interval that a correction withdraws", () => {
   it('gives back what it took from estimates', async () => {
     const home = await makeHome(client, { import: 0.5 })
     await read(home, [at('06-10', 0), 0, 'base'], [at('06-10', 12), 6, 'measured'])
-    await client.submit([bought(home, 4, at('06-10', 8), at('06-10', 10), { record_reference_id: 'estimate', confidence: 0.5 })])
+    await client.submit([
+      bought(home, 4, at('06-10', 8), at('06-10', 10), { record_reference_id: 'estimate', confidence: 0.5 }),
+    ])
     const cut = [
       ['measured', 6000, 3],
       ['estimate', 0, 0],

@@ -28,7 +28,8 @@ beforeAll(async () => {
   })
   const enough = new AbortController()
   const load = ledger.run(2, enough.signal)
-  while (readJournal(file).filter(({ kind }) => kind === 'answered').length < 25) await new Promise(resolve => setTimeout(resolve, 50))
+  while (readJournal(file).filter(({ kind }) => kind === 'answered').length < 25)
+    await new Promise(resolve => setTimeout(resolve, 50))
   enough.abort()
   await load
   journal = readJournal(file)
@@ -51,10 +52,14 @@ type Submission = Extract<JournalEntry, { kind: 'submission' }>
 /** The first submission that brought anything, and nothing of which was sent again or corrected later. */
 const firstSubmission = (): Submission => {
   const submissions = journal.filter(entry => entry.kind === 'submission')
-  const references = (one: Submission) => one.records.filter(({ isGood }) => isGood).map(({ recordReferenceId }) => recordReferenceId)
+  const references = (one: Submission) =>
+    one.records.filter(({ isGood }) => isGood).map(({ recordReferenceId }) => recordReferenceId)
   const found = submissions.find(one => {
     const own = references(one)
-    return own.length > 1 && !submissions.some(other => other !== one && references(other).some(reference => own.includes(reference)))
+    return (
+      own.length > 1 &&
+      !submissions.some(other => other !== one && references(other).some(reference => own.includes(reference)))
+    )
   })
   if (found === undefined) throw new Error('every submission was sent again')
   return found
@@ -74,9 +79,25 @@ describe('the ledger', () => {
   it('finds a record that was taken and is not there, and what it would have cost', async () => {
     const submission = firstSubmission()
     const [record] = submission.records
-    const extra = { ...submission, operation: 1_000_000, records: [{ ...record, recordReferenceId: 'never sent', isGood: true }] }
-    const answer = { kind: 'answered', operation: 1_000_000, attempt: 0, outcome: 'ok', status: 200, receipt: null } as const
-    const faults = await auditOf([...journal, extra as Submission, { kind: 'sent', operation: 1_000_000, attempt: 0 }, answer])
+    const extra = {
+      ...submission,
+      operation: 1_000_000,
+      records: [{ ...record, recordReferenceId: 'never sent', isGood: true }],
+    }
+    const answer = {
+      kind: 'answered',
+      operation: 1_000_000,
+      attempt: 0,
+      outcome: 'ok',
+      status: 200,
+      receipt: null,
+    } as const
+    const faults = await auditOf([
+      ...journal,
+      extra as Submission,
+      { kind: 'sent', operation: 1_000_000, attempt: 0 },
+      answer,
+    ])
     expect(faults).toMatchObject({ lost: [expect.stringContaining('never sent')], wrong: [], unexpected: [] })
   })
 

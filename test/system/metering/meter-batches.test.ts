@@ -45,8 +45,14 @@ describe('a batch', () => {
     expect(done).toMatchObject({ records_submitted: 2, records_processed: 1, failed_records: [{ record_num: 2 }] })
     expect(await client.ask('GET', `/meters/batch?batch_id=${sent.id}`)).toEqual(done)
     // Nothing is left to wait for.
-    expect((await client.ask('PUT', '/meters/interval', [bad])) as Batch).toMatchObject({ status: 'COMPLETE', records_processed: 0 })
-    for (const path of ['/meters/batch/bat_0198c0ffee00112233445566', '/meters/batch?batch_id=bat_0198c0ffee00112233445566']) {
+    expect((await client.ask('PUT', '/meters/interval', [bad])) as Batch).toMatchObject({
+      status: 'COMPLETE',
+      records_processed: 0,
+    })
+    for (const path of [
+      '/meters/batch/bat_0198c0ffee00112233445566',
+      '/meters/batch?batch_id=bat_0198c0ffee00112233445566',
+    ]) {
       const { status, json } = await client.send('GET', path)
       expect([status, (json as { code: string }).code]).toEqual([404, 'batch_not_found'])
     }
@@ -79,7 +85,10 @@ describe('a batch', () => {
     const { id: second } = (await client.submit([{ ...records[1], value: 2 }])) as Batch
     const list = async (query: string): Promise<List> => (await client.ask('GET', `/meters/records?${query}`)) as List
     const [one, two] = [await list(`batch_id=${first}`), await list(`batch_id=${second}`)]
-    expect([one.data.map(({ batch_id }) => batch_id), two.data.map(({ batch_id }) => batch_id)]).toEqual([[first, first], [second]])
+    expect([one.data.map(({ batch_id }) => batch_id), two.data.map(({ batch_id }) => batch_id)]).toEqual([
+      [first, first],
+      [second],
+    ])
     const page = await list(`batch_id=${first}&limit=1`)
     expect([page.has_more, page.data.length]).toEqual([true, 1])
     const rest = await list(`batch_id=${first}&limit=1&starting_after=${page.data[0]?.id}`)

@@ -13,7 +13,13 @@ const timeout = 60_000
 
 /** The first scenarios of a zone with tiers and enough records to come in many orders. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, maxRecords: 12, keeps: one => hasTiers(one) && one.records.length > 3 })
+  drawScenarios(zone, {
+    wanted: perZone,
+    drawn: 8,
+    seed,
+    maxRecords: 12,
+    keeps: one => hasTiers(one) && one.records.length > 3,
+  })
 
 /** Any order, one to three to a submission; some come first with another value, some come twice. */
 const atRandom =
@@ -42,7 +48,11 @@ describe.each(zones)('in %s, records that come late, twice or corrected cost wha
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
-  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))('scenario %i', { timeout }, async (index, scenario) => {
-    await expectOracleCosts(client, await createScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
-  })
+  it.concurrent.each(all.map((scenario, index) => [index + 1, scenario] as const))(
+    'scenario %i',
+    { timeout },
+    async (index, scenario) => {
+      await expectOracleCosts(client, await createScenario(client, scenario, deviceIds, atRandom(seed * 1000 + index)))
+    },
+  )
 })

@@ -32,7 +32,11 @@ const hour = (at: number): number => Date.parse('2025-06-10T00:00:00Z') / 1000 +
 /** Submit readings (hour of the day, kWh) and wait until all are judged. */
 const read = async (home: string, ...readings: readonly (readonly [at: number, value: number])[]): Promise<Receipt> => {
   const data = readings.map(([at, value]) => ({ time: hour(at), value, record_reference_id: `${at}` }))
-  const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })) as Receipt
+  const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', {
+    location_id: home,
+    units: 'KWH',
+    data,
+  })) as Receipt
   const ask = async (): Promise<Receipt> => await client.ask('GET', `/meters/batch?batch_id=${id}`)
   return until(ask, receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted)
 }
@@ -76,7 +80,9 @@ describe('readings of a register', () => {
     const home = await makeHome(client, { import: 0.5 })
     const receipt = await read(home, [0, 100], [1, 90], [2, 95])
     expect(receipt).toMatchObject({ records_submitted: 3, records_accepted: 3, records_processed: 2 })
-    expect(receipt.failed_records).toMatchObject([{ record_num: 2, error: expect.stringContaining('register_decreased') }])
+    expect(receipt.failed_records).toMatchObject([
+      { record_num: 2, error: expect.stringContaining('register_decreased') },
+    ])
     expect(await intervals(home)).toEqual([[1, 2, 5000, 2.5]])
     await read(home, [1, 104])
     expect(await intervals(home)).toEqual([[0, 1, 4000, 2]])
@@ -111,7 +117,12 @@ const tiers = async (home: string): Promise<void> => {
   const rate = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
   await makeOne(client, '/tariffs', {
     ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY' },
-    schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] }],
+    schedule: [
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+      },
+    ],
   })
 }
 
@@ -138,7 +149,11 @@ it('tiers count register intervals as they are after each reading', async () => 
 })
 
 it('the same energy costs the same as intervals, as registers and at once', async () => {
-  const [asIntervals, asRegisters, atOnce] = await Promise.all([makeHome(client, {}), makeHome(client, {}), makeHome(client, {})])
+  const [asIntervals, asRegisters, atOnce] = await Promise.all([
+    makeHome(client, {}),
+    makeHome(client, {}),
+    makeHome(client, {}),
+  ])
   for (const home of [asIntervals, asRegisters, atOnce]) await tiers(home)
   const time = (at: number): string => new Date(hour(at) * 1000).toISOString()
   const records = [3.5, 4.25, 6.125, 2].map((kwh, at) => [kwh, time(at), time(at + 1)] as const)

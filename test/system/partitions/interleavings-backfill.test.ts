@@ -23,13 +23,20 @@ const dayMs = 24 * hourMs
 
 /** 12 kWh in the middle of a month. */
 const monthly = (home: string, month: number) =>
-  bought(home, 12, instant(monthStart(month) + 14 * dayMs), instant(monthStart(month) + 15 * dayMs), { record_reference_id: `${month}` })
+  bought(home, 12, instant(monthStart(month) + 14 * dayMs), instant(monthStart(month) + 15 * dayMs), {
+    record_reference_id: `${month}`,
+  })
 
 /** 8 kWh, half of them in the month before. */
 const across = (home: string, month: number) =>
-  bought(home, 8, instant(monthStart(month) - 4 * hourMs), instant(monthStart(month) + 4 * hourMs), { record_reference_id: `to ${month}` })
+  bought(home, 8, instant(monthStart(month) - 4 * hourMs), instant(monthStart(month) + 4 * hourMs), {
+    record_reference_id: `to ${month}`,
+  })
 
-type Element = { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }
+type Element = {
+  readonly energy: { readonly value: number }
+  readonly tariff: { readonly cost: { readonly value: number } }
+}
 
 const costByMonth = async (home: string): Promise<readonly number[]> => {
   const ask = async (from: number, to: number) => {
@@ -115,14 +122,17 @@ describe('a month of 22,000 rows at one location', () => {
     })
     for (let from = 0; from < records.length; from += 10_000) await store(records.slice(from, from + 10_000))
     const [tariff] = (
-      (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { readonly data: readonly { readonly id: string }[] }
+      (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+        readonly data: readonly { readonly id: string }[]
+      }
     ).data
     await fixture.client.ask('DELETE', `/tariffs/${tariff?.id}?void=true`)
     await fixture.client.ask('POST', '/tariffs', {
       ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) },
     })
     await fixture.waitUntilRead(longestMs)
-    const [counts] = await fixture.clickHouse.rows(`SELECT toUInt32(sum(rows)), toString(sum(sum)), max(rows) < 12000 FROM (
+    const [counts] =
+      await fixture.clickHouse.rows(`SELECT toUInt32(sum(rows)), toString(sum(sum)), max(rows) < 12000 FROM (
       SELECT version, count() AS rows, sum(cost) AS sum FROM meter_cost FINAL
       WHERE account_id = unhex('${fixture.tenant.accountId.slice(4)}') AND live_mode = false AND location_id = unhex('${home.slice(4)}') GROUP BY version)`)
     expect(counts).toEqual([22_000, '396', 1])

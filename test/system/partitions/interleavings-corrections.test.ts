@@ -33,12 +33,18 @@ const whileAway = async (work: () => Promise<void>): Promise<void> => {
 const costs = (home: string) => costsOf(fixture.client, home)
 
 const tariffOf = async (home: string): Promise<string> =>
-  ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]?.id ?? ''
+  ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]
+    ?.id ?? ''
 
 /** Put another price in the place of the location's tariff: an order over all time for each of the two. */
 const reprice = async (home: string, fixed: number): Promise<void> => {
   await fixture.client.ask('DELETE', `/tariffs/${await tariffOf(home)}?void=true`)
-  await makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) })
+  await makeOne(fixture.client, '/tariffs', {
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(fixed),
+  })
 }
 
 describe('where tiers count', () => {
@@ -56,7 +62,8 @@ describe('where tiers count', () => {
     await fixture.client.submit(records)
     const before = await recordsOf(fixture.client, home)
     await fixture.client.submit([records[index as 1]])
-    const plain = (all: typeof before) => all.map(({ id, data, status }) => [id, data.energy, data.tariff.cost.value, status])
+    const plain = (all: typeof before) =>
+      all.map(({ id, data, status }) => [id, data.energy, data.tariff.cost.value, status])
     expect(plain(await recordsOf(fixture.client, home))).toEqual(plain(before))
     expect(await costs(home)).toEqual(inOrder)
     await whileAway(() => put(records[index as 1]))
@@ -95,7 +102,12 @@ describe.each([
   [
     'one price',
     (home: string) =>
-      makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.2) }),
+      makeOne(fixture.client, '/tariffs', {
+        location_id: home,
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        schedule: priceSchedule(0.2),
+      }),
   ],
   ['tiers', (home: string) => addTiers(fixture.client, home)],
 ] as const)('a correction that waits beside a new price, with %s before', (_, first) => {
@@ -138,10 +150,18 @@ describe('one PUT sent at once', () => {
   it.each([2, 5])('%i times: each receipt is complete, each record is stored once', async times => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     const tiered = await makeTieredHome(fixture.client)
-    const records = [...[1, 2, 3].map(number => used(home, number, number)), ...[1, 2].map(number => used(tiered, number, 6))]
+    const records = [
+      ...[1, 2, 3].map(number => used(home, number, number)),
+      ...[1, 2].map(number => used(tiered, number, 6)),
+    ]
     const receipts = await Promise.all(Array.from({ length: times }, () => fixture.client.submit(records)))
     for (const receipt of receipts) {
-      expect(receipt).toMatchObject({ records_submitted: 5, records_accepted: 5, records_processed: 5, failed_records: [] })
+      expect(receipt).toMatchObject({
+        records_submitted: 5,
+        records_accepted: 5,
+        records_processed: 5,
+        failed_records: [],
+      })
     }
     expect(await recordsOf(fixture.client, home)).toHaveLength(3)
     expect(await costs(home)).toEqual({ d1: 0.5, d2: 1, d3: 1.5 })

@@ -26,12 +26,15 @@ const used = (home: string, number: number, kwh: number, more: object = {}) => {
   const day = `2025-06-${String(number).padStart(2, '0')}`
   return bought(home, kwh, `${day}T08:00:00Z`, `${day}T09:00:00Z`, { record_reference_id: `d${number}`, ...more })
 }
-const put = (records: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', records)
+const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', records)
 
 /** Erase as an operator does, and wait until the lanes were told. */
 const erase = async (objectId: string): Promise<void> => {
   const args = ['erase', objectId, '--account', fixture.tenant.accountId, '--mode', 'test']
-  expect(await runCommand(args, { WATTLEDGER_DATA_DIR: fixture.folder, WATTLEDGER_POSTGRES_URL: fixture.postgresUrl })).toMatchObject({
+  expect(
+    await runCommand(args, { WATTLEDGER_DATA_DIR: fixture.folder, WATTLEDGER_POSTGRES_URL: fixture.postgresUrl }),
+  ).toMatchObject({
     code: 0,
   })
   await until(
@@ -47,7 +50,9 @@ const tracesOf = async (deviceId: string): Promise<readonly string[]> => {
     "SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'device_id' ORDER BY table",
   )
   for (const [table] of tables) {
-    const [row] = await fixture.clickHouse.rows(`SELECT toUInt32(count()) FROM ${table} WHERE device_id = unhex('${deviceId.slice(4)}')`)
+    const [row] = await fixture.clickHouse.rows(
+      `SELECT toUInt32(count()) FROM ${table} WHERE device_id = unhex('${deviceId.slice(4)}')`,
+    )
     if (row?.[0] !== 0) traces.push(`${table}: ${row?.[0]}`)
   }
   return traces
@@ -55,11 +60,20 @@ const tracesOf = async (deviceId: string): Promise<readonly string[]> => {
 
 it('an erased device leaves no row, and the other costs of its location are counted again', async () => {
   const [home, device] = [await makeTieredHome(fixture.client), await makeDevice()]
-  const { id } = (await fixture.client.submit([used(home, 1, 6, { device_id: device }), used(home, 2, 6), used(home, 3, 2)])) as {
+  const { id } = (await fixture.client.submit([
+    used(home, 1, 6, { device_id: device }),
+    used(home, 2, 6),
+    used(home, 3, 2),
+  ])) as {
     readonly id: string
   }
   const data = [0, 3].map(value => ({ time: Date.parse('2025-06-04T00:00:00Z') / 1000 + value * 3600, value }))
-  await fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, device_id: device, units: 'KWH', data })
+  await fixture.client.ask('PUT', '/meters/cumulative/epoch', {
+    location_id: home,
+    device_id: device,
+    units: 'KWH',
+    data,
+  })
   await fixture.waitUntilRead()
   expect(await costsOf(fixture.client, home)).toMatchObject({ d1: 0.6, d2: 1.4, d3: 1 })
   expect(await tracesOf(device)).not.toEqual([])
@@ -71,7 +85,10 @@ it('an erased device leaves no row, and the other costs of its location are coun
   await fixture.client.submit([used(home, 4, 4)])
   // 2 × 0.1 + 2 × 0.5
   expect(await costsOf(fixture.client, home)).toEqual({ d2: 0.6, d3: 0.2, d4: 1.2 })
-  expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({ recordsProcessed: 3, failures: [] })
+  expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({
+    recordsProcessed: 3,
+    failures: [],
+  })
 })
 
 it('records and readings of an erased device that wait in the lane are not stored, and count nothing', async () => {
@@ -80,13 +97,21 @@ it('records and readings of an erased device that wait in the lane are not store
   await fixture.stop()
   const { id } = await put([used(home, 1, 6, { device_id: device }), used(home, 2, 6)])
   const data = [0, 3].map(value => ({ time: Date.parse('2025-06-04T00:00:00Z') / 1000 + value * 3600, value }))
-  await fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, device_id: device, units: 'KWH', data })
+  await fixture.client.ask('PUT', '/meters/cumulative/epoch', {
+    location_id: home,
+    device_id: device,
+    units: 'KWH',
+    data,
+  })
   await erase(device)
   await fixture.start()
   await fixture.waitUntilRead()
   expect(await costsOf(fixture.client, home)).toEqual({ d2: 0.6, d5: 0.1 })
   expect(await tracesOf(device)).toEqual([])
-  expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({ recordsSubmitted: 2, failures: [] })
+  expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({
+    recordsSubmitted: 2,
+    failures: [],
+  })
 })
 
 it('rows of a device that are being inserted while it is erased go too', async () => {

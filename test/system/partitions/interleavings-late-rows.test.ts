@@ -25,9 +25,11 @@ const used = (home: string, number: number, kwh: number) => {
   const day = `2025-06-${String(number).padStart(2, '0')}`
   return bought(home, kwh, `${day}T08:00:00Z`, `${day}T09:00:00Z`, { record_reference_id: `d${number}` })
 }
-const put = (records: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', records)
+const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', records)
 
-const rowsOf = async (home: string) => (await recordsOf(fixture.client, home)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+const rowsOf = async (home: string) =>
+  (await recordsOf(fixture.client, home)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
 /** Another process takes over from the committed offsets. */
 const takeOver = async (): Promise<void> => {
@@ -57,23 +59,34 @@ describe('rows of a paused worker that come late', () => {
     expect(rows).toEqual([[(await recordsOf(fixture.client, home)).length]])
   }
 
-  it.each(['one price', 'tiers'])('lose against those that an order has changed since, merged or not; %s', async kind => {
-    const home = kind === 'tiers' ? await makeTieredHome(fixture.client) : await makeHome(fixture.client, { import: 0.2 })
-    const blocked = blockInsert()
-    await put([used(home, 1, 6), used(home, 2, 6)])
-    const land = await blocked
-    await takeOver()
-    const list = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }
-    await fixture.client.ask('DELETE', `/tariffs/${list.data[0]?.id}?void=true`)
-    await makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5) })
-    await fixture.waitUntilRead()
-    const before = await rowsOf(home)
-    expect(await costsOf(fixture.client, home)).toEqual({ d1: 3, d2: 3 })
-    await land()
-    expect(await rowsOf(home)).toEqual(before)
-    await merged(home)
-    expect(await rowsOf(home)).toEqual(before)
-  })
+  it.each(['one price', 'tiers'])(
+    'lose against those that an order has changed since, merged or not; %s',
+    async kind => {
+      const home =
+        kind === 'tiers' ? await makeTieredHome(fixture.client) : await makeHome(fixture.client, { import: 0.2 })
+      const blocked = blockInsert()
+      await put([used(home, 1, 6), used(home, 2, 6)])
+      const land = await blocked
+      await takeOver()
+      const list = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+        data: readonly { id: string }[]
+      }
+      await fixture.client.ask('DELETE', `/tariffs/${list.data[0]?.id}?void=true`)
+      await makeOne(fixture.client, '/tariffs', {
+        location_id: home,
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        schedule: priceSchedule(0.5),
+      })
+      await fixture.waitUntilRead()
+      const before = await rowsOf(home)
+      expect(await costsOf(fixture.client, home)).toEqual({ d1: 3, d2: 3 })
+      await land()
+      expect(await rowsOf(home)).toEqual(before)
+      await merged(home)
+      expect(await rowsOf(home)).toEqual(before)
+    },
+  )
 
   it('lose against a correction, and against what a late record has changed behind it', async () => {
     const home = await makeTieredHome(fixture.client)
@@ -108,11 +121,20 @@ describe('rows of the very same version', () => {
     for (let round = 1; round <= rounds; round += 1) {
       const rows = Array.from({ length: 300 }, (_, i) =>
         costRow({
-          ...{ ...fixture.tenant, locationId, recordId: hexId('', i), start: start + i * 86_400_000, version: 7n, sourceVersion: 7n },
+          ...{
+            ...fixture.tenant,
+            locationId,
+            recordId: hexId('', i),
+            start: start + i * 86_400_000,
+            version: 7n,
+            sourceVersion: 7n,
+          },
           ...{ cost: BigInt(round), pieces: [] },
         }),
       )
-      await fixture.clickHouse.insert(meterCostBlock(rows.map(row => ({ ...row, cost: BigInt(round) * 1_000_000_000n }))))
+      await fixture.clickHouse.insert(
+        meterCostBlock(rows.map(row => ({ ...row, cost: BigInt(round) * 1_000_000_000n }))),
+      )
     }
     const wanted = Array.from({ length: 300 }, (_, i) => [hexId('', i), String(rounds)])
     const same = (rows: readonly (readonly unknown[])[]) => rows.map(([id, cost]) => [id, String(Number(cost))])

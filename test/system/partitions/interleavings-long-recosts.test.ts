@@ -24,8 +24,12 @@ const seed = async (market: string): Promise<readonly string[]> => {
   const ids = Array.from({ length: count }, (_, index) => `loc_${(index + 1).toString(16).padStart(24, '0')}`)
   const { accountId, liveMode } = fixture.tenant
   const [entry] = tieredSchedule(0n)
-  const hours = [{ validFrom: 0, validTo: 86_400, rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }]
-  const terms = runToEnd(termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }]))
+  const hours = [
+    { validFrom: 0, validTo: 86_400, rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] },
+  ]
+  const terms = runToEnd(
+    termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }]),
+  )
   await sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
     select ${accountId}, ${liveMode}, id, 'UTC', 'EUR', ${market}, now() from unnest(${ids}::text[]) as l(id)`.execute(
@@ -39,7 +43,9 @@ const seed = async (market: string): Promise<readonly string[]> => {
 }
 
 const publish = (market: string, value: number) =>
-  fixture.client.ask('PUT', `/markets/${market}/prices`, [{ start_time: '2024-01-01T00:00:00Z', end_time: '2025-01-01T00:00:00Z', value }])
+  fixture.client.ask('PUT', `/markets/${market}/prices`, [
+    { start_time: '2024-01-01T00:00:00Z', end_time: '2025-01-01T00:00:00Z', value },
+  ])
 
 /** One kWh in each quarter of the year at each location. */
 const submitYear = async (ids: readonly string[]): Promise<void> => {
@@ -56,7 +62,8 @@ const submitYear = async (ids: readonly string[]): Promise<void> => {
 
 /** How many rows stand at the year's locations, and how many of them cost so much. */
 const rowsAt = async (cost: number): Promise<readonly unknown[]> => {
-  const [row] = await fixture.clickHouse.rows(`SELECT toUInt32(count()), toUInt32(countIf(cost = ${cost})) FROM meter_cost FINAL
+  const [row] =
+    await fixture.clickHouse.rows(`SELECT toUInt32(count()), toUInt32(countIf(cost = ${cost})) FROM meter_cost FINAL
     WHERE account_id = unhex('${fixture.tenant.accountId.slice(4)}') AND live_mode = false AND start_time < '2025-01-01' SETTINGS max_threads=2`)
   return row ?? []
 }

@@ -26,7 +26,13 @@ beforeEach(async () => {
   await fixture.start()
 })
 
-type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string; readonly lane: number; readonly offset: number }
+type DeadLetter = {
+  readonly id: string
+  readonly code: string
+  readonly reason: string
+  readonly lane: number
+  readonly offset: number
+}
 
 const operator = async <T>(method: string, path: string, body?: object): Promise<T> => {
   const { base_url: baseUrl, operator_key: key } = fixture.sandbox
@@ -109,25 +115,38 @@ describe('poison among thousands of records', () => {
 })
 
 const addTariff = (home: string, fixed: number) =>
-  makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(fixed) })
+  makeOne(fixture.client, '/tariffs', {
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(fixed),
+  })
 
 const tariffOf = async (home: string): Promise<string | undefined> =>
   ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]?.id
 
 describe('what the pure code fails at', () => {
   it('as the zone of one location costs only its own records', async () => {
-    const [bad, good] = [await makeHome(fixture.client, { import: 0.5 }), await makeHome(fixture.client, { import: 0.5 })]
+    const [bad, good] = [
+      await makeHome(fixture.client, { import: 0.5 }),
+      await makeHome(fixture.client, { import: 0.5 }),
+    ]
     await fixture.stop()
     await sql`update locations set timezone = 'Mars/Olympus' where id = ${bad}`.execute(fixture.database.operator)
     await fixture.start()
-    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as { id: string }
+    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as {
+      id: string
+    }
     expect(await costsUntil(fixture.client, good, { d10: 0.5 })).toEqual({ d10: 0.5 })
     const [letter] = await until(
       () => letters('prices_failed'),
       all => all.length > 0,
     )
     expect(letter?.reason).toContain('Mars/Olympus')
-    const receipt = { records_processed: 1, failed_records: [{ record_num: 1, error: expect.stringContaining('Mars/Olympus') }] }
+    const receipt = {
+      records_processed: 1,
+      failed_records: [{ record_num: 1, error: expect.stringContaining('Mars/Olympus') }],
+    }
     expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject(receipt)
     // An order over it is put aside as well.
     const before = (await letters('order_failed')).length
@@ -164,10 +183,15 @@ describe('what the pure code fails at', () => {
   })
 
   it('as a record is put aside with the reason, and its receipt says so', async () => {
-    const [bad, good] = [await makeHome(fixture.client, { import: 0.5 }), await makeHome(fixture.client, { import: 0.5 })]
+    const [bad, good] = [
+      await makeHome(fixture.client, { import: 0.5 }),
+      await makeHome(fixture.client, { import: 0.5 }),
+    ]
     const before = (await letters('cost_failed')).length
     fixture.gate.unpriceable.add(bad)
-    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as { readonly id: string }
+    const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as {
+      readonly id: string
+    }
     await fixture.waitUntilRead()
     expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.5 })
     const failed = await letters('cost_failed')
@@ -188,8 +212,12 @@ describe('a lane at whose locations too much fails', () => {
     const lane = partitionOfLocation(fixture, home)
     const strangers = unknownLocationsIn(fixture, lane, 6).slice(1)
     await fixture.stop()
-    const [before, letterCount] = [await fixture.log.lag(topic, lane, 'cost-worker'), (await letters('location_unknown')).length]
-    for (const id of strangers) await appendRecords(fixture, id, [acceptedRecord(fixture, id, { recordReferenceId: 'd2' })])
+    const [before, letterCount] = [
+      await fixture.log.lag(topic, lane, 'cost-worker'),
+      (await letters('location_unknown')).length,
+    ]
+    for (const id of strangers)
+      await appendRecords(fixture, id, [acceptedRecord(fixture, id, { recordReferenceId: 'd2' })])
     await fixture.client.ask('PUT', '/meters/interval', [used(home, 10, 1)])
     await fixture.start({ share: 0.5, minLocations: 3 })
     const live = () => fixture.client.send('GET', '/health/live')

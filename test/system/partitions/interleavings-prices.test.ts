@@ -16,10 +16,12 @@ afterEach(() => {
   fixture.gate.insert = null
 })
 
-const hour = (day: number, at = 8): string => `2025-06-${String(day).padStart(2, '0')}T${String(at).padStart(2, '0')}:00:00Z`
+const hour = (day: number, at = 8): string =>
+  `2025-06-${String(day).padStart(2, '0')}T${String(at).padStart(2, '0')}:00:00Z`
 const used = (home: string, day: number, kwh: number, more: object = {}) =>
   bought(home, kwh, hour(day), hour(day, 9), { record_reference_id: `d${day}`, ...more })
-const put = (...records: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', records)
+const put = (...records: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', records)
 
 /** A location that pays the market price and a tenth. */
 const makeMarketHome = async (more: object = {}): Promise<{ readonly home: string; readonly market: string }> => {
@@ -27,7 +29,13 @@ const makeMarketHome = async (more: object = {}): Promise<{ readonly home: strin
   const home = await makeHome(fixture.client, {}, { market_sources: { import: market }, ...more })
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ surcharge_fixed: 0.1 }] }]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
-  await makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule })
+  await makeOne(fixture.client, '/tariffs', {
+    location_id: home,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    market_rates: true,
+    schedule,
+  })
   return { home, market }
 }
 
@@ -61,7 +69,13 @@ const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Pr
 const waitForPrice = async (market: string): Promise<void> => {
   await until(
     async () =>
-      (await fixture.database.operator.selectFrom('price_fan_outs').select('source_id').where('source_id', '=', market).execute()).length,
+      (
+        await fixture.database.operator
+          .selectFrom('price_fan_outs')
+          .select('source_id')
+          .where('source_id', '=', market)
+          .execute()
+      ).length,
     count => count === 0,
   )
 }
@@ -120,11 +134,17 @@ describe('a market price that comes', () => {
 })
 
 type Sum = {
-  readonly data: readonly { readonly energy: { readonly value: number }; readonly tariff: { readonly cost: { readonly value: number } } }[]
+  readonly data: readonly {
+    readonly energy: { readonly value: number }
+    readonly tariff: { readonly cost: { readonly value: number } }
+  }[]
 }
 
 const spent = async (id: string, from = hour(9), to = hour(30)) => {
-  const { data } = (await fixture.client.ask('POST', `/costs/interval/${id}`, { start_time: from, end_time: to })) as Sum
+  const { data } = (await fixture.client.ask('POST', `/costs/interval/${id}`, {
+    start_time: from,
+    end_time: to,
+  })) as Sum
   return data.map(({ energy, tariff }) => [energy.value, tariff.cost.value])
 }
 
@@ -134,7 +154,10 @@ describe('a deleted location', () => {
     const other = await makeHome(fixture.client, {}, { market_sources: { import: market } })
     await publish(market, 0.2, 20, 21)
     await fixture.client.submit([used(home, 20, 1), used(home, 21, 2)])
-    const [before, all] = [await recordsOf(fixture.client, home), await spent(fixture.sandbox.account_id, hour(20, 0), hour(22, 0))]
+    const [before, all] = [
+      await recordsOf(fixture.client, home),
+      await spent(fixture.sandbox.account_id, hour(20, 0), hour(22, 0)),
+    ]
     expect(await spent(home)).toEqual([[3000, 0.9]])
     expect((await fixture.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
     await publish(market, 5, 20, 21)
@@ -172,7 +195,10 @@ describe('a deleted location', () => {
     expect((await fixture.client.send('DELETE', `/locations/${home}`)).status).toBe(202)
     await fixture.start()
     await fixture.waitUntilRead()
-    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({ records_processed: 1, failed_records: [] })
+    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({
+      records_processed: 1,
+      failed_records: [],
+    })
     expect(await costsOf(fixture.client, home)).toEqual({ d12: 0.5, d13: 1 })
     fixture.clock.aheadMs = 59_000
     try {
@@ -180,7 +206,9 @@ describe('a deleted location', () => {
         records_accepted: 0,
         failed_records: [{ error: expect.stringContaining('location') }],
       })
-      expect((await fixture.client.send('POST', '/costs/instant', used(home, 14, 1))).json).toMatchObject({ code: 'location_not_found' })
+      expect((await fixture.client.send('POST', '/costs/instant', used(home, 14, 1))).json).toMatchObject({
+        code: 'location_not_found',
+      })
     } finally {
       fixture.clock.aheadMs = 0
     }
@@ -188,14 +216,20 @@ describe('a deleted location', () => {
   })
 })
 
-const unpricedRows = async (): Promise<number> => (await fixture.metrics.unpriced.get()).values.reduce((sum, { value }) => sum + value, 0)
+const unpricedRows = async (): Promise<number> =>
+  (await fixture.metrics.unpriced.get()).values.reduce((sum, { value }) => sum + value, 0)
 
 describe('records without a tariff', () => {
   it.each([
     [
       'one price',
       (home: string) =>
-        makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.2) }),
+        makeOne(fixture.client, '/tariffs', {
+          location_id: home,
+          direction: 'IMPORT',
+          type: 'COMMODITY',
+          schedule: priceSchedule(0.2),
+        }),
       [1.2, 1.2],
     ],
     ['tiers', (home: string) => addTiers(fixture.client, home), [0.6, 1.4]],
@@ -206,19 +240,26 @@ describe('records without a tariff', () => {
       const counted = await unpricedRows()
       const receipt = (await fixture.client.submit([used(home, 10, 6), used(home, 11, 6)])) as { readonly id: string }
       expect(await unpricedRows()).toBe(counted + 2)
-      expect((await recordsOf(fixture.client, home)).map(({ status, data }) => [status, data.tariff.cost.value])).toEqual([
+      expect(
+        (await recordsOf(fixture.client, home)).map(({ status, data }) => [status, data.tariff.cost.value]),
+      ).toEqual([
         ['UNPRICED', null],
         ['UNPRICED', null],
       ])
       const body = { start_time: hour(9), end_time: hour(13) }
       const cost = () =>
-        fixture.client.ask('POST', `/costs/interval/${home}?aggregation=DAY`, body) as Promise<{ readonly data: readonly object[] }>
+        fixture.client.ask('POST', `/costs/interval/${home}?aggregation=DAY`, body) as Promise<{
+          readonly data: readonly object[]
+        }>
       const days = (await cost()).data
       expect(days).toMatchObject(
-        [{}, { unpriced_records: 1, unpriced_energy: { value: 6000 }, energy: { value: 0 } }, { unpriced_records: 1 }, {}, {}].slice(
-          0,
-          days.length,
-        ),
+        [
+          {},
+          { unpriced_records: 1, unpriced_energy: { value: 6000 }, energy: { value: 0 } },
+          { unpriced_records: 1 },
+          {},
+          {},
+        ].slice(0, days.length),
       )
       const readReceipt = () => fixture.client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)
       expect(await readReceipt()).toMatchObject({ records_processed: 2, failed_records: [] })

@@ -47,37 +47,40 @@ const permutations = (count: number): readonly (readonly number[])[] =>
 it.each([
   ['each is stored before the next comes', true],
   ['all wait together', false],
-])('a reading that splits an interval, with tiers and an estimate at its object, costs the same in any order: %s', async (_, apart) => {
-  const works = [
-    (home: string) => putReadings(home, [0, 0], [4, 8]),
-    (home: string) => putReadings(home, [2, 5]),
-    (home: string) => fixture.client.ask('PUT', '/meters/interval', [recordOf(home, [1, 5], 8, { confidence: 0.5 })]),
-    (home: string) => fixture.client.ask('PUT', '/meters/interval', [recordOf(home, [6, 7], 4, {})]),
-  ] as const
-  const places = await Promise.all(
-    permutations(works.length).map(async order => {
-      const home = await makeHome(fixture.client, {}, { timezone: 'UTC' })
-      await addTiers(fixture.client, home)
-      return { home, order }
-    }),
-  )
-  if (!apart) await fixture.stop()
-  for (const turn of works.keys()) {
-    await Promise.all(places.map(({ home, order }) => works[order[turn] as 0](home)))
-    if (apart) await fixture.waitUntilRead()
-  }
-  if (!apart) await fixture.start()
-  await fixture.waitUntilRead()
-  for (const { home, order } of places) {
-    // The register covers 1 to 4 of the estimate: 2 of its 8 kWh are left. 5, 2 and 3 kWh fill the tier of 10.
-    expect(await stored(home), `in the order ${order}`).toEqual([
-      [0, 2, 5000, 0.5],
-      [1, 5, 2000, 0.2],
-      [2, 4, 3000, 0.3],
-      [6, 7, 4000, 2],
-    ])
-  }
-})
+])(
+  'a reading that splits an interval, with tiers and an estimate at its object, costs the same in any order: %s',
+  async (_, apart) => {
+    const works = [
+      (home: string) => putReadings(home, [0, 0], [4, 8]),
+      (home: string) => putReadings(home, [2, 5]),
+      (home: string) => fixture.client.ask('PUT', '/meters/interval', [recordOf(home, [1, 5], 8, { confidence: 0.5 })]),
+      (home: string) => fixture.client.ask('PUT', '/meters/interval', [recordOf(home, [6, 7], 4, {})]),
+    ] as const
+    const places = await Promise.all(
+      permutations(works.length).map(async order => {
+        const home = await makeHome(fixture.client, {}, { timezone: 'UTC' })
+        await addTiers(fixture.client, home)
+        return { home, order }
+      }),
+    )
+    if (!apart) await fixture.stop()
+    for (const turn of works.keys()) {
+      await Promise.all(places.map(({ home, order }) => works[order[turn] as 0](home)))
+      if (apart) await fixture.waitUntilRead()
+    }
+    if (!apart) await fixture.start()
+    await fixture.waitUntilRead()
+    for (const { home, order } of places) {
+      // The register covers 1 to 4 of the estimate: 2 of its 8 kWh are left. 5, 2 and 3 kWh fill the tier of 10.
+      expect(await stored(home), `in the order ${order}`).toEqual([
+        [0, 2, 5000, 0.5],
+        [1, 5, 2000, 0.2],
+        [2, 4, 3000, 0.3],
+        [6, 7, 4000, 2],
+      ])
+    }
+  },
+)
 
 describe('a late reading above the one behind it takes the interval between them away', () => {
   it('within a day: an estimate there counts again, and what lies behind follows', async () => {
@@ -87,7 +90,10 @@ describe('a late reading above the one behind it takes the interval between them
     await fixture.client.submit([recordOf(home, [1, 5], 8, { confidence: 0.5 }), recordOf(home, [6, 7], 4, {})])
     const { id } = await putReadings(home, [3, 9])
     await fixture.waitUntilRead()
-    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({ records_processed: 1, failed_records: [] })
+    expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject({
+      records_processed: 1,
+      failed_records: [],
+    })
     // 3 to 5 of the estimate are left, 4 kWh; of the 4 kWh of 2 to 3 one is in the tier
     expect(await stored(home)).toEqual([
       [0, 2, 5000, 0.5],

@@ -31,13 +31,17 @@ const used = (home: string, number: number, kwh: number) => {
   const day = `2025-06-${String(number).padStart(2, '0')}`
   return bought(home, kwh, `${day}T08:00:00Z`, `${day}T09:00:00Z`, { record_reference_id: `d${number}` })
 }
-const put = (records: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', records)
+const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', records)
 
 /** The receipt as it stands, without waiting for it. */
 const receiptOf = (id: string) => receiptOfBatch(fixture.clickHouse, fixture.tenant, id)
 const processedOf = async (id: string): Promise<number> => (await receiptOf(id))?.recordsProcessed ?? 0
 
-const readings = (home: string, ...shown: readonly (readonly [hour: number, kwh: number])[]): Promise<{ readonly id: string }> => {
+const readings = (
+  home: string,
+  ...shown: readonly (readonly [hour: number, kwh: number])[]
+): Promise<{ readonly id: string }> => {
   const data = shown.map(([hour, value]) => ({ time: Date.parse('2025-06-10T00:00:00Z') / 1000 + hour * 3600, value }))
   return fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })
 }
@@ -89,7 +93,10 @@ describe.each(points)('a crash at the insert into %s, its rows stored: %s', (tab
     await fixture.waitUntilRead()
     const died = dieAt(table, stored)
     // The second reading falls; the third is the base of its own interval.
-    const [batch, fallen] = [await put([used(tiered, 3, 1), used(tiered, 1, 3)]), await readings(register, [2, 90], [3, 95])]
+    const [batch, fallen] = [
+      await put([used(tiered, 3, 1), used(tiered, 1, 3)]),
+      await readings(register, [2, 90], [3, 95]),
+    ]
     await died
     const before = await processedOf(batch.id)
     await takeOver()
@@ -149,7 +156,9 @@ it.each([false, true])(
   },
 )
 
-it('a stop waits for no store that hangs, and what was not stored is stored after the next start', { timeout: 90_000 }, async () => {
+it('a stop waits for no store that hangs, and what was not stored is stored after the next start', {
+  timeout: 90_000,
+}, async () => {
   const home = await makeHome(fixture.client, { import: 0.5 })
   const { promise: begun, resolve } = Promise.withResolvers<void>()
   fixture.gate.insert = () => {
@@ -185,7 +194,8 @@ it('a crash before the commit, again and again, changes nothing and lets no rece
   )
   await fixture.waitUntilRead()
   for (const [index, receipts] of seen.entries())
-    for (const [one, processed] of receipts.entries()) expect(processed).toBeGreaterThanOrEqual(seen[index - 1]?.[one] ?? 0)
+    for (const [one, processed] of receipts.entries())
+      expect(processed).toBeGreaterThanOrEqual(seen[index - 1]?.[one] ?? 0)
   for (const id of ids) expect(await processedOf(id)).toBe(1)
   // 4 × 0.1; 4 × 0.1; 2 × 0.1 + 2 × 0.5; 4 × 0.5 twice
   expect(await costsOf(fixture.client, home)).toEqual({ d1: 0.4, d2: 0.4, d3: 1.2, d4: 2, d5: 2 })

@@ -23,7 +23,8 @@ beforeAll(async () => {
   fixture = await openPartitionFixture()
   await fixture.start(undefined, { slices })
   const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
+  for (const name of ['one', 'two', 'three'])
+    deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
   stage = { client: fixture.client, ...fixture.tenant, deviceIds }
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
@@ -41,7 +42,9 @@ describe('months with more rows than are held', () => {
 
 /** Messages in all lanes. */
 const appendedIn = async ({ log }: PartitionFixture): Promise<number> => {
-  const lags = await Promise.all(Array.from({ length: 4 }, (_, lane) => log.lag('meter.records.v1', lane, 'cost-worker')))
+  const lags = await Promise.all(
+    Array.from({ length: 4 }, (_, lane) => log.lag('meter.records.v1', lane, 'cost-worker')),
+  )
   return lags.reduce((sum, { end }) => sum + end, 0)
 }
 
@@ -79,23 +82,35 @@ describe('behind a late record', () => {
     // More than are known without a read.
     const hours = Array.from({ length: 30 }, (_, index) => Date.UTC(2025, 5, 5, index))
     const times = hours.map(at => [new Date(at).toISOString(), new Date(at + 3_600_000).toISOString()] as const)
-    await fixture.client.submit(times.map(([from, to], index) => bought(home, 1, from, to, { record_reference_id: `h${index}` })))
+    await fixture.client.submit(
+      times.map(([from, to], index) => bought(home, 1, from, to, { record_reference_id: `h${index}` })),
+    )
     await fixture.waitUntilRead()
     await show(50)
     // Ten of one kWh hold the first tier now, where one did behind 9 kWh.
     const costs = Object.entries(await costsOf(fixture.client, home)).filter(([name]) => name.startsWith('h'))
-    expect(Object.fromEntries(costs)).toEqual(Object.fromEntries(hours.map((_, index) => [`h${index}`, index < 10 ? 0.1 : 0.5])))
+    expect(Object.fromEntries(costs)).toEqual(
+      Object.fromEntries(hours.map((_, index) => [`h${index}`, index < 10 ? 0.1 : 0.5])),
+    )
   })
 
   it('and an estimate that lasts over more rows than are costed at a time, with what a tariff of the same step prices', async () => {
     const home = await makeHome(fixture.client, {})
-    const estimate = bought(home, 24, '2025-06-01T00:00:00Z', '2025-06-25T00:00:00Z', { record_reference_id: 'estimate', confidence: 0.5 })
+    const estimate = bought(home, 24, '2025-06-01T00:00:00Z', '2025-06-25T00:00:00Z', {
+      record_reference_id: 'estimate',
+      confidence: 0.5,
+    })
     await fixture.client.submit([estimate, ...Array.from({ length: 15 }, (_, index) => day(home, index + 5, 1))])
     await fixture.waitUntilRead()
     await fixture.stop()
     await fixture.client.ask('PUT', '/meters/interval', [day(home, 22, 1)])
     const appended = await appendedIn(fixture)
-    await makeOne(fixture.client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.5) })
+    await makeOne(fixture.client, '/tariffs', {
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.5),
+    })
     await until(
       () => appendedIn(fixture),
       count => count > appended,

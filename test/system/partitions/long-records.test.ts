@@ -19,9 +19,14 @@ const prices = Array.from({ length: quarters }, (_, index) => 100 + (index % 96)
 const publish = async (values: readonly number[], first = 0): Promise<void> => {
   const all = values.map((value, index) => {
     const start = from + (first + index) * quarter
-    return { start_time: new Date(start).toISOString(), end_time: new Date(start + quarter).toISOString(), value: value / 1000 }
+    return {
+      start_time: new Date(start).toISOString(),
+      end_time: new Date(start + quarter).toISOString(),
+      value: value / 1000,
+    }
   })
-  for (let at = 0; at < all.length; at += 10_000) await fixture.client.ask('PUT', `/markets/${market}/prices`, all.slice(at, at + 10_000))
+  for (let at = 0; at < all.length; at += 10_000)
+    await fixture.client.ask('PUT', `/markets/${market}/prices`, all.slice(at, at + 10_000))
 }
 
 beforeAll(async () => {
@@ -55,14 +60,20 @@ const makeMarketHome = async (): Promise<string> => {
   return home
 }
 const marketSchedule = [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }],
+  },
 ]
 
 /** Records of the whole year, with so many watt-hours in each quarter of an hour. */
 const yearOf = (home: string, wattHours: number, reference: string) =>
-  bought(home, (wattHours * quarters) / 1000, new Date(from).toISOString(), new Date(to).toISOString(), { record_reference_id: reference })
+  bought(home, (wattHours * quarters) / 1000, new Date(from).toISOString(), new Date(to).toISOString(), {
+    record_reference_id: reference,
+  })
 const years = (home: string) => Array.from({ length: records }, (_, index) => yearOf(home, index + 1, `r${index}`))
-const put = (body: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', body)
+const put = (body: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', body)
 
 type Row = readonly [reference: string, cost: string | null, pieces: number, version: string]
 
@@ -73,11 +84,14 @@ const rowsOf = (home: string) =>
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 /** Wh × 0.001 per kWh is 1e-6. */
-const costsAt = (values: readonly number[]) => Array.from({ length: records }, (_, index) => (sum(values) * (index + 1)) / 1e6)
+const costsAt = (values: readonly number[]) =>
+  Array.from({ length: records }, (_, index) => (sum(values) * (index + 1)) / 1e6)
 const costsOf = (rows: readonly Row[]) => rows.map(([, cost]) => Number(cost))
 
 describe('records with more pieces together than the memory should hold', () => {
-  it('are stored part by part, and priced again so; a kill between two parts leaves the same rows', { timeout: 300_000 }, async () => {
+  it('are stored part by part, and priced again so; a kill between two parts leaves the same rows', {
+    timeout: 300_000,
+  }, async () => {
     const home = await makeMarketHome()
     await fixture.waitUntilRead()
     const { promise: died, resolve } = Promise.withResolvers<void>()
@@ -105,7 +119,10 @@ describe('records with more pieces together than the memory should hold', () => 
     expect(costsOf(rows)).toEqual(costsAt(prices))
     expect(new Set(rows.map(([, , pieces]) => pieces))).toEqual(new Set([quarters]))
     expect(rows.filter(([reference]) => before.some(([known]) => known === reference))).toEqual(before)
-    expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({ recordsProcessed: records, failures: [] })
+    expect(await receiptOfBatch(fixture.clickHouse, fixture.tenant, id)).toMatchObject({
+      recordsProcessed: records,
+      failures: [],
+    })
     expect(Math.max(...first, ...inserted)).toBeLessThan(maxBytes)
 
     watch()
@@ -123,7 +140,9 @@ describe('an order in a lane that takes no more messages', () => {
     const months = Array.from({ length: 60 }, (_, month) => Date.UTC(2015, month, 3))
     await fixture.client.submit(
       months.map((at, index) =>
-        bought(home, 2, new Date(at).toISOString(), new Date(at + quarter).toISOString(), { record_reference_id: `r${index}` }),
+        bought(home, 2, new Date(at).toISOString(), new Date(at + quarter).toISOString(), {
+          record_reference_id: `r${index}`,
+        }),
       ),
     )
     let refused = 0
@@ -133,7 +152,9 @@ describe('an order in a lane that takes no more messages', () => {
       throw new Failure('log_full', 'the lane is full', { retriable: true })
     }
     inserted.length = 0
-    const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { readonly id: string }[] }
+    const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as {
+      data: readonly { readonly id: string }[]
+    }
     await fixture.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
     await fixture.waitUntilRead()
     expect(refused).toBe(1)

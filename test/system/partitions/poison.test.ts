@@ -45,7 +45,8 @@ const recordOf = (location: string, recordNumber: number, recordReferenceId: str
 
 const tenant = () => ({ accountId: system?.sandbox.account_id ?? '', liveMode: false })
 
-const secret = (): string => (JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { secret: string }).secret
+const secret = (): string =>
+  (JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { secret: string }).secret
 
 const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
   const log = await openLmdbLog({ folder: join(folder, 'log'), now: () => Date.now() })
@@ -59,7 +60,12 @@ const appendPoison = async (log: Log): Promise<void> => {
   const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(topic))
   const [unreadable, half] = [0, 1].map(() => batchIds(secret()).create(tenant(), Date.now())) as [string, string]
   batches = { unreadable, half }
-  const ofBatch = (batchId: string, recordNumbers: readonly number[]): ChunkBatch => ({ accountId, liveMode, batchId, recordNumbers })
+  const ofBatch = (batchId: string, recordNumbers: readonly number[]): ChunkBatch => ({
+    accountId,
+    liveMode,
+    batchId,
+    recordNumbers,
+  })
   let chunks = 0
   const append = (value: Buffer, ...named: readonly ChunkBatch[]) =>
     log.append(topic, partition, {
@@ -67,9 +73,13 @@ const appendPoison = async (log: Log): Promise<void> => {
       value,
       headers: toHeaders({ generation: 1, chunkId: `laid${chunks++}`, batches: named }),
     })
-  for (const value of Object.values(poison)) await log.append(topic, partition, { key: 'poison', value, headers: { from: 'elsewhere' } })
+  for (const value of Object.values(poison))
+    await log.append(topic, partition, { key: 'poison', value, headers: { from: 'elsewhere' } })
   const records = [recordOf(locationId, 1, 'good'), recordOf(`loc_${'0'.repeat(23)}1`, 2, 'of no location')]
-  const chunk = codec.encodeMeterMessage({ kind: 'records', parts: [{ ...tenant(), batchId: half, receivedAt: Date.now(), records }] })
+  const chunk = codec.encodeMeterMessage({
+    kind: 'records',
+    parts: [{ ...tenant(), batchId: half, receivedAt: Date.now(), records }],
+  })
   await append(chunk, ofBatch(half, [1, 2]))
   await append(chunk.subarray(0, -7), ofBatch(unreadable, [1, 2, 3]))
   for (const [batchId, count] of [
@@ -77,7 +87,9 @@ const appendPoison = async (log: Log): Promise<void> => {
     [unreadable, 3],
   ] as const) {
     const counts = { recordsSubmitted: count, recordsAccepted: count, refused: [] }
-    await append(codec.encodeMeterMessage({ kind: 'submission', ...tenant(), batchId, receivedAt: Date.now(), ...counts }))
+    await append(
+      codec.encodeMeterMessage({ kind: 'submission', ...tenant(), batchId, receivedAt: Date.now(), ...counts }),
+    )
   }
 }
 
@@ -88,7 +100,8 @@ const readLetters = async (log: Log): Promise<void> => {
   for (const partition of assignments) {
     const { end } = await log.lag('meter.dead-letters.v1', partition.partition, 'test')
     if (end === 0) continue
-    for (const { value } of await partition.read({ maxMessages: 1_000, maxBytes: 2 ** 26 })) found.push(await codec.decodeDeadLetter(value))
+    for (const { value } of await partition.read({ maxMessages: 1_000, maxBytes: 2 ** 26 }))
+      found.push(await codec.decodeDeadLetter(value))
   }
   letters = found
 }
@@ -113,7 +126,10 @@ afterAll(async () => {
 })
 
 const listed = async (reference: string): Promise<readonly unknown[]> => {
-  const { data } = (await client.ask('GET', `/meters/records?location_id=${locationId}&record_reference_id=${reference}`)) as {
+  const { data } = (await client.ask(
+    'GET',
+    `/meters/records?location_id=${locationId}&record_reference_id=${reference}`,
+  )) as {
     data: readonly unknown[]
   }
   return data
@@ -128,7 +144,9 @@ describe('poison in a lane', () => {
     const { ms } = await measureCpuTime(() => client.submit([sent]))
     expect(ms).toBeLessThan(5_000)
     for (const reference of ['good', 'behind']) {
-      expect(await listed(reference)).toMatchObject([{ data: { energy: { value: 2_000 }, tariff: { cost: { value: 0.5 } } } }])
+      expect(await listed(reference)).toMatchObject([
+        { data: { energy: { value: 2_000 }, tariff: { cost: { value: 0.5 } } } },
+      ])
     }
   })
 
@@ -138,7 +156,9 @@ describe('poison in a lane', () => {
       ...{ records_submitted: 2, records_accepted: 2, records_processed: 1 },
       failed_records: [{ record_num: 2, record_reference_id: 'of no location' }],
     })
-    const unreadable = (await receiptOf(batches.unreadable)) as { failed_records: readonly { record_num: number; error: string }[] }
+    const unreadable = (await receiptOf(batches.unreadable)) as {
+      failed_records: readonly { record_num: number; error: string }[]
+    }
     expect(unreadable).toMatchObject({ records_submitted: 3, records_accepted: 3, records_processed: 0 })
     expect(unreadable.failed_records.map(({ record_num }) => record_num)).toEqual([1, 2, 3])
     for (const { error } of unreadable.failed_records) expect(error).toContain('kept aside')
@@ -151,11 +171,15 @@ describe('poison in a lane', () => {
     expect(whole).toHaveLength(Object.keys(poison).length + 1)
     for (const [what, bytes] of Object.entries(poison)) {
       const found = whole.filter(({ value, key }) => key === 'poison' && value.equals(bytes))
-      expect(found, what).toMatchObject([{ topic, headers: { from: 'elsewhere' }, code: expect.any(String), reason: expect.any(String) }])
+      expect(found, what).toMatchObject([
+        { topic, headers: { from: 'elsewhere' }, code: expect.any(String), reason: expect.any(String) },
+      ])
       expect(found[0]?.reason, what).not.toBe('')
     }
     const single = letters.filter(({ position }) => position >= 0)
-    expect(single).toMatchObject([{ position: 1, code: 'location_unknown', reason: expect.stringContaining('registry') }])
+    expect(single).toMatchObject([
+      { position: 1, code: 'location_unknown', reason: expect.stringContaining('registry') },
+    ])
     const [appended] = single
     expect(appended === undefined ? null : await codec.decodeMeterMessage(appended.value)).toMatchObject({
       parts: [{ batchId: batches.half, records: [{ recordNumber: 2, recordReferenceId: 'of no location' }] }],

@@ -53,7 +53,10 @@ const expectSoon = async <T>(look: () => Promise<T>, wanted: T): Promise<void> =
 }
 
 const used = (home: string, number: number, kwh: number, more: object = {}) =>
-  bought(home, kwh, `2025-06-0${number}T10:00:00Z`, `2025-06-0${number}T11:00:00Z`, { record_reference_id: `d${number}`, ...more })
+  bought(home, kwh, `2025-06-0${number}T10:00:00Z`, `2025-06-0${number}T11:00:00Z`, {
+    record_reference_id: `d${number}`,
+    ...more,
+  })
 const put = (records: readonly object[]) => fixture.client.ask('PUT', '/meters/interval', records)
 
 const operator = async <T>(method: string, path: string, body?: object): Promise<T> => {
@@ -92,7 +95,10 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await fixture.stop()
   await put([used(good, 1, 1), used(good, 2, 1), used(bad, 1, 1)])
   await put([used(good, 1, 2)])
-  const data = [0, 1, 2].map(hour => ({ time: Date.parse('2025-06-10T00:00:00Z') / 1000 + hour * 3600, value: 100 + hour }))
+  const data = [0, 1, 2].map(hour => ({
+    time: Date.parse('2025-06-10T00:00:00Z') / 1000 + hour * 3600,
+    value: 100 + hour,
+  }))
   await fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: good, units: 'KWH', data })
   // Eight records and readings, one sent twice; one of them is poison.
   fixture.gate.unpriceable.add(bad)
@@ -120,7 +126,11 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await replay((await letters('cost_failed')).slice(0, 1))
   await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 1 })
   fixture.gate.unpriceable.clear()
-  await replay([...(await letters('cost_failed')).slice(0, 1), ...(await letters('order_failed')), ...(await letters('undecodable'))])
+  await replay([
+    ...(await letters('cost_failed')).slice(0, 1),
+    ...(await letters('order_failed')),
+    ...(await letters('undecodable')),
+  ])
   expect(await recordsOf(fixture.client, bad)).toHaveLength(2)
   await expectSoon(ledger, { accepted: 10, stored: 6, superseded: 1, dead: 3, erased: 0 })
   await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 2, readings: 0, replayed: 1, failedAgain: 3 })
@@ -132,7 +142,9 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await expectSoon(ledger, { accepted: 11, stored: 6, superseded: 1, dead: 3, erased: 1 })
 })
 
-it('a worker that is given a lane later stores nothing of what was erased meanwhile', { timeout: 120_000 }, async () => {
+it('a worker that is given a lane later stores nothing of what was erased meanwhile', {
+  timeout: 120_000,
+}, async () => {
   const [home, device] = [
     await makeHome(fixture.client, { import: 0.5 }),
     await makeOne(fixture.client, '/devices', { reference_id: 'erased before' }),
@@ -149,7 +161,10 @@ it('a worker that is given a lane later stores nothing of what was erased meanwh
           await assignment.commit((await fixture.log.lag(assignment.topic, assignment.partition, 'cost-worker')).end)
           await assignment.rewind()
         }
-        await appendRecords(fixture, home, [acceptedRecord(fixture, home, { deviceId: device }), acceptedRecord(fixture, home)])
+        await appendRecords(fixture, home, [
+          acceptedRecord(fixture, home, { deviceId: device }),
+          acceptedRecord(fixture, home),
+        ])
         go()
       }),
   })
@@ -206,7 +221,9 @@ const restingHome = async () => {
   return home
 }
 
-it('a step that takes long is alive as long as the engine answers, and not when it does not', { timeout: 120_000 }, async () => {
+it('a step that takes long is alive as long as the engine answers, and not when it does not', {
+  timeout: 120_000,
+}, async () => {
   const home = await restingHome()
   let now = Date.now()
   const seen: boolean[] = []

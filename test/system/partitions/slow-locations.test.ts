@@ -45,7 +45,12 @@ const partitionOfLocation = (id: string): number => partitionOf(partitionKey(fix
 /** A location with a price a minute, and one with one price in the same lane. */
 const makeNeighbours = async (): Promise<{ readonly long: string; readonly plain: string }> => {
   const long = await makeHome(fixture.client, {}, { timezone: 'UTC' })
-  await makeOne(fixture.client, '/tariffs', { location_id: long, direction: 'IMPORT', type: 'COMMODITY', schedule: minuteSchedule })
+  await makeOne(fixture.client, '/tariffs', {
+    location_id: long,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: minuteSchedule,
+  })
   for (;;) {
     const plain = await makeHome(fixture.client, { import: 0.5 })
     if (partitionOfLocation(plain) === partitionOfLocation(long)) return { long, plain }
@@ -58,7 +63,8 @@ const longRecord = (home: string, wattHours: number, reference: string) =>
     record_reference_id: reference,
   })
 const shortRecord = (home: string, kwh: number) => bought(home, kwh, '2024-05-01T10:00:00Z', '2024-05-01T11:00:00Z')
-const put = (body: readonly object[]): Promise<{ readonly id: string }> => fixture.client.ask('PUT', '/meters/interval', body)
+const put = (body: readonly object[]): Promise<{ readonly id: string }> =>
+  fixture.client.ask('PUT', '/meters/interval', body)
 
 const costsOf = async (home: string): Promise<readonly number[]> => {
   const rows = await fixture.clickHouse.rows(`SELECT toString(cost) FROM meter_cost FINAL
@@ -91,10 +97,15 @@ describe('a location whose records take long to cost', () => {
       await go()
     }
     await fixture.start()
-    await until(async () => (await receiptOfBatch(fixture.clickHouse, fixture.tenant, quick.id))?.recordsProcessed === 1)
+    await until(
+      async () => (await receiptOfBatch(fixture.clickHouse, fixture.tenant, quick.id))?.recordsProcessed === 1,
+    )
     expect(await costsOf(plain)).toEqual([1])
     // What comes later in the lane passes too, but for what is of the same location.
-    await put([shortRecord(plain, 3), bought(long, 1, '2024-05-01T00:00:00Z', '2024-05-01T00:01:00Z', { record_reference_id: 'short' })])
+    await put([
+      shortRecord(plain, 3),
+      bought(long, 1, '2024-05-01T00:00:00Z', '2024-05-01T00:01:00Z', { record_reference_id: 'short' }),
+    ])
     const corrected = await put([longRecord(long, 100, 'r0')])
     await until(async () => (await costsOf(plain))[0] === 1.5)
     expect(await costsOf(long)).toEqual([])
@@ -110,7 +121,9 @@ describe('a location whose records take long to cost', () => {
     expect((await receiptOfBatch(fixture.clickHouse, fixture.tenant, slow.id))?.recordsProcessed).toBe(longRecords)
   })
 
-  it('is costed the same after a worker was stopped in between, and by a tariff that comes meanwhile', { timeout: 240_000 }, async () => {
+  it('is costed the same after a worker was stopped in between, and by a tariff that comes meanwhile', {
+    timeout: 240_000,
+  }, async () => {
     const { long } = await makeNeighbours()
     await put(Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`)))
     fixture.gate.insert = null
@@ -118,11 +131,15 @@ describe('a location whose records take long to cost', () => {
     await until(async () => (await costsOf(long)).length > 0)
     await fixture.stop()
     await fixture.start()
-    const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${long}`)) as { data: readonly { readonly id: string }[] }
+    const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${long}`)) as {
+      data: readonly { readonly id: string }[]
+    }
     await fixture.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
     await makeOne(fixture.client, '/tariffs', {
       ...{ location_id: long, direction: 'IMPORT', type: 'COMMODITY' },
-      schedule: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] }],
+      schedule: [
+        { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] },
+      ],
     })
     await fixture.waitUntilRead(120_000)
     expect(await costsOf(long)).toEqual([1, 2, 3, 4].map(wattHours => (wattHours * minutes * days) / 1000))
@@ -139,14 +156,17 @@ const holdLongRows = (): (() => void) => {
   return release
 }
 
-const longRecordsOf = (long: string) => Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`))
+const longRecordsOf = (long: string) =>
+  Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`))
 
 describe('an account of which much slow work waits', () => {
   it('is refused for the moment, and other accounts are not', { timeout: 240_000 }, async () => {
     const { long, plain } = await makeNeighbours()
     const stranger = await fixture.makeAccount()
     const other = await makeHome(stranger, { import: 0.5 })
-    await fixture.start(undefined, { slow: { maxRecords: 100_000, maxRecordsPerAccount: longRecords, maxPiecesPerAccount: 1e9 } })
+    await fixture.start(undefined, {
+      slow: { maxRecords: 100_000, maxRecordsPerAccount: longRecords, maxPiecesPerAccount: 1e9 },
+    })
     await fixture.waitUntilRead()
     const release = holdLongRows()
     await put(longRecordsOf(long))
@@ -176,7 +196,9 @@ describe('a worker that has no room for more slow work', () => {
     }
     await put(longRecordsOf(long))
     const first = await put([shortRecord(plain, 2)])
-    await fixture.start(undefined, { slow: { maxRecords: longRecords, maxRecordsPerAccount: 1e9, maxPiecesPerAccount: 1e12 } })
+    await fixture.start(undefined, {
+      slow: { maxRecords: longRecords, maxRecordsPerAccount: 1e9, maxPiecesPerAccount: 1e12 },
+    })
     await isCosting
     // It is there before the first step ends: the worker has no quiet moment for receipts.
     const second = await put([shortRecord(plain, 3)])

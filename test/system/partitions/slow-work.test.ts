@@ -20,7 +20,8 @@ beforeAll(async () => {
   fixture = await openPartitionFixture()
   await fixture.start(undefined, { load })
   const deviceIds: string[] = []
-  for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
+  for (const name of ['one', 'two', 'three'])
+    deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
   stage = { client: fixture.client, ...fixture.tenant, deviceIds }
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())

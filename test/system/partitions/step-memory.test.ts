@@ -24,7 +24,8 @@ const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
   const { decodeMeterMessage: decodeLane } = codec
   const watched: Codec['decodeMeterMessage'] = async value => {
     const content = await decodeLane(value)
-    if (content.kind === 'records') for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
+    if (content.kind === 'records')
+      for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
     return content
   }
   Object.assign(codec, { decodeLane: watched })

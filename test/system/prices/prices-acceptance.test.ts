@@ -18,7 +18,8 @@ const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
+  for (const apiVersion of ['current', 'earlier'] as const)
+    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -26,7 +27,12 @@ afterAll(async () => {
   removeData(folder)
 })
 
-const { price_series: series, price_formula: formulas, market_and_dst: markets, series_handling: handling } = priceCases()
+const {
+  price_series: series,
+  price_formula: formulas,
+  market_and_dst: markets,
+  series_handling: handling,
+} = priceCases()
 const base = Date.parse('2024-01-01T00:00:00Z')
 const hourMs = 3_600_000
 
@@ -79,7 +85,9 @@ describe.each(['current', 'earlier'] as const)('published prices in the %s layou
     const client = clients[apiVersion] as Client
     const locationId = await createMarketCase(client, apiVersion, one)
     const { total_cost: expected } = one.expected
-    expect(Math.abs((await costOf(client, apiVersion, one, locationId)) - expected)).toBeLessThanOrEqual(one.tolerance.abs)
+    expect(Math.abs((await costOf(client, apiVersion, one, locationId)) - expected)).toBeLessThanOrEqual(
+      one.tolerance.abs,
+    )
     let charged = 0
     for (const record of recordsOf(one, locationId, apiVersion)) {
       const { data } = (await client.ask('POST', '/costs/instant?non_persistent=true', record)) as {
@@ -94,7 +102,10 @@ describe.each(['current', 'earlier'] as const)('published prices in the %s layou
     const client = clients[apiVersion] as Client
     const locationId = await createSteps(client, apiVersion, one.input, base)
     const [first, last] = [one.input[0]?.[0] ?? 0, one.input.at(-1)?.[1] ?? 0]
-    const span = { start_time: new Date(base + first * 60_000).toISOString(), end_time: new Date(base + last * 60_000).toISOString() }
+    const span = {
+      start_time: new Date(base + first * 60_000).toISOString(),
+      end_time: new Date(base + last * 60_000).toISOString(),
+    }
     const found = await askPrices(client, apiVersion, locationId, span)
     expect(found.map(({ from, to, price }) => [(from - base) / 60_000, (to - base) / 60_000, price])).toEqual(one.input)
     for (const [from, to, price] of one.expected) {

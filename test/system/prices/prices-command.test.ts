@@ -41,9 +41,21 @@ describe('wattledger prices', () => {
   })
 
   it('gives the answer itself to scripts', async () => {
-    const { code, out } = await runCommand(['prices', home, '--hours', '2', '--direction', 'LOCAL', '--json'], variables)
-    const { object, tariff_direction, data } = JSON.parse(out) as { object: string; tariff_direction: string; data: { price: object }[] }
-    expect([code, object, tariff_direction, data.map(({ price }) => price)]).toEqual([0, 'price', 'LOCAL', [{ value: 0, confidence: 1 }]])
+    const { code, out } = await runCommand(
+      ['prices', home, '--hours', '2', '--direction', 'LOCAL', '--json'],
+      variables,
+    )
+    const { object, tariff_direction, data } = JSON.parse(out) as {
+      object: string
+      tariff_direction: string
+      data: { price: object }[]
+    }
+    expect([code, object, tariff_direction, data.map(({ price }) => price)]).toEqual([
+      0,
+      'price',
+      'LOCAL',
+      [{ value: 0, confidence: 1 }],
+    ])
   })
 
   it.each([

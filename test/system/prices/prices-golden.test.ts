@@ -28,7 +28,9 @@ const makeMarketHome = async (client: Client): Promise<string> => {
   await client.ask('PUT', `/markets/${source}/prices`, prices)
   const home = await makeHome(client, {}, { market_sources: { import: source } })
   const all = { valid_from: '00:00:00', valid_to: '00:00:00' }
-  const scheduleOf = (rate: readonly object[]) => [{ months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ ...all, rate }] }] }]
+  const scheduleOf = (rate: readonly object[]) => [
+    { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ ...all, rate }] }] },
+  ]
   const made = { location_id: home, direction: 'IMPORT', contract_end_date: '2025-09-14T03:30:00+02:00' }
   const market = scheduleOf([{ surcharge_fixed: 0.0125, surcharge_percentage: 0.19 }])
   await client.ask('POST', '/tariffs', { ...made, type: 'COMMODITY', market_rates: true, schedule: market })
@@ -36,29 +38,44 @@ const makeMarketHome = async (client: Client): Promise<string> => {
   await client.ask('POST', '/tariffs', { location_id: home, direction: 'IMPORT', type: 'NON_COMMODITY', schedule: fee })
   const record = { location_id: home, units: 'KWH', value: 2 }
   await client.submit([{ ...record, start_time: '2025-09-14T01:15:00+02:00', end_time: '2025-09-14T01:30:00+02:00' }])
-  await makeOne(client, '/tariffs', { location_id: home, direction: 'EXPORT', type: 'COMMODITY', schedule: priceSchedule(0.08) })
+  await makeOne(client, '/tariffs', {
+    location_id: home,
+    direction: 'EXPORT',
+    type: 'COMMODITY',
+    schedule: priceSchedule(0.08),
+  })
   return home
 }
 
 const span = { start_time: '2025-09-14T00:00:00.250+02:00', end_time: '2025-09-14T04:00:00+02:00' }
 
-const answersIn = async (client: Client, home: string, apiVersion: ApiVersion): Promise<Readonly<Record<string, Reply>>> => {
+const answersIn = async (
+  client: Client,
+  home: string,
+  apiVersion: ApiVersion,
+): Promise<Readonly<Record<string, Reply>>> => {
   if (apiVersion === 'current') {
     return {
       price: await client.send('POST', `/prices/${home}`, span),
       price_audit: await client.send('POST', `/audits/prices/${home}`, span),
     }
   }
-  const ask = (path: string, more: object = {}) => client.send('GET', `${path}/${home}?${new URLSearchParams({ ...span, ...more })}`)
+  const ask = (path: string, more: object = {}) =>
+    client.send('GET', `${path}/${home}?${new URLSearchParams({ ...span, ...more })}`)
   return {
     price: await ask('/tariffs/rates', { direction: 'IMPORT' }),
-    price_without_tariff: await ask('/tariffs/rates', { include_tariff: 'False', include_carbon: 'true', direction: 'EXPORT' }),
+    price_without_tariff: await ask('/tariffs/rates', {
+      include_tariff: 'False',
+      include_carbon: 'true',
+      direction: 'EXPORT',
+    }),
     price_audit: await ask('/tariffs/audits'),
   }
 }
 
 /** Times that follow the present, blotted out like those of the making. */
-const blotted = (text: string): string => goldenText(text).replace(/("(?:last_updated|next_update)": )"[^"]+"/g, '$1"…"')
+const blotted = (text: string): string =>
+  goldenText(text).replace(/("(?:last_updated|next_update)": )"[^"]+"/g, '$1"…"')
 
 describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   it('writes prices and audits as published', async () => {
@@ -84,10 +101,18 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
     const client = await login(system.sandbox, 'test', apiVersion)
     const home = await makeHome(maker, {})
     const before = Date.now()
-    await maker.ask('POST', '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) })
+    await maker.ask('POST', '/tariffs', {
+      location_id: home,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.3),
+    })
     const after = Date.now()
     const [reply] = Object.values(await answersIn(client, home, apiVersion))
-    const { last_updated: updated, next_update: next } = JSON.parse(reply?.text ?? '') as { last_updated: string; next_update?: string }
+    const { last_updated: updated, next_update: next } = JSON.parse(reply?.text ?? '') as {
+      last_updated: string
+      next_update?: string
+    }
     expect(Date.parse(updated)).toBeGreaterThanOrEqual(before)
     expect(Date.parse(updated)).toBeLessThanOrEqual(after)
     if (apiVersion === 'current') expect(next).toBeUndefined()

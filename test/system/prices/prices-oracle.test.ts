@@ -19,7 +19,13 @@ useScenarios()
 
 /** The first scenarios of a zone with tiers and some records. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 8, seed, maxRecords: 10, keeps: one => hasTiers(one) && one.records.length > 2 })
+  drawScenarios(zone, {
+    wanted: perZone,
+    drawn: 8,
+    seed,
+    maxRecords: 10,
+    keeps: one => hasTiers(one) && one.records.length > 2,
+  })
 
 const instant = (at: number): string => new Date(at).toISOString()
 
@@ -37,7 +43,9 @@ const shown = ({ start, end, price, confidence, breakdown: { commodity, nonCommo
   confidence: decimal(BigInt(confidence), 4),
 })
 
-type Audit = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: object }[] }
+type Audit = {
+  readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: object }[]
+}
 
 /** Elements that follow each other without a gap. */
 const runsOf = (elements: readonly PriceAuditElement[]): readonly (readonly PriceAuditElement[])[] => {
@@ -51,16 +59,30 @@ const runsOf = (elements: readonly PriceAuditElement[]): readonly (readonly Pric
 }
 
 /** Compare the audits of a direction with what all records, counted one by one, make of the same tariffs; gives how many tiers were met. */
-const compare = async ({ input, records, locationId }: CreatedScenario, direction: TariffDirection): Promise<number> => {
+const compare = async (
+  { input, records, locationId }: CreatedScenario,
+  direction: TariffDirection,
+): Promise<number> => {
   const snapshot = compileSnapshot(input, createPricingPool())
   const starts = records.map(({ record }) => record.start)
   const start = Math.min(...starts) - dayMs
   const end = Math.min(start + 60 * dayMs, Math.max(...starts) + 3 * dayMs)
-  const { elements } = priceAudit(snapshot, { direction, start, end, counted: countAll({ snapshot, direction, records }) })
+  const { elements } = priceAudit(snapshot, {
+    direction,
+    start,
+    end,
+    counted: countAll({ snapshot, direction, records }),
+  })
   for (const run of runsOf(elements)) {
     const span = { start_time: instant(run[0]?.start ?? 0), end_time: instant(run.at(-1)?.end ?? 0) }
-    const { data } = await askExactly<Audit>(client, 'POST', `/audits/prices/${locationId}`, { ...span, tariff_direction: direction })
-    const found = data.map(one => ({ span: [Date.parse(one.valid_from), Date.parse(one.valid_to)], ...one.price_breakdown }))
+    const { data } = await askExactly<Audit>(client, 'POST', `/audits/prices/${locationId}`, {
+      ...span,
+      tariff_direction: direction,
+    })
+    const found = data.map(one => ({
+      span: [Date.parse(one.valid_from), Date.parse(one.valid_to)],
+      ...one.price_breakdown,
+    }))
     expect(found).toEqual(run.map(shown))
   }
   return elements.filter(({ breakdown }) => breakdown.commodity.tier > 0n || breakdown.nonCommodity.tier > 0n).length

@@ -34,9 +34,11 @@ type Answer = {
 }
 type Fault = { readonly code: string; readonly message: string; readonly field?: string }
 
-const prices = async (home: string, body: object): Promise<Answer> => clients().client.ask('POST', `/prices/${home}`, body)
+const prices = async (home: string, body: object): Promise<Answer> =>
+  clients().client.ask('POST', `/prices/${home}`, body)
 const refusalOf = (reply: Reply): readonly [number, Fault] => [reply.status, JSON.parse(reply.text) as Fault]
-const refused = async (home: string, body: object) => refusalOf(await clients().client.send('POST', `/prices/${home}`, body))
+const refused = async (home: string, body: object) =>
+  refusalOf(await clients().client.send('POST', `/prices/${home}`, body))
 const shown = ({ data }: Answer) => data.map(({ valid_from, valid_to, price }) => [valid_from, valid_to, price.value])
 
 describe('prices with tiers', () => {
@@ -97,7 +99,9 @@ describe('prices with tiers', () => {
     const home = await makeHome(client, {})
     await addTiers(client, home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.2, to_kwh: 23 }, { fixed: 0.5 }])
     const hour = (of: number): string => new Date(Date.parse('2025-06-10T00:00:00Z') + of * 3_600_000).toISOString()
-    await client.submit(Array.from({ length: 24 }, (_, index) => bought(home, 1 + (index % 4), hour(index), hour(index + 1))))
+    await client.submit(
+      Array.from({ length: 24 }, (_, index) => bought(home, 1 + (index % 4), hour(index), hour(index + 1))),
+    )
     const found = await askPrices(client, 'current', home, { start_time: hour(0), end_time: hour(24) })
     expect(found.map(({ price }) => price)).toEqual([0.1, 0.2, 0.5])
     for (let index = 0; index < 24; index += 1) {
@@ -107,7 +111,10 @@ describe('prices with tiers', () => {
         data: { tariff: { cost: { value: number } } }
       }
       const element = found.find(({ from, to }) => from <= Date.parse(start) && Date.parse(start) < to)
-      expect([index, Math.round(data.tariff.cost.value * 1e9)]).toEqual([index, Math.round((element?.price ?? 0) * 1e6)])
+      expect([index, Math.round(data.tariff.cost.value * 1e9)]).toEqual([
+        index,
+        Math.round((element?.price ?? 0) * 1e6),
+      ])
     }
   })
 })
@@ -174,7 +181,11 @@ describe('the span of prices', () => {
     // A + that was not encoded is read as one
     expect((await ask('start_time=2025-01-01T00:00:00+01:00&end_time=2025-01-02T00:00:00%2B01:00')).status).toBe(200)
     const wrong = refusalOf(await ask('end_time=2099-01-01T00:00:00Z&tariff_direction=IMPORT'))
-    expect([wrong[0], wrong[1].field, wrong[1].message]).toEqual([409, 'tariff_direction', expect.stringContaining('use direction')])
+    expect([wrong[0], wrong[1].field, wrong[1].message]).toEqual([
+      409,
+      'tariff_direction',
+      expect.stringContaining('use direction'),
+    ])
   })
 })
 
@@ -190,8 +201,13 @@ describe('time without a price', () => {
     const home = await makeHome(client, {})
     const [status, { code, message }] = await refused(home, day)
     expect([status, code]).toEqual([422, 'no_tariff_connected'])
-    expect(message).toMatch(/IMPORT at 2025-06-10T00:00:00Z; post one to \/tariffs with direction IMPORT and type COMMODITY/)
-    const other = await earlier.send('GET', `/tariffs/audits/${home}?end_time=2099-01-01T00:00:00Z&start_time=2098-12-31T00:00:00Z`)
+    expect(message).toMatch(
+      /IMPORT at 2025-06-10T00:00:00Z; post one to \/tariffs with direction IMPORT and type COMMODITY/,
+    )
+    const other = await earlier.send(
+      'GET',
+      `/tariffs/audits/${home}?end_time=2099-01-01T00:00:00Z&start_time=2098-12-31T00:00:00Z`,
+    )
     expect(refusalOf(other)[1].message).toMatch(/post one to \/tariffs\/elements/)
     await client.ask('POST', '/tariffs', terms(home, { contract_start_date: '2025-06-10T18:00:00Z' }))
     expect(shown(await prices(home, day))).toEqual([['2025-06-10T18:00:00Z', '2025-06-11T00:00:00Z', 0.3]])
@@ -229,7 +245,9 @@ describe('time without a price', () => {
     const audit = (await client.ask('POST', `/audits/prices/${home}`, known)) as { market_sources: string[] }
     expect(audit.market_sources).toEqual([source])
     // A corrected price is in the next answer
-    await client.ask('PUT', `/markets/${source}/prices`, [{ start_time: day.start_time, end_time: '2025-06-10T01:00:00Z', value: 0.5 }])
+    await client.ask('PUT', `/markets/${source}/prices`, [
+      { start_time: day.start_time, end_time: '2025-06-10T01:00:00Z', value: 0.5 },
+    ])
     expect(shown(await prices(home, known))[0]).toEqual([day.start_time, '2025-06-10T01:00:00Z', 0.52])
   })
 

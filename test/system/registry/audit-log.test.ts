@@ -54,17 +54,31 @@ const entries = async (mode: 'live' | 'test'): Promise<readonly Entry[]> =>
 /** Do what auditors want to hear of, and write down what was done: action and object. */
 const work = async (client: Client): Promise<readonly (readonly [string, string])[]> => {
   const ledger: [string, string][] = []
-  const made = async (path: string, body: object) => ((await client.ask('POST', path, body)) as { readonly id: string }).id
+  const made = async (path: string, body: object) =>
+    ((await client.ask('POST', path, body)) as { readonly id: string }).id
   const done = async (action: string, id: string, change: Promise<unknown>) => {
     await change
     ledger.push([action, id])
   }
-  const { id: key } = await json<{ readonly id: string }>('keys', 'create', account(), '--mode', 'test', '--scope', 'read')
+  const { id: key } = await json<{ readonly id: string }>(
+    'keys',
+    'create',
+    account(),
+    '--mode',
+    'test',
+    '--scope',
+    'read',
+  )
   ledger.push(['api_key.create', key])
   const customer = await made('/customers', {})
   const [location, other] = [await createLocation(client), await createLocation(client, { customer_id: customer })]
   for (const direction of ['IMPORT', 'EXPORT']) {
-    const tariff = await made('/tariffs', { location_id: location, direction, type: 'COMMODITY', schedule: flatSchedule })
+    const tariff = await made('/tariffs', {
+      location_id: location,
+      direction,
+      type: 'COMMODITY',
+      schedule: flatSchedule,
+    })
     ledger.push(['tariff.create', tariff])
     await done('tariff.update', tariff, client.ask('PATCH', `/tariffs/${tariff}`, { display_name: direction }))
     const [action, query] = direction === 'IMPORT' ? ['tariff.delete', ''] : ['tariff.void', '?void=true']
@@ -74,7 +88,11 @@ const work = async (client: Client): Promise<readonly (readonly [string, string]
   await client.send('POST', '/tariffs', {})
   const endpoint = await made('/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'] })
   ledger.push(['webhook_endpoint.create', endpoint])
-  await done('webhook_endpoint.update', endpoint, client.ask('PATCH', `/webhooks/${endpoint}`, { description: 'audited' }))
+  await done(
+    'webhook_endpoint.update',
+    endpoint,
+    client.ask('PATCH', `/webhooks/${endpoint}`, { description: 'audited' }),
+  )
   await done('webhook_endpoint.rotate_secret', endpoint, client.ask('POST', `/webhooks/${endpoint}/secret`, {}))
   await done('webhook_endpoint.delete', endpoint, client.ask('DELETE', `/webhooks/${endpoint}`))
   const device = await made('/devices', { reference_id: 'audited' })
@@ -99,7 +117,10 @@ describe('the audit log', () => {
     const [sandboxKey] = await entries('test')
     const ledger = await work(client)
     const written = await entries('test')
-    expect(written.map(({ action, object_id }) => [action, object_id])).toEqual([['api_key.create', sandboxKey?.object_id], ...ledger])
+    expect(written.map(({ action, object_id }) => [action, object_id])).toEqual([
+      ['api_key.create', sandboxKey?.object_id],
+      ...ledger,
+    ])
     expect(written.filter(({ actor }) => !/^(key_[0-9a-f]{24}|operator|system)$/.test(actor))).toEqual([])
     expect((await entries('live')).map(({ action }) => action)).toEqual(['api_key.create'])
     const { out, code } = await run('audit-log', 'verify')
@@ -145,11 +166,15 @@ describe('the audit log', () => {
     ]
     for (const [change, column, message] of alterations) {
       await superuser?.query(`create temporary table saved as select * ${of}`)
-      await asSuperuser(`update audit_log set ${change} where account_id = '${account()}' and not live_mode and place = ${index}`)
+      await asSuperuser(
+        `update audit_log set ${change} where account_id = '${account()}' and not live_mode and place = ${index}`,
+      )
       const { faults } = await testChain()
       expect(faults.map(({ what }) => what)).toEqual([expect.stringMatching(message)])
       expect((await run('audit-log', 'verify')).code).toBe(1)
-      await asSuperuser(`update audit_log a set ${column} = s.${column} from saved s where a.account_id = s.account_id and a.id = s.id`)
+      await asSuperuser(
+        `update audit_log a set ${column} = s.${column} from saved s where a.account_id = s.account_id and a.id = s.id`,
+      )
       await superuser?.query('drop table saved')
       expect(await testChain()).toEqual(noted)
     }

@@ -29,7 +29,8 @@ type Receipt = {
   readonly failed_records: readonly { readonly record_reference_id: string | null; readonly error: string }[]
 }
 
-const receiptOf = (id: string): Promise<Receipt> => ready().client.ask('GET', `/meters/batch?batch_id=${id}`) as Promise<Receipt>
+const receiptOf = (id: string): Promise<Receipt> =>
+  ready().client.ask('GET', `/meters/batch?batch_id=${id}`) as Promise<Receipt>
 
 /** Submissions in which every text that a caller can give holds a word, refused at each place where a record can be. */
 const submitWords = async (locationId: string, deviceId: string, word: string): Promise<readonly string[]> => {
@@ -48,7 +49,8 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
     good,
   ]
   const plain = [good, { ...good, device_id: `dev_${'0'.repeat(24)}` }]
-  const submit = async (method: string, path: string, body: unknown) => ((await caller.ask(method, path, body)) as Receipt).id
+  const submit = async (method: string, path: string, body: unknown) =>
+    ((await caller.ask(method, path, body)) as Receipt).id
   const register = { location_id: locationId, units: 'WH', session_reference_id: `${word} session` }
   const readings = [5_000, 4_000].map((value, index) => ({
     time: 1_748_858_400 + index * 3_600,
@@ -83,7 +85,9 @@ describe('what failures say of an erased location', () => {
     const stays = [...(await submitWords(other, device, 'canary-stays')), ...early.slice(1)]
     const seen = await until(
       () => Promise.all([...gone, ...stays].map(receiptOf)),
-      receipts => receipts.every(({ failed_records: failed }) => failed.length > 0) && JSON.stringify(receipts).includes('register'),
+      receipts =>
+        receipts.every(({ failed_records: failed }) => failed.length > 0) &&
+        JSON.stringify(receipts).includes('register'),
       20_000,
     )
     const count = seen.slice(0, gone.length).map(({ failed_records: failed }) => failed.length)
@@ -97,13 +101,16 @@ describe('what failures say of an erased location', () => {
     )
     expect(receipts.map(({ failed_records: failed }) => failed.length)).toEqual(count)
     for (const { failed_records: failed } of receipts)
-      for (const one of failed) expect(one).toMatchObject({ record_reference_id: null, error: 'The record was erased.' })
+      for (const one of failed)
+        expect(one).toMatchObject({ record_reference_id: null, error: 'The record was erased.' })
     expect(JSON.stringify(await Promise.all(stays.map(receiptOf)))).toContain('canary-stays record')
 
     expect(await running.stop()).toBe(0)
     const db = await openChdb({ folder: join(folder, 'clickhouse') })
     try {
-      const tables = await db.rows("SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'")
+      const tables = await db.rows(
+        "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",
+      )
       const found: string[] = []
       for (const [table] of tables) {
         const [[words, others] = []] = await db.rows(

@@ -28,9 +28,12 @@ type Receipt = {
   readonly records_accepted: number
   readonly failed_records: readonly { readonly record_num: number; readonly error: string }[]
 }
-type RecordList = { readonly data: readonly { readonly id: string; readonly location_id: string; readonly device_id: string | null }[] }
+type RecordList = {
+  readonly data: readonly { readonly id: string; readonly location_id: string; readonly device_id: string | null }[]
+}
 
-const put = (records: readonly object[]): Promise<Receipt> => ready().ask('PUT', '/meters/interval', records) as Promise<Receipt>
+const put = (records: readonly object[]): Promise<Receipt> =>
+  ready().ask('PUT', '/meters/interval', records) as Promise<Receipt>
 
 const recordsOf = async (location: string): Promise<RecordList['data']> =>
   ((await ready().ask('GET', `/meters/records?location_id=${encodeURIComponent(location)}`)) as RecordList).data
@@ -56,7 +59,12 @@ describe('an own reference', () => {
     const customer = await makeOne(caller, '/customers', { reference_id: reference })
     const location = await makeHome(caller, {}, { reference_id: reference, customer_id: text })
     const device = await makeOne(caller, '/devices', { reference_id: reference })
-    await makeOne(caller, '/tariffs', { location_id: text, direction: 'IMPORT', type: 'COMMODITY', schedule: priceSchedule(0.3) })
+    await makeOne(caller, '/tariffs', {
+      location_id: text,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: priceSchedule(0.3),
+    })
     for (const [path, id] of [
       [`/customers/${inPath}`, customer],
       [`/locations/${inPath}`, location],
@@ -66,7 +74,9 @@ describe('an own reference', () => {
     ]) {
       expect(await caller.ask('GET', path ?? '')).toMatchObject({ id })
     }
-    expect(await caller.ask('GET', `/locations?${new URLSearchParams({ customer_id: text })}`)).toMatchObject({ data: [{ id: location }] })
+    expect(await caller.ask('GET', `/locations?${new URLSearchParams({ customer_id: text })}`)).toMatchObject({
+      data: [{ id: location }],
+    })
     expect(await caller.submit([bought(text, 1, start, end, { device_id: text })])).toMatchObject({
       records_accepted: 1,
       failed_records: [],
@@ -77,7 +87,10 @@ describe('an own reference', () => {
       start_time: start,
       end_time: end,
     })
-    expect(cost).toMatchObject({ object_id: location, data: [{ energy: { value: 1000 }, tariff: { cost: { value: 0.3 } } }] })
+    expect(cost).toMatchObject({
+      object_id: location,
+      data: [{ energy: { value: 1000 }, tariff: { cost: { value: 0.3 } } }],
+    })
     await caller.ask('PATCH', `/locations/${inPath}`, { metadata: { note: 'seen' } })
     expect((await caller.send('DELETE', `/devices/${inPath}`)).status).toBe(202)
     expect((await caller.send('GET', `/devices/${inPath}`)).status).toBe(404)
@@ -94,7 +107,8 @@ describe('an own reference', () => {
     expect(refused.status).toBe(400)
     expect(refused.json).toMatchObject({
       code: 'reference_ambiguous',
-      message: 'The reference "twice" is that of a location and a device: write location: or device: before it, in place of reference:.',
+      message:
+        'The reference "twice" is that of a location and a device: write location: or device: before it, in place of reference:.',
     })
     expect((await earlier?.send('POST', '/costs/interval/reference:twice', span))?.status).toBe(409)
     expect(await caller.ask('POST', '/costs/interval/location:twice', span)).toMatchObject({ object_id: location })
@@ -108,7 +122,9 @@ describe('an own reference', () => {
       code: 'reference_ambiguous',
       field: 'object_id',
     })
-    const { data } = (await caller.ask('GET', '/events?object_id=device:twice')) as { readonly data: readonly { readonly type: string }[] }
+    const { data } = (await caller.ask('GET', '/events?object_id=device:twice')) as {
+      readonly data: readonly { readonly type: string }[]
+    }
     expect(data.map(({ type }) => type)).toEqual(['device.create'])
     // One kind alone can stand here.
     expect(await caller.ask('GET', '/devices/reference:twice')).toMatchObject({ id: device })
@@ -149,7 +165,10 @@ describe('a record that names its objects by references', () => {
     expect(receipt.failed_records.map(({ error }) => error)).toEqual(['duplicate of record 1', 'duplicate of record 1'])
     await caller.submit([{ ...byReference, value: 2 }])
     await caller.submit([{ ...byId, value: 3 }])
-    const records = (await recordsOf(location)) as unknown as readonly { readonly id: string; readonly data: { readonly energy: object } }[]
+    const records = (await recordsOf(location)) as unknown as readonly {
+      readonly id: string
+      readonly data: { readonly energy: object }
+    }[]
     expect(records).toHaveLength(1)
     expect(records[0]?.data.energy).toEqual({ value: 3000 })
     const instant = await caller.ask('POST', '/costs/instant?non_persistent=true', byReference)
@@ -179,7 +198,8 @@ describe('a record that names its objects by references', () => {
     ]
     const { records_accepted: accepted, failed_records: failed } = await put(records)
     expect(accepted).toBe(1)
-    const advice = 'location_id must be the id of a location, such as loc_0198c0ffee00112233445566, or reference: and its reference_id.'
+    const advice =
+      'location_id must be the id of a location, such as loc_0198c0ffee00112233445566, or reference: and its reference_id.'
     expect(failed.map(({ record_num: number, error }) => [number, error])).toEqual([
       [1, 'No location has the reference "nowhere".'],
       [2, 'No device has the reference "nothing".'],
@@ -192,7 +212,9 @@ describe('a record that names its objects by references', () => {
       field: 'location_id',
       message: 'No location has the reference "nowhere".',
     })
-    expect((await ready().send('POST', '/costs/instant', bought('reference:nowhere', 1, start, end))).json).toMatchObject({
+    expect(
+      (await ready().send('POST', '/costs/instant', bought('reference:nowhere', 1, start, end))).json,
+    ).toMatchObject({
       code: 'location_not_found',
       field: 'location_id',
     })
@@ -230,17 +252,32 @@ describe('an import of the earlier version', () => {
     const location = await makeHome(ready(), {}, { reference_id: 'imported', customer_id: customer })
     const session = { customer_id: 'reference:imported', location_id: 'reference:imported', direction: 'IMPORT' }
     const tariff = { type: 'FIXED', name: 'Imported', data: priceSchedule(0.3) }
-    const postal_address = { address_line1: 'Unter den Linden 1', city: 'Berlin', post_code: '10117', country_code: 'DE' }
+    const postal_address = {
+      address_line1: 'Unter den Linden 1',
+      city: 'Berlin',
+      post_code: '10117',
+      country_code: 'DE',
+    }
     const token = await earlier?.ask('POST', '/connect/tariff/batch', { session, postal_address, tariff })
     expect(token).toMatchObject({ customer_id: customer, location_id: location })
     expect(
-      await earlier?.ask('GET', '/tariffs/rates/reference:imported?start_time=2026-11-01T00:00:00Z&end_time=2026-11-01T01:00:00Z'),
+      await earlier?.ask(
+        'GET',
+        '/tariffs/rates/reference:imported?start_time=2026-11-01T00:00:00Z&end_time=2026-11-01T01:00:00Z',
+      ),
     ).toMatchObject({
       location_id: location,
     })
     const window = { start_time: '2026-11-01T00:00:00Z', end_time: '2026-11-01T04:00:00Z' }
     const device = await makeOne(ready(), '/devices', { reference_id: 'imported' })
-    const data = [{ device_id: 'reference:imported', ...window, max_power: { units: 'KW', value: 2 }, energy: { units: 'KWH', value: 1 } }]
+    const data = [
+      {
+        device_id: 'reference:imported',
+        ...window,
+        max_power: { units: 'KW', value: 2 },
+        energy: { units: 'KWH', value: 1 },
+      },
+    ]
     const plan = await earlier?.ask('POST', '/schedules', { location_id: 'reference:imported', data })
     expect(plan).toMatchObject({ location_id: location, data: [{ device_id: device }] })
   })

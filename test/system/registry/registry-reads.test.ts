@@ -27,12 +27,20 @@ const ready = () => {
   return { client, earlier, records }
 }
 
-type Page = { readonly has_more: boolean; readonly data: readonly ({ readonly id: string } & Readonly<Record<string, unknown>>)[] }
+type Page = {
+  readonly has_more: boolean
+  readonly data: readonly ({ readonly id: string } & Readonly<Record<string, unknown>>)[]
+}
 
 const pageOf = (path: string, by: Client = ready().client): Promise<Page> => by.ask('GET', path) as Promise<Page>
 
 /** Walk a list to its end in one direction; gives the ids in the order of the list. */
-const walk = async (path: string, limit: number, cursor: 'starting_after' | 'ending_before', from = ''): Promise<readonly string[]> => {
+const walk = async (
+  path: string,
+  limit: number,
+  cursor: 'starting_after' | 'ending_before',
+  from = '',
+): Promise<readonly string[]> => {
   const ids: string[] = []
   for (let at = from; ; ) {
     const page = await pageOf(`${path}limit=${limit}${at === '' ? '' : `&${cursor}=${at}`}`)
@@ -66,7 +74,12 @@ describe('the list of providers', () => {
       direct: false,
       account_id: null,
     })
-    expect(await pageOf('/providers?country_code=AQ')).toMatchObject({ object: 'list', url: '/providers', has_more: false, data: [] })
+    expect(await pageOf('/providers?country_code=AQ')).toMatchObject({
+      object: 'list',
+      url: '/providers',
+      has_more: false,
+      data: [],
+    })
     const { records: database } = ready()
     await sql`update providers set address_types = '{RESIDENTIAL}' where id = ${first?.id}`.execute(database.operator)
     const commercial = await walk('/providers?country_code=DE&postal_address_type=COMMERCIAL&', 10, 'starting_after')
@@ -93,9 +106,13 @@ describe('the list of providers', () => {
 describe('the devices of a location', () => {
   it('are those with stored records there and not deleted, page by page in both directions', async () => {
     const { client: caller } = ready()
-    const [here, there] = [await makeHome(caller, { import: 0.3 }, { reference_id: 'here' }), await makeHome(caller, { import: 0.3 })]
+    const [here, there] = [
+      await makeHome(caller, { import: 0.3 }, { reference_id: 'here' }),
+      await makeHome(caller, { import: 0.3 }),
+    ]
     const devices: string[] = []
-    for (let index = 0; index < 12; index += 1) devices.push(await makeOne(caller, '/devices', { reference_id: `box ${index}` }))
+    for (let index = 0; index < 12; index += 1)
+      devices.push(await makeOne(caller, '/devices', { reference_id: `box ${index}` }))
     const [start, end] = ['2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z']
     const at = (location: string, device: string) => bought(location, 1, start, end, { device_id: device })
     const mine = devices.slice(0, 9)
@@ -109,13 +126,21 @@ describe('the devices of a location', () => {
     const expected = [...mine.slice(0, 3), ...mine.slice(6)].reverse()
     expect((await pageOf(`/devices?location_id=${here}`)).data.map(({ id }) => id)).toEqual(expected)
     expect(await walk('/devices?location_id=reference:here&', 2, 'starting_after')).toEqual(expected)
-    expect(await walk(`/devices?location_id=${here}&`, 2, 'ending_before', expected.at(-1))).toEqual(expected.slice(0, -1))
+    expect(await walk(`/devices?location_id=${here}&`, 2, 'ending_before', expected.at(-1))).toEqual(
+      expected.slice(0, -1),
+    )
     // A cursor goes on behind a device that was deleted, and behind one of another place.
-    expect(await walk(`/devices?location_id=${here}&`, 2, 'starting_after', mine[4])).toEqual(mine.slice(0, 3).reverse())
+    expect(await walk(`/devices?location_id=${here}&`, 2, 'starting_after', mine[4])).toEqual(
+      mine.slice(0, 3).reverse(),
+    )
     expect((await pageOf(`/devices?location_id=${there}`)).data.map(({ id }) => id)).toEqual([devices[10], devices[0]])
-    expect((await pageOf(`/devices?location_id=${here}&reference_id=box 1`)).data.map(({ id }) => id)).toEqual([devices[1]])
+    expect((await pageOf(`/devices?location_id=${here}&reference_id=box 1`)).data.map(({ id }) => id)).toEqual([
+      devices[1],
+    ])
     expect((await pageOf(`/devices?location_id=${here}&reference_id=box 10`)).data).toEqual([])
-    expect((await pageOf(`/devices?location_id=${here}&limit=1`)).data[0]).toMatchObject({ last_seen: expect.any(String) })
+    expect((await pageOf(`/devices?location_id=${here}&limit=1`)).data[0]).toMatchObject({
+      last_seen: expect.any(String),
+    })
     expect((await pageOf(`/devices?location_id=${await makeHome(caller, {})}`)).data).toEqual([])
   })
 
@@ -123,10 +148,18 @@ describe('the devices of a location', () => {
     const { client: caller } = ready()
     const location = await makeHome(caller, {})
     const refused = async (query: string) => (await caller.send('GET', `/devices?${query}`)).json
-    expect(await refused('location_id=loc_0198c0ffee00112233445566')).toMatchObject({ code: 'location_not_found', field: 'location_id' })
-    expect(await refused('location_id=reference:nowhere')).toMatchObject({ code: 'location_not_found', field: 'location_id' })
+    expect(await refused('location_id=loc_0198c0ffee00112233445566')).toMatchObject({
+      code: 'location_not_found',
+      field: 'location_id',
+    })
+    expect(await refused('location_id=reference:nowhere')).toMatchObject({
+      code: 'location_not_found',
+      field: 'location_id',
+    })
     for (const cursor of ['dev_0198c0ffee00112233445566', "x'--", location])
-      expect(await refused(`location_id=${location}&starting_after=${cursor}`)).toMatchObject({ code: 'cursor_not_found' })
+      expect(await refused(`location_id=${location}&starting_after=${cursor}`)).toMatchObject({
+        code: 'cursor_not_found',
+      })
     await caller.ask('DELETE', `/locations/${location}`)
     expect(await refused(`location_id=${location}`)).toMatchObject({ code: 'location_not_found' })
   })
@@ -149,7 +182,9 @@ describe('a schedule by amount', () => {
     expect((await old.send('GET', `/schedules/${id}`)).json).toMatchObject({ id, tariff: { value: 0.99 } })
 
     const age = (hours: string) =>
-      sql`update events set time_created = time_created - ${hours}::interval where object_id = ${id}`.execute(database.operator)
+      sql`update events set time_created = time_created - ${hours}::interval where object_id = ${id}`.execute(
+        database.operator,
+      )
     await age('23 hours 59 minutes')
     expect((await caller.send('GET', `/schedules/${id}`)).status).toBe(200)
     await age('1 minute')

@@ -81,7 +81,8 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
     device = (await makeDevices(clients.current, 1))[0] ?? ''
   })
 
-  it('the clock changes', () => expect([change - 60_000, change].map(at => offsetMinutesAt(zone, at))).toEqual([before, after]))
+  it('the clock changes', () =>
+    expect([change - 60_000, change].map(at => offsetMinutesAt(zone, at))).toEqual([before, after]))
 
   describe.each(requests)('a request %s', (_, startOffset, endOffset, isUtc) => {
     const span = (from: number, to: number) => ({
@@ -101,11 +102,13 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       expect([found.length > 0, sides.size]).toEqual([true, 2])
     }
     const askData = async (apiVersion: ApiVersion, path: string, body?: object): Promise<unknown> =>
-      ((await clients[apiVersion].ask(body === undefined ? 'GET' : 'POST', path, body)) as { readonly data: unknown }).data
+      ((await clients[apiVersion].ask(body === undefined ? 'GET' : 'POST', path, body)) as { readonly data: unknown })
+        .data
 
     it('is answered with prices and audits in the offset of the location at each instant', async () => {
       const body = span(-2 * dayMs, 2 * dayMs)
-      for (const path of [`/prices/${home}`, `/audits/prices/${home}`]) expectOffsets(await askData('current', path, body))
+      for (const path of [`/prices/${home}`, `/audits/prices/${home}`])
+        expectOffsets(await askData('current', path, body))
       for (const path of [`/tariffs/rates/${home}`, `/tariffs/audits/${home}`]) {
         expectOffsets(await askData('earlier', `${path}?${query(body)}`))
       }
@@ -125,12 +128,21 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       ] as const
       for (const [kind, path, more] of cases) {
         expectOffsets(await askData('current', `/schedules/${kind}/${home}`, { ...window, ...more }))
-        const words = Object.fromEntries(Object.entries({ ...window, ...more }).map(([name, value]) => [name, String(value)]))
+        const words = Object.fromEntries(
+          Object.entries({ ...window, ...more }).map(([name, value]) => [name, String(value)]),
+        )
         expectOffsets(await askData('earlier', `${path}/${home}?${query(words)}`))
       }
-      const task = { device_id: device, ...span(-dayMs, dayMs), max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 20 } }
+      const task = {
+        device_id: device,
+        ...span(-dayMs, dayMs),
+        max_power: { units: 'KW', value: 1 },
+        energy: { units: 'KWH', value: 20 },
+      }
       expectOffsets(await askData('current', `/schedules/amount/${home}`, { data: [task] }))
-      expectOffsets(await askData('earlier', '/schedules', { location_id: home, data: [{ ...task, direction: 'IMPORT' }] }))
+      expectOffsets(
+        await askData('earlier', '/schedules', { location_id: home, data: [{ ...task, direction: 'IMPORT' }] }),
+      )
     })
 
     it('is answered with the cost of a record and of a span so', async () => {
@@ -154,7 +166,11 @@ it('each window of a plan is written in the offset that its own end_time asks fo
   const start = '2026-11-01T06:00:00Z'
   await makeOne(clients.current, '/tariffs', { ...hourly(home, 'IMPORT'), contract_start_date: start })
   const [one = '', other = ''] = await makeDevices(clients.current, 2)
-  const task = { start_time: '2026-11-01T05:00:00Z', max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }
+  const task = {
+    start_time: '2026-11-01T05:00:00Z',
+    max_power: { units: 'KW', value: 1 },
+    energy: { units: 'KWH', value: 1 },
+  }
   const plan = (await clients.current.ask('POST', `/schedules/amount/${home}`, {
     data: [
       { ...task, device_id: one, end_time: '2026-11-01T12:00:00+01:00' },

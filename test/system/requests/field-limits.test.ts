@@ -25,16 +25,16 @@ describe.each(letters)('a text of the letter %s', letter => {
       const [refusedStatus] = [await told(method, path, JSON.stringify(body(text(256))))].flat()
       expect([path, refusedStatus]).toEqual([path, 400])
     }
-    expect(await submitted([record({ record_reference_id: text(255) }), record({ record_reference_id: text(256) })])).toEqual([
-      1,
-      ['2 record_reference_id must have at most 255 characters.'],
-    ])
+    expect(
+      await submitted([record({ record_reference_id: text(255) }), record({ record_reference_id: text(256) })]),
+    ).toEqual([1, ['2 record_reference_id must have at most 255 characters.']])
   })
 
   it('names a session in a path with up to 255 characters', async () => {
     const times = { start_time: '2025-09-16T10:00:00Z', end_time: '2025-09-16T11:00:00Z' }
     await client.submit([record({ session_reference_id: text(255), ...times })])
-    const cost = async (characters: number) => client.send('POST', `/costs/session/${encodeURIComponent(text(characters))}`)
+    const cost = async (characters: number) =>
+      client.send('POST', `/costs/session/${encodeURIComponent(text(characters))}`)
     expect((await cost(255)).status).toBe(200)
     expect((await cost(256)).status).toBe(404)
   })
@@ -52,7 +52,12 @@ describe('counts', () => {
     const lists = ['/customers', '/locations', '/devices', '/markets', '/events', '/meters/records', '/tariffs']
     for (const list of lists) {
       const statusOf = async (limit: string) =>
-        (await client.send('GET', `${list}?limit=${limit}${/records|tariffs/.test(list) ? `&location_id=${fixture.location}` : ''}`)).status
+        (
+          await client.send(
+            'GET',
+            `${list}?limit=${limit}${/records|tariffs/.test(list) ? `&location_id=${fixture.location}` : ''}`,
+          )
+        ).status
       const statuses = await Promise.all(['1', '100', '0', '101', '-1', '1.5', ''].map(statusOf))
       // An empty value counts as absent. Source: docs/rules/versions-and-transport.md #query-parameters.
       expect([list, statuses]).toEqual([list, [200, 200, 400, 400, 400, 400, 200]])
@@ -60,7 +65,9 @@ describe('counts', () => {
   })
 
   it('of schedule entries are at most 400, of tiers 32', async () => {
-    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as { readonly id: string }
+    const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as {
+      readonly id: string
+    }
     const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
     const days = Array.from({ length: 31 }, (_, day) => day + 1)
     const [every] = flatSchedule
@@ -80,7 +87,9 @@ describe('counts', () => {
     const tiered = (count: number) => [
       {
         months: ['All'],
-        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers(count) }] }],
+        days_and_hours: [
+          { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers(count) }] },
+        ],
       },
     ]
     const codeOf = async (schedule: readonly unknown[], direction: string) =>
@@ -106,7 +115,8 @@ describe('a span', () => {
   })
 
   it('of market prices is at most 90 days', async () => {
-    const prices = (end: string) => told('GET', `/markets/${fixture.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
+    const prices = (end: string) =>
+      told('GET', `/markets/${fixture.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
     expect(await prices('2025-04-01T00:00:00Z')).toBe(200)
     expect(await prices('2025-04-01T00:00:00.001Z')).toEqual([400, 'interval_too_long'])
   })
@@ -115,10 +125,17 @@ describe('a span', () => {
 describe('headers', () => {
   it('take at most 16 KiB together, 255 characters of an Idempotency-Key, and 128 of a request id', async () => {
     expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(15 * 1_024) })).toBe(200)
-    expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(17 * 1_024) })).toEqual([431, 'headers_too_large'])
+    expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(17 * 1_024) })).toEqual([
+      431,
+      'headers_too_large',
+    ])
     expect(await told('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(255) })).toBe(201)
-    expect(await told('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(256) })).toEqual([400, 'header_invalid'])
-    const idOf = async (id: string) => (await client.send('GET', '/account', undefined, { 'X-Request-Id': id })).headers.get('x-request-id')
+    expect(await told('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(256) })).toEqual([
+      400,
+      'header_invalid',
+    ])
+    const idOf = async (id: string) =>
+      (await client.send('GET', '/account', undefined, { 'X-Request-Id': id })).headers.get('x-request-id')
     expect(await idOf('r'.repeat(128))).toBe('r'.repeat(128))
     expect(await idOf('r'.repeat(129))).toMatch(/^req_/)
   })

@@ -5,7 +5,12 @@ import { seededRandom } from '../../support/fuzz/random.ts'
 import { errorFaults, versions } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
 import { departures, type JsonSchema } from '../../support/openapi/json-schema.ts'
-import { type DocumentedOperation, type OpenApiDocument, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
+import {
+  type DocumentedOperation,
+  type OpenApiDocument,
+  operationsOf,
+  readDocument,
+} from '../../support/openapi/openapi.ts'
 import { tokenOf } from '../../support/registry/accounts.ts'
 import { createObjectFixture } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
@@ -68,7 +73,8 @@ const verifyReply = (planned: PlannedRequest, reply: RawReply, version: string, 
   else counts.codes.add(/"code":"(\w+)"/.exec(reply.text)?.[1] ?? '')
   for (const fault of answerFaults(planned, reply, version)) {
     const key = `${planned.operation.id}: ${fault.replace(/[0-9a-f]{24}|\[\d+\]/g, '…')}`
-    if (!counts.faults.has(key)) counts.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
+    if (!counts.faults.has(key))
+      counts.faults.set(key, `${shown(planned)}\n    -> ${reply.status} ${reply.text.slice(0, 300)}`)
   }
 }
 
@@ -100,7 +106,9 @@ const fuzz = async (document: OpenApiDocument, apiVersion: 'current' | 'earlier'
 }
 
 describe.each(['current', 'earlier'] as const)('any request in the %s layout', apiVersion => {
-  it('is answered as documented or refused with the error object, never with a fault', { timeout: 60_000 + runs * 100 }, async () => {
+  it('is answered as documented or refused with the error object, never with a fault', {
+    timeout: 60_000 + runs * 100,
+  }, async () => {
     const document = await readDocument(running().sandbox.base_url, apiVersion)
     const counts = await fuzz(document, apiVersion)
     const report = [...counts.faults].map(([key, example]) => `${key}\n    ${example}`).join('\n')
@@ -119,7 +127,12 @@ describe('the checks of a run', () => {
   }
   const reply = (status: number, body: object, headers = {}): RawReply => ({
     status,
-    headers: { 'content-type': 'application/json', 'api-version': versions.current, 'x-request-id': 'req_1', ...headers },
+    headers: {
+      'content-type': 'application/json',
+      'api-version': versions.current,
+      'x-request-id': 'req_1',
+      ...headers,
+    },
     text: JSON.stringify(body),
   })
   const corrupted = (change: object) => ({
@@ -145,14 +158,25 @@ describe('the checks of a run', () => {
 
   const csv = { status: 200, mediaTypes: ['application/json', 'text/csv'], schema }
   const operation: DocumentedOperation = {
-    ...{ id: 'customer_list', method: 'GET', path: '/customers', parameters: [], body: null, scopes: ['read'], isOperators: false },
+    ...{
+      id: 'customer_list',
+      method: 'GET',
+      path: '/customers',
+      parameters: [],
+      body: null,
+      scopes: ['read'],
+      isOperators: false,
+    },
     ...{ success: csv, refusals: new Map([[400, ['field_invalid']]]), takesIdempotencyKey: false },
   }
   const verified = (answer: RawReply, of: Partial<DocumentedOperation> = {}) => {
     const request = { method: 'GET', path: '/customers', headers: { 'api-version': versions.current } }
     return answerFaults({ operation: { ...operation, ...of }, request, isCorrupted: false }, answer, versions.current)
   }
-  const inCsv = (text: string): RawReply => ({ ...reply(200, {}, { 'content-type': 'text/csv; charset=utf-8; header=present' }), text })
+  const inCsv = (text: string): RawReply => ({
+    ...reply(200, {}, { 'content-type': 'text/csv; charset=utf-8; header=present' }),
+    text,
+  })
   const notFound = { code: 'not_found', message: 'No customer has this id.' }
 
   it.each([
@@ -165,7 +189,11 @@ describe('the checks of a run', () => {
     ['CSV of uneven lines', inCsv('id,at\r\na,1\r\nb\r\n'), {}],
     ['an answer that departs from its schema', reply(200, { id: 1 }), {}],
     ['another API version', reply(200, { id: 'a' }, { 'api-version': versions.earlier }), {}],
-    ['a fault of the program', reply(500, corrupted({ code: 'internal_error', type: 'api_error' })), { refusals: new Map([[500, []]]) }],
+    [
+      'a fault of the program',
+      reply(500, corrupted({ code: 'internal_error', type: 'api_error' })),
+      { refusals: new Map([[500, []]]) },
+    ],
   ])('find %s', (_, answer, of) => {
     expect(verified(reply(200, { id: 'a' }))).toEqual([])
     expect(verified(inCsv('id,at\r\n"a,\nb",1\r\n'))).toEqual([])

@@ -14,13 +14,17 @@ const rounds = Number(process.env['KILL_ROUNDS'] ?? 4)
 
 describe('every POST', () => {
   /** What a POST may do without taking a key: it reads, or it belongs to a flow that has a state of its own. */
-  const readsOnly = /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b/
+  const readsOnly =
+    /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b/
 
   it('takes an Idempotency-Key unless it only reads', () => {
-    const posts = operations.filter(({ routes }) => [...routes.current, ...routes.earlier].some(({ method }) => method === 'POST'))
+    const posts = operations.filter(({ routes }) =>
+      [...routes.current, ...routes.earlier].some(({ method }) => method === 'POST'),
+    )
     const without = posts.filter(({ idempotent, access }) => idempotent !== true && access !== 'open')
     expect(posts.length).toBeGreaterThan(7)
-    for (const { id, routes } of without) for (const { path } of [...routes.current, ...routes.earlier]) expect(path, id).toMatch(readsOnly)
+    for (const { id, routes } of without)
+      for (const { path } of [...routes.current, ...routes.earlier]) expect(path, id).toMatch(readsOnly)
     for (const { id, routes } of operations.filter(({ idempotent }) => idempotent === true)) {
       expect(
         [...routes.current, ...routes.earlier].map(({ method }) => method),
@@ -47,7 +51,9 @@ describe('a process that died within a request', () => {
     return login(system.sandbox)
   }
 
-  it(`has done it once or not at all, and its twin knows at once, ${rounds} times`, { timeout: 60_000 + rounds * 20_000 }, async () => {
+  it(`has done it once or not at all, and its twin knows at once, ${rounds} times`, {
+    timeout: 60_000 + rounds * 20_000,
+  }, async () => {
     const random = seeded(3)
     let client = await login(system?.sandbox ?? expect.fail())
     const known = new Map<string, string>()

@@ -10,7 +10,9 @@ import { dataFolder, type RunningSystem, removeData, startSystem } from '../../s
 const folder = dataFolder()
 let system: RunningSystem | undefined
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
-let ready: { readonly client: Client; readonly live: Client; readonly stranger: Client; readonly earlier: Client } | undefined
+let ready:
+  | { readonly client: Client; readonly live: Client; readonly stranger: Client; readonly earlier: Client }
+  | undefined
 
 const clients = () => {
   if (ready === undefined) throw new Error('the system is not ready')
@@ -58,19 +60,32 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
     location_id: await createLocation(clients().client),
     postal_address: { country_code: 'GB' },
   }),
-  webhook_create: async count => ({ url: 'https://1.1.1.1/hooks', event_types: ['schedule.created'], description: `hook-${count}` }),
+  webhook_create: async count => ({
+    url: 'https://1.1.1.1/hooks',
+    event_types: ['schedule.created'],
+    description: `hook-${count}`,
+  }),
   webhook_secret_rotate: async () => ({}),
   webhook_test: async () => ({}),
   webhook_delivery_resend: async () => ({}),
   webhook_resend_create: async () => ({ start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }),
   schedule_amount_create: async count => {
-    const { id } = (await clients().client.ask('POST', '/devices', { reference_id: `planned-${count}` })) as { readonly id: string }
+    const { id } = (await clients().client.ask('POST', '/devices', { reference_id: `planned-${count}` })) as {
+      readonly id: string
+    }
     const span = { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T12:00:00Z' }
-    return { data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }] }
+    return {
+      data: [{ device_id: id, ...span, max_power: { units: 'KW', value: 1 }, energy: { units: 'KWH', value: 1 } }],
+    }
   },
   instant_cost_calculate: async () => {
     const location_id = await createLocation(clients().client)
-    await clients().client.ask('POST', '/tariffs', { location_id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule })
+    await clients().client.ask('POST', '/tariffs', {
+      location_id,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      schedule: flatSchedule,
+    })
     return { location_id, units: 'KWH', value: 1, start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T11:00:00Z' }
   },
 }
@@ -145,7 +160,9 @@ describe('an Idempotency-Key', () => {
   it('means nothing to another account or mode', async () => {
     const { client, live, stranger } = clients()
     const body = { reference_id: 'same' }
-    const replies = await Promise.all([client, live, stranger].map(one => one.send('POST', '/customers', body, keyed('shared'))))
+    const replies = await Promise.all(
+      [client, live, stranger].map(one => one.send('POST', '/customers', body, keyed('shared'))),
+    )
     expect(replies.map(reply => [reply.status, isReplay(reply)])).toEqual(replies.map(() => [201, false]))
     expect(new Set(replies.map(({ json }) => (json as { readonly id: string }).id)).size).toBe(3)
   })
@@ -163,7 +180,12 @@ describe('an Idempotency-Key', () => {
     const { client } = clients()
     const record = await bodies['instant_cost_calculate']?.(0)
     for (const value of [1, 2]) {
-      const reply = await client.send('POST', '/costs/instant?non_persistent=true', { ...record, value }, keyed('simulated'))
+      const reply = await client.send(
+        'POST',
+        '/costs/instant?non_persistent=true',
+        { ...record, value },
+        keyed('simulated'),
+      )
       expect([reply.status, isReplay(reply)]).toEqual([200, false])
     }
     const location = (record as { readonly location_id: string }).location_id

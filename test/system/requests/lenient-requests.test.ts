@@ -41,7 +41,10 @@ describe('a request', () => {
   it('may have parameters without a value, which count as absent', async () => {
     const all = await current.send('GET', '/customers')
     expect((await current.send('GET', '/customers?reference_id=&starting_after=&limit=')).text).toBe(all.text)
-    expect((await current.send('GET', '/meters/batch?batch_id=')).json).toMatchObject({ code: 'field_required', field: 'batch_id' })
+    expect((await current.send('GET', '/meters/batch?batch_id=')).json).toMatchObject({
+      code: 'field_required',
+      field: 'batch_id',
+    })
   })
 
   it('may ask for carbon in both versions, and gets none', async () => {
@@ -53,17 +56,24 @@ describe('a request', () => {
       expect([costs.status, costs.text.includes('"carbon":')]).toEqual([200, false])
     }
     expect((await current.send('POST', `/prices/${fixture.location}?include_carbon=true`, span)).status).toBe(200)
-    expect((await earlier.send('GET', `/tariffs/rates/${fixture.location}?include_carbon=true&${inQuery(span)}`)).status).toBe(200)
+    expect(
+      (await earlier.send('GET', `/tariffs/rates/${fixture.location}?include_carbon=true&${inQuery(span)}`)).status,
+    ).toBe(200)
   })
 
   it('of the earlier version may name the direction of slots tariff or direction', async () => {
     const requestBody = { ...span, segment: 'LOW' }
-    for (const path of [`/slots/time/${fixture.location}?duration=60&`, `/slots/threshold/${fixture.location}?relative=0.5&`]) {
+    for (const path of [
+      `/slots/time/${fixture.location}?duration=60&`,
+      `/slots/threshold/${fixture.location}?relative=0.5&`,
+    ]) {
       const byTariff = await earlier.ask('GET', path + inQuery({ ...requestBody, tariff: 'IMPORT' }))
       const byDirection = await earlier.ask('GET', path + inQuery({ ...requestBody, direction: 'IMPORT' }))
       const own = { id: '', time_created: '', next_update: '' }
       expect({ ...(byDirection as object), ...own }).toEqual({ ...(byTariff as object), ...own })
-      expect((await earlier.send('GET', path + inQuery({ ...requestBody, tariff: 'IMPORT', direction: 'EXPORT' }))).json).toMatchObject({
+      expect(
+        (await earlier.send('GET', path + inQuery({ ...requestBody, tariff: 'IMPORT', direction: 'EXPORT' }))).json,
+      ).toMatchObject({
         code: 'field_invalid',
         field: 'direction',
         message: 'direction must equal tariff; send one of the two names.',
@@ -76,14 +86,19 @@ describe('a request', () => {
       duration: 60,
       direction: 'IMPORT',
     })
-    expect(wrongVersion.json).toMatchObject({ code: 'unknown_field', message: expect.stringContaining('use tariff_direction') })
+    expect(wrongVersion.json).toMatchObject({
+      code: 'unknown_field',
+      message: expect.stringContaining('use tariff_direction'),
+    })
   })
 
   it('of the earlier version may send the power of a plan as a string', async () => {
     const plan = (value: unknown) => ({
       location_id: fixture.location,
       max_power: { units: 'KW', value },
-      data: [{ device_id: fixture.device, ...span, max_power: { units: 'KW', value }, energy: { units: 'KWH', value: 7 } }],
+      data: [
+        { device_id: fixture.device, ...span, max_power: { units: 'KW', value }, energy: { units: 'KWH', value: 7 } },
+      ],
     })
     const [asNumber, asString] = [
       await earlier.send('POST', '/schedules', plan(7.4)),
@@ -96,7 +111,9 @@ describe('a request', () => {
       message: 'value must be a number.',
     })
     const { location_id: _, ...body } = plan('7.4')
-    expect((await current.send('POST', `/schedules/amount/${fixture.location}`, body)).json).toMatchObject({ field: 'max_power.value' })
+    expect((await current.send('POST', `/schedules/amount/${fixture.location}`, body)).json).toMatchObject({
+      field: 'max_power.value',
+    })
   })
 
   it('of a webhook may name the version of its header', async () => {
@@ -120,16 +137,21 @@ describe('a request', () => {
       session: { location_id: fixture.location, direction: 'EXPORT', disconnect },
       tariff: {
         type: 'FIXED',
-        data: [{ days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] }],
+        data: [
+          { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 1 }] }] }] },
+        ],
       },
     })
     expect((await earlier.send('POST', '/connect/tariff/batch', body(false))).status).toBe(200)
-    expect((await earlier.send('POST', '/connect/tariff/batch', body(true))).json).toMatchObject({ field: 'session.disconnect' })
+    expect((await earlier.send('POST', '/connect/tariff/batch', body(true))).json).toMatchObject({
+      field: 'session.disconnect',
+    })
   })
 
   it.each(['/locations', '/connect/token'])('to POST %s that writes UK is told to write GB', async path => {
     const address = { city: 'London', country_code: 'UK' }
-    const more = path === '/locations' ? {} : { connect_url: 'https://example.com', callback_url: 'https://example.com' }
+    const more =
+      path === '/locations' ? {} : { connect_url: 'https://example.com', callback_url: 'https://example.com' }
     expect((await current.send('POST', path, { ...more, postal_address: address })).json).toMatchObject({
       field: 'postal_address.country_code',
       message: 'country_code must be GB for the United Kingdom, not UK.',
@@ -178,8 +200,18 @@ describe('the message of a refusal', () => {
       '{"reference_id":"\\ud800"}',
       'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 17).',
     ],
-    ['POST', '/schedules/duration/{location}', { ...span, segment: 'LOW', duration: 1.5 }, 'duration must be a whole number of minutes.'],
-    ['POST', '/schedules/duration/{location}', { ...span, segment: 'LOW', duration: '60' }, 'duration must be a whole number of minutes.'],
+    [
+      'POST',
+      '/schedules/duration/{location}',
+      { ...span, segment: 'LOW', duration: 1.5 },
+      'duration must be a whole number of minutes.',
+    ],
+    [
+      'POST',
+      '/schedules/duration/{location}',
+      { ...span, segment: 'LOW', duration: '60' },
+      'duration must be a whole number of minutes.',
+    ],
     [
       'PUT',
       '/markets/{market}/prices',

@@ -8,7 +8,8 @@ const { client, fixture, statusOf: told, record, submitElements: submitted } = p
 afterAll(() => probe[Symbol.asyncDispose]())
 
 /** A record with a raw number for its value. */
-const recordOf = (value: string): string => JSON.stringify(record({ value: 0 })).replace('"value":0', `"value":${value}`)
+const recordOf = (value: string): string =>
+  JSON.stringify(record({ value: 0 })).replace('"value":0', `"value":${value}`)
 
 describe('the size of a body', () => {
   const padded = (text: string, bytes: number): string => text + ' '.repeat(bytes - Buffer.byteLength(text))
@@ -16,10 +17,18 @@ describe('the size of a body', () => {
   it('is at most 16 MiB for submissions and 1 MiB for others', async () => {
     const submission = JSON.stringify([record()])
     expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte))).toBe(200)
-    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte + 1))).toEqual([413, 'body_too_large'])
-    const prices = JSON.stringify([{ start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z', value: 0.08 }])
+    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte + 1))).toEqual([
+      413,
+      'body_too_large',
+    ])
+    const prices = JSON.stringify([
+      { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z', value: 0.08 },
+    ])
     expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte))).toBe(200)
-    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte + 1))).toEqual([413, 'body_too_large'])
+    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte + 1))).toEqual([
+      413,
+      'body_too_large',
+    ])
     for (const [method, path, body, status] of [
       ['POST', '/customers', '{}', 201],
       ['PATCH', `/customers/${fixture.customer}`, '{}', 202],
@@ -32,7 +41,10 @@ describe('the size of a body', () => {
   it('of an instant cost, which is one record, is at most 8 KiB', async () => {
     const body = JSON.stringify(record())
     expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_192))).toBe(200)
-    expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_193))).toEqual([413, 'body_too_large'])
+    expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_193))).toEqual([
+      413,
+      'body_too_large',
+    ])
   })
 
   it('of one record is at most 8 KiB, and a longer one spoils itself alone', async () => {
@@ -40,7 +52,10 @@ describe('the size of a body', () => {
       const text = JSON.stringify(record({ record_reference_id: `sized-${at}` }))
       return `${text.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(text))}}`
     }
-    expect(await submitted([sized(8_192, 1), sized(8_193, 2), sized(8_192, 3)])).toEqual([2, ['2 A record must have at most 8192 bytes.']])
+    expect(await submitted([sized(8_192, 1), sized(8_193, 2), sized(8_192, 3)])).toEqual([
+      2,
+      ['2 A record must have at most 8192 bytes.'],
+    ])
     const lines = [sized(8_192, 4), sized(8_193, 5)].join('\n')
     const { json } = await client.send('PUT', '/meters/interval', lines, { 'Content-Type': 'application/x-ndjson' })
     expect((json as { readonly failed_records: unknown }).failed_records).toMatchObject([{ record_num: 2 }])
@@ -68,7 +83,11 @@ describe('a submission', () => {
 
   it('of market prices has 1 to 10,000 prices', async () => {
     const at = (minute: number) => new Date(Date.UTC(2024, 0, 1) + minute * 60_000).toISOString()
-    const prices = Array.from({ length: 10_001 }, (_, minute) => ({ start_time: at(minute), end_time: at(minute + 1), value: minute % 7 }))
+    const prices = Array.from({ length: 10_001 }, (_, minute) => ({
+      start_time: at(minute),
+      end_time: at(minute + 1),
+      value: minute % 7,
+    }))
     const path = `/markets/${fixture.market}/prices`
     expect(await told('PUT', path, JSON.stringify(prices.slice(1)))).toBe(200)
     expect(await told('PUT', path, JSON.stringify(prices))).toEqual([400, 'value_out_of_range'])
@@ -104,8 +123,20 @@ describe('a record', () => {
   })
 
   it('holds at most 1e11 Wh in at most 17 significant digits, and never less than nothing', async () => {
-    const values = ['100000000', '1e8', '100000000.000000001', '0', '-0.1', '1.2345678901234567', '1.23456789012345678', '1e400', '-0']
-    const elements = values.map((value, index) => recordOf(value).replace('}', `,"record_reference_id":"value-${index}"}`))
+    const values = [
+      '100000000',
+      '1e8',
+      '100000000.000000001',
+      '0',
+      '-0.1',
+      '1.2345678901234567',
+      '1.23456789012345678',
+      '1e400',
+      '-0',
+    ]
+    const elements = values.map((value, index) =>
+      recordOf(value).replace('}', `,"record_reference_id":"value-${index}"}`),
+    )
     const [accepted, failed] = await submitted(elements)
     expect([accepted, failed.map(error => error.split(' ')[0])]).toEqual([5, ['3', '5', '7', '8']])
     for (const error of failed) expect(error).toMatch(/^\d value must /)

@@ -28,7 +28,17 @@ const fail = (): never => {
   throw new Error('the system did not start')
 }
 
-const args = (more: readonly string[] = []) => ['schedule', home, '--device', device, '--energy', '4', '--power', '2', ...more]
+const args = (more: readonly string[] = []) => [
+  'schedule',
+  home,
+  '--device',
+  device,
+  '--energy',
+  '4',
+  '--power',
+  '2',
+  ...more,
+]
 
 describe('wattledger schedule', () => {
   it('draws the prices, marks when the device runs under them, and says what that costs', async () => {
@@ -53,11 +63,23 @@ describe('wattledger schedule', () => {
       { start_time: iso(4), end_time: iso(6), value: 0.1 },
     ])
     const schedule = [
-      { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
+      {
+        months: ['All'],
+        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }],
+      },
     ]
     const atMarket = await makeHome(client, {}, { market_sources: { import: source } })
-    await client.ask('POST', '/tariffs', { location_id: atMarket, direction: 'IMPORT', type: 'COMMODITY', market_rates: true, schedule })
-    const { code, out, err } = await runCommand(['schedule', atMarket, '--device', device, '--energy', '4', '--power', '2'], variables)
+    await client.ask('POST', '/tariffs', {
+      location_id: atMarket,
+      direction: 'IMPORT',
+      type: 'COMMODITY',
+      market_rates: true,
+      schedule,
+    })
+    const { code, out, err } = await runCommand(
+      ['schedule', atMarket, '--device', device, '--energy', '4', '--power', '2'],
+      variables,
+    )
     expect([code, err]).toEqual([0, ''])
     expect(stripVTControlCharacters(out)).toMatch(/0\.4000 │█/)
     expect(out).toMatch(/cost +0\.4 EUR/)
@@ -65,12 +87,19 @@ describe('wattledger schedule', () => {
 
   it('gives the plan itself to scripts', async () => {
     const { code, out } = await runCommand(args(['--hours', '3', '--json']), variables)
-    expect([code, JSON.parse(out)]).toMatchObject([0, { object: 'schedule_amount', location_id: home, cost: { value: 1 } }])
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { object: 'schedule_amount', location_id: home, cost: { value: 1 } },
+    ])
   })
 
   it.each([
     [['schedule', 'loc_1'], 2, '--device is missing'],
-    [['schedule', 'loc_1', '--device', 'dev_1', '--energy', 'much', '--power', '2'], 2, '--energy is a number above 0, not "much"'],
+    [
+      ['schedule', 'loc_1', '--device', 'dev_1', '--energy', 'much', '--power', '2'],
+      2,
+      '--energy is a number above 0, not "much"',
+    ],
     [
       ['schedule', 'loc_1', '--device', 'dev_1', '--energy', '1', '--power', '2', '--hours', '169'],
       2,
@@ -84,6 +113,9 @@ describe('wattledger schedule', () => {
 
   it('says why a plan cannot be', async () => {
     const { code, err } = await runCommand(args(['--hours', '1']), variables)
-    expect([code, err]).toEqual([1, expect.stringContaining('asks for 4 kWh, but can have at most 2 kWh at full power')])
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('asks for 4 kWh, but can have at most 2 kWh at full power'),
+    ])
   })
 })

@@ -39,9 +39,16 @@ describe('days over the end of summer time', () => {
     const { client, earlier } = clients()
     const [home, [device = '']] = [await makeHome(client, { import: 0.3 }), await makeDevices(client, 1)]
     const schedule = (more: object) =>
-      client.send('POST', `/schedules/duration/${home}`, { ...from('2026-10-24'), segment: 'LOW', duration: 73 * 60, ...more })
+      client.send('POST', `/schedules/duration/${home}`, {
+        ...from('2026-10-24'),
+        segment: 'LOW',
+        duration: 73 * 60,
+        ...more,
+      })
     const plan = (more: object) =>
-      client.send('POST', `/schedules/amount/${home}`, { data: [task(device, 169, { ...from('2026-10-20'), ...more })] })
+      client.send('POST', `/schedules/amount/${home}`, {
+        data: [task(device, 169, { ...from('2026-10-20'), ...more })],
+      })
     const prices = (more: object) => client.send('POST', `/prices/${home}`, { ...from('2026-07-29'), ...more })
     const windows = (more: object) => {
       const query = { ...from('2026-07-29'), segment: 'LOW', duration: '60', ...more }

@@ -19,7 +19,8 @@ const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
+  for (const apiVersion of ['current', 'earlier'] as const)
+    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -32,7 +33,8 @@ const toleranceOf = ({ tolerance }: Pick<AmountCase, 'tolerance'>, value: number
 
 const hoursOf = (start: string, end: string): number => (Date.parse(end) - Date.parse(start)) / 3_600_000
 
-const isFitting = ({ request }: DurationCase): boolean => request.duration_minutes <= hoursOf(request.start_time, request.end_time) * 60
+const isFitting = ({ request }: DurationCase): boolean =>
+  request.duration_minutes <= hoursOf(request.start_time, request.end_time) * 60
 const durationCases = scheduleCases<DurationCase>('duration').filter(isFitting)
 const tooLong = scheduleCases<DurationCase>('duration').filter(one => !isFitting(one))
 const limitCases = scheduleCases<LimitCase>('limit')
@@ -43,7 +45,13 @@ describe('published runs', () => {
     const client = clients.current as Client
     const { duration_minutes: duration, ...window } = one.request
     const body = { ...window, duration, contiguous: true }
-    const { data } = await askSlots(client, 'current', 'duration', await createPrices(client, 'current', one.prices), body)
+    const { data } = await askSlots(
+      client,
+      'current',
+      'duration',
+      await createPrices(client, 'current', one.prices),
+      body,
+    )
     expect(data).toHaveLength(1)
     const [slot] = data
     if (slot === undefined) throw new Error('no run')
@@ -79,13 +87,21 @@ describe.each(['current', 'earlier'] as const)('published schedules in the %s la
 
   it.each(limitCases.map(one => [one.id, one] as const))('%s', async (_, one) => {
     const client = clients[apiVersion] as Client
-    const { data, duration } = await askSlots(client, apiVersion, 'limit', await createPrices(client, apiVersion, one.prices), one.request)
+    const { data, duration } = await askSlots(
+      client,
+      apiVersion,
+      'limit',
+      await createPrices(client, apiVersion, one.prices),
+      one.request,
+    )
     expect(data.map(slot => [Date.parse(slot.start_time), Date.parse(slot.end_time)])).toEqual(
       one.expected.windows.map(({ start_time: start, end_time: end }) => [Date.parse(start), Date.parse(end)]),
     )
     expect(duration).toBe(one.expected.duration_minutes)
     for (const [index, { average }] of one.expected.windows.entries()) {
-      expect(Math.abs(averageOf(data[index] as (typeof data)[number]) - average)).toBeLessThanOrEqual(toleranceOf(one, average))
+      expect(Math.abs(averageOf(data[index] as (typeof data)[number]) - average)).toBeLessThanOrEqual(
+        toleranceOf(one, average),
+      )
     }
   })
 
@@ -110,7 +126,8 @@ describe.each(['current', 'earlier'] as const)('published schedules in the %s la
       expect(Math.abs(cost - expected)).toBeLessThanOrEqual(toleranceOf(one, expected))
       const { baseline_asap_uncapped_cost: baseline } = one.expected
       expect(Math.abs(plan.savings.value - (baseline - cost))).toBeLessThanOrEqual(2 * toleranceOf(one, baseline))
-      for (const [index, { energy }] of plan.data.entries()) expect(energy.value).toBe(one.request.devices[index]?.energy_kwh)
+      for (const [index, { energy }] of plan.data.entries())
+        expect(energy.value).toBe(one.request.devices[index]?.energy_kwh)
     }
     const { max_power_kw: cap, shaving_threshold_absolute_kw: shaved } = one.request
     await planUnder(cap, one.expected.optimal_cost)

@@ -19,7 +19,11 @@ afterAll(async () => {
 
 /** A location at the market, the third hour of which is not known, and a location of one price with generation that is expected. */
 const createLocations = async (client: Client) => {
-  const market = await createPrices(client, 'current', { start: '2025-09-14T00:00:00Z', step_minutes: 60, values: [0.3, 0.1234567, 0.2] })
+  const market = await createPrices(client, 'current', {
+    start: '2025-09-14T00:00:00Z',
+    step_minutes: 60,
+    values: [0.3, 0.1234567, 0.2],
+  })
   const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
   for (const direction of ['IMPORT', 'EXPORT'] as const) {
     const schedule = priceSchedule(direction === 'IMPORT' ? 0.3 : 0.08)
@@ -34,11 +38,17 @@ const createLocations = async (client: Client) => {
 
 const span = { start_time: '2025-09-14T02:30:00+02:00', end_time: '2025-09-14T06:00:00+02:00' }
 
-const answersIn = async (client: Client, apiVersion: ApiVersion, maker: Client): Promise<Readonly<Record<string, Reply>>> => {
+const answersIn = async (
+  client: Client,
+  apiVersion: ApiVersion,
+  maker: Client,
+): Promise<Readonly<Record<string, Reply>>> => {
   const { market, home, car, battery } = await createLocations(maker)
   const ask = (current: string, earlier: string, body: Readonly<Record<string, string | number>>) => {
     if (apiVersion === 'current') return client.send('POST', current, { ...body, tariff_direction: 'IMPORT' })
-    const query = Object.fromEntries(Object.entries({ ...body, tariff: 'IMPORT' }).map(([name, value]) => [name, String(value)]))
+    const query = Object.fromEntries(
+      Object.entries({ ...body, tariff: 'IMPORT' }).map(([name, value]) => [name, String(value)]),
+    )
     return client.send('GET', `${earlier}?${new URLSearchParams(query)}`)
   }
   const { path, body } = planRequest(apiVersion, home, {
@@ -46,13 +56,23 @@ const answersIn = async (client: Client, apiVersion: ApiVersion, maker: Client):
     shaving_threshold: { relative: 1 },
     data: [
       { ...span, device_id: car, max_power: { units: 'W', value: 3700 }, energy: { units: 'WH', value: 2500 } },
-      { ...span, device_id: battery, tariff_direction: 'EXPORT', start_time: '2025-09-14T00:00:00Z', energy: { units: 'KWH', value: 2.2 } },
+      {
+        ...span,
+        device_id: battery,
+        tariff_direction: 'EXPORT',
+        start_time: '2025-09-14T00:00:00Z',
+        energy: { units: 'KWH', value: 2.2 },
+      },
     ],
   })
   const made = await client.send('POST', path, body)
   const { id } = JSON.parse(made.text) as { readonly id: string }
   return {
-    schedule_duration: await ask(`/schedules/duration/${market}`, `/slots/time/${market}`, { ...span, segment: 'LOW', duration: 45 }),
+    schedule_duration: await ask(`/schedules/duration/${market}`, `/slots/time/${market}`, {
+      ...span,
+      segment: 'LOW',
+      duration: 45,
+    }),
     schedule_limit: await ask(`/schedules/limit/${market}`, `/slots/threshold/${market}`, {
       ...span,
       segment: 'HIGH',
@@ -69,7 +89,11 @@ const blotted = (text: string): string => goldenText(text).replace(/("next_updat
 describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   it('writes schedules as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
-    const answers = await answersIn(await login(system.sandbox, 'test', apiVersion), apiVersion, await login(system.sandbox))
+    const answers = await answersIn(
+      await login(system.sandbox, 'test', apiVersion),
+      apiVersion,
+      await login(system.sandbox),
+    )
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
       await expect(blotted(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askPlan, createPrices, makeDevices, type PlanAnswer, planRequest } from '../../support/acceptance/schedule-cases.ts'
+import {
+  askPlan,
+  createPrices,
+  makeDevices,
+  type PlanAnswer,
+  planRequest,
+} from '../../support/acceptance/schedule-cases.ts'
 import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
@@ -16,7 +22,8 @@ const clientOf = (apiVersion: ApiVersion): Client => {
 
 beforeAll(async () => {
   system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const) ready[apiVersion] = await login(system.sandbox, 'test', apiVersion)
+  for (const apiVersion of ['current', 'earlier'] as const)
+    ready[apiVersion] = await login(system.sandbox, 'test', apiVersion)
 })
 
 afterAll(async () => {
@@ -35,7 +42,9 @@ const at = (hours: number): string => new Date(Date.UTC(2025, 8, 14) + hours * 3
 const gapped = async (client: Client) => {
   const known = { step_minutes: 60, start: at(0) }
   const locationId = await createPrices(client, 'current', { ...known, values: [0.3, 0.1] })
-  const { market_sources: sources } = (await client.ask('GET', `/locations/${locationId}`)) as { market_sources: { import: string } }
+  const { market_sources: sources } = (await client.ask('GET', `/locations/${locationId}`)) as {
+    market_sources: { import: string }
+  }
   await client.ask('PUT', `/markets/${sources.import}/prices`, [{ start_time: at(3), end_time: at(4), value: 0.2 }])
   return locationId
 }
@@ -63,16 +72,25 @@ describe('a window that is partly without price', () => {
   it('is refused where the rest cannot hold what is asked for', async () => {
     const client = clientOf('current')
     const locationId = await gapped(client)
-    const ask = (body: object) => client.send('POST', `/schedules/duration/${locationId}`, { ...window(0, 4), segment: 'LOW', ...body })
+    const ask = (body: object) =>
+      client.send('POST', `/schedules/duration/${locationId}`, { ...window(0, 4), segment: 'LOW', ...body })
     expect(refusalOf(await ask({ duration: 180 }))[0]).toBe(200)
     expect(refusalOf(await ask({ duration: 181 }))).toEqual([422, 'no_price_data', undefined])
     expect((await ask({ duration: 181 })).text).toContain('2025-09-14T02:00:00Z')
     expect(refusalOf(await ask({ duration: 121, contiguous: true }))).toEqual([422, 'no_price_data', undefined])
     expect(refusalOf(await ask({ duration: 241 }))).toEqual([400, 'duration_too_long', 'duration'])
     const limit = { ...window(2, 3), segment: 'LOW', absolute: 1 }
-    expect(refusalOf(await client.send('POST', `/schedules/limit/${locationId}`, limit))).toEqual([422, 'no_price_data', undefined])
+    expect(refusalOf(await client.send('POST', `/schedules/limit/${locationId}`, limit))).toEqual([
+      422,
+      'no_price_data',
+      undefined,
+    ])
     const bare = await makeHome(client, {})
-    expect(refusalOf(await client.send('POST', `/schedules/limit/${bare}`, limit))).toEqual([422, 'no_tariff_connected', undefined])
+    expect(refusalOf(await client.send('POST', `/schedules/limit/${bare}`, limit))).toEqual([
+      422,
+      'no_tariff_connected',
+      undefined,
+    ])
   })
 })
 
@@ -80,11 +98,19 @@ describe('windows', () => {
   it('last three days, and ninety in the earlier layout', async () => {
     const home = await makeHome(clientOf('current'), { import: 0.3 }, { timezone: 'UTC' })
     const current = async (kind: string, hours: number) => {
-      const body = { ...window(0, hours), segment: 'LOW', ...(kind === 'duration' ? { duration: 60 } : { absolute: 1 }) }
+      const body = {
+        ...window(0, hours),
+        segment: 'LOW',
+        ...(kind === 'duration' ? { duration: 60 } : { absolute: 1 }),
+      }
       return refusalOf(await clientOf('current').send('POST', `/schedules/${kind}/${home}`, body))
     }
     const earlier = async (kind: string, hours: number) => {
-      const query = { ...window(0, hours), segment: 'LOW', ...(kind === 'time' ? { duration: '60' } : { absolute: '1' }) }
+      const query = {
+        ...window(0, hours),
+        segment: 'LOW',
+        ...(kind === 'time' ? { duration: '60' } : { absolute: '1' }),
+      }
       return refusalOf(await clientOf('earlier').send('GET', `/slots/${kind}/${home}?${new URLSearchParams(query)}`))
     }
     for (const kind of ['duration', 'limit']) {
@@ -100,7 +126,8 @@ describe('windows', () => {
 
   it('are asked for in the words of their layout', async () => {
     const home = await makeHome(clientOf('current'), { import: 0.3 })
-    const send = async (kind: string, body: object) => refusalOf(await clientOf('current').send('POST', `/schedules/${kind}/${home}`, body))
+    const send = async (kind: string, body: object) =>
+      refusalOf(await clientOf('current').send('POST', `/schedules/${kind}/${home}`, body))
     const low = { ...window(0, 1), segment: 'LOW' }
     expect(await send('duration', { ...low, duration: 1, tariff: 'IMPORT' })).toEqual([400, 'unknown_field', 'tariff'])
     expect(await send('duration', { ...low, duration: 1.5 })).toEqual([400, 'field_invalid', 'duration'])
@@ -109,7 +136,12 @@ describe('windows', () => {
     expect(await send('limit', low)).toEqual([400, 'field_required', 'absolute'])
     expect(await send('limit', { ...low, relative: 1.01 })).toEqual([400, 'value_out_of_range', 'relative'])
     expect(
-      refusalOf(await clientOf('current').send('POST', '/schedules/limit/loc_0198c0ffee00112233445566', { ...low, relative: 1 })),
+      refusalOf(
+        await clientOf('current').send('POST', '/schedules/limit/loc_0198c0ffee00112233445566', {
+          ...low,
+          relative: 1,
+        }),
+      ),
     ).toEqual([404, 'not_found', undefined])
     const path = `/slots/time/${home}?${new URLSearchParams({ ...low, duration: '60', contiguous: 'true' })}`
     expect(refusalOf(await clientOf('earlier').send('GET', path))).toEqual([409, 'unknown_field', 'contiguous'])
@@ -132,7 +164,10 @@ const piecesOf = ({ data }: PlanAnswer) =>
 describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVersion => {
   it('tell of themselves in an event of the same transaction, once for a key', async () => {
     const client = clientOf(apiVersion)
-    const [home, [device = '']] = [await makeHome(clientOf('current'), { import: 0.3 }), await makeDevices(clientOf('current'), 1)]
+    const [home, [device = '']] = [
+      await makeHome(clientOf('current'), { import: 0.3 }),
+      await makeDevices(clientOf('current'), 1),
+    ]
     const { path, body } = planRequest(apiVersion, home, { data: [task(device, 1)] })
     const key = { 'Idempotency-Key': `plan-${apiVersion}` }
     const [first, again] = [await client.send('POST', path, body, key), await client.send('POST', path, body, key)]
@@ -151,18 +186,29 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVers
 
   it('name what they do not know by its field', async () => {
     const client = clientOf(apiVersion)
-    const [home, [device = '']] = [await makeHome(clientOf('current'), { import: 0.3 }), await makeDevices(clientOf('current'), 1)]
+    const [home, [device = '']] = [
+      await makeHome(clientOf('current'), { import: 0.3 }),
+      await makeDevices(clientOf('current'), 1),
+    ]
     const status = apiVersion === 'current' ? 400 : 409
     const ask = async (locationId: string, data: readonly object[], more: object = {}) => {
       const { path, body } = planRequest(apiVersion, locationId, { ...more, data })
       return refusalOf(await client.send('POST', path, body))
     }
     const unknown = 'dev_0198c0ffee00112233445566'
-    expect(await ask(home, [task(device, 1), task(unknown, 1)])).toEqual([status, 'device_not_found', 'data[1].device_id'])
+    expect(await ask(home, [task(device, 1), task(unknown, 1)])).toEqual([
+      status,
+      'device_not_found',
+      'data[1].device_id',
+    ])
     expect(await ask('loc_0198c0ffee00112233445566', [task(device, 1)])).toEqual(
       apiVersion === 'current' ? [404, 'not_found', undefined] : [409, 'location_not_found', 'location_id'],
     )
-    expect(await ask(home, [task(device, 1, { max_power: null })])).toEqual([status, 'field_required', 'data[0].max_power'])
+    expect(await ask(home, [task(device, 1, { max_power: null })])).toEqual([
+      status,
+      'field_required',
+      'data[0].max_power',
+    ])
     expect((await ask(home, [task(device, 1, { max_power: null })], { max_power: kilowatts(1) }))[0]).toBe(200)
     for (const shaving_threshold of [null, {}, { relative: null, absolute: null }]) {
       const { path, body } = planRequest(apiVersion, home, { data: [task(device, 1)], shaving_threshold })
@@ -177,7 +223,11 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVers
     expect(await ask(home, [task(device, 1, window(4, 4))])).toEqual([status, 'end_before_start', 'data[0].end_time'])
     expect(await ask(home, [])).toEqual([status, 'value_out_of_range', 'data'])
     expect(await ask(home, [task(device, 8.001)])).toEqual([422, 'schedule_infeasible', undefined])
-    expect(await ask(await makeHome(clientOf('current'), {}), [task(device, 1)])).toEqual([422, 'no_tariff_connected', undefined])
+    expect(await ask(await makeHome(clientOf('current'), {}), [task(device, 1)])).toEqual([
+      422,
+      'no_tariff_connected',
+      undefined,
+    ])
   })
 })
 
@@ -213,7 +263,10 @@ describe('plans', () => {
     const client = clientOf('current')
     const [locationId, devices] = [await gapped(client), await makeDevices(client, 2)]
     const request = { max_power: kilowatts(2), data: devices.map(device => task(device, 2)) }
-    const [one, other] = [await askPlan(client, 'current', locationId, request), await askPlan(client, 'current', locationId, request)]
+    const [one, other] = [
+      await askPlan(client, 'current', locationId, request),
+      await askPlan(client, 'current', locationId, request),
+    ]
     expect(one.unpriced).toEqual([{ start_time: '2025-09-14T02:00:00Z', end_time: '2025-09-14T03:00:00Z' }])
     expect(piecesOf(one)).toEqual(piecesOf(other))
     // 2 kWh at 0.10 and 2 kWh at 0.20; at once both would run at 0.30
@@ -243,10 +296,15 @@ describe('plans', () => {
     const many = (count: number) => Array.from({ length: count }, () => task(device, 0.001))
     expect((await send(many(2000)))[0]).toBe(200)
     expect(await send(many(2001))).toEqual([400, 'value_out_of_range', 'data'])
-    const others = (count: number) => Array.from({ length: count }, (_, index) => task(`dev_${String(index).padStart(24, '0')}`, 1))
+    const others = (count: number) =>
+      Array.from({ length: count }, (_, index) => task(`dev_${String(index).padStart(24, '0')}`, 1))
     expect(await send(others(1000))).toEqual([400, 'device_not_found', 'data[0].device_id'])
     expect(await send(others(1001))).toEqual([400, 'value_out_of_range', 'data'])
     expect((await send([task(device, 1), task(device, 1, window(100, 168))]))[0]).toBe(200)
-    expect(await send([task(device, 1), task(device, 1, window(100, 168.001))])).toEqual([400, 'interval_too_long', 'data[1].end_time'])
+    expect(await send([task(device, 1), task(device, 1, window(100, 168.001))])).toEqual([
+      400,
+      'interval_too_long',
+      'data[1].end_time',
+    ])
   })
 })

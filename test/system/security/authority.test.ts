@@ -22,7 +22,8 @@ const table = (): readonly (readonly string[])[] => {
 }
 
 /** What everything that grants authority looks like. */
-const secretShapes = /sk_(?:live|test)_[0-9a-f]{48}|cot_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/
+const secretShapes =
+  /sk_(?:live|test)_[0-9a-f]{48}|cot_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/
 
 const folder = dataFolder()
 let system: RunningSystem | undefined
@@ -93,8 +94,17 @@ describe('a key of scope read', () => {
           type: 'COMMODITY',
           callback_uri: 'https://a.example.com',
         },
-        postal_address: { address_line1: '10 Downing Street', city: 'London', post_code: 'SW1A 2AA', country_code: 'GB' },
-        tariff: { type: 'FIXED', name: 'Imported', data: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }] },
+        postal_address: {
+          address_line1: '10 Downing Street',
+          city: 'London',
+          post_code: 'SW1A 2AA',
+          country_code: 'GB',
+        },
+        tariff: {
+          type: 'FIXED',
+          name: 'Imported',
+          data: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
+        },
       },
       { 'Api-Version': '2024-08-24' },
     )
@@ -102,7 +112,8 @@ describe('a key of scope read', () => {
     await using records = await openRecords(folder)
     const { key } = await makeKey(records, folder, running.sandbox, 'read')
     const headers = { authorization: `Bearer ${key}` }
-    const get = async (path: string): Promise<string> => (await fetch(`${running.sandbox.base_url}${path}`, { headers })).text()
+    const get = async (path: string): Promise<string> =>
+      (await fetch(`${running.sandbox.base_url}${path}`, { headers })).text()
     const events = await get('/events?event_type=connect_session.complete')
     expect(events).toContain(sessionId)
     const ids: Readonly<Record<string, string>> = { '/connect/token/{id}': sessionId }

@@ -27,7 +27,8 @@ beforeAll(async () => {
   const { sandbox } = system
   headers = { authorization: `Bearer ${await tokenOf(sandbox, sandbox.test_key)}`, 'content-type': 'application/json' }
   const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: wattledger\r\n'
-  const many = (part: string) => Promise.all(Array.from({ length: slowClients }, () => slowClient(sandbox.base_url, part, 500)))
+  const many = (part: string) =>
+    Promise.all(Array.from({ length: slowClients }, () => slowClient(sandbox.base_url, part, 500)))
   const withBody = `${begin}Authorization: ${headers['authorization']}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n[`
   slow = { inHeaders: many(`${begin}X-Slow: `), inBody: many(withBody) }
 })
@@ -81,7 +82,9 @@ describe('a body that is far larger than it looks', () => {
     expect(grownBytes / mebibyte).toBeLessThan(256)
   })
 
-  it('nests a hundred thousand levels or has a million members, and is refused soon', { timeout: 120_000 }, async () => {
+  it('nests a hundred thousand levels or has a million members, and is refused soon', {
+    timeout: 120_000,
+  }, async () => {
     const deep = '['.repeat(4 * mebibyte)
     const wide = `[{${Array.from({ length: 500_000 }, (_, at) => `"m${at}":1`).join(',')}}]`
     const long = `[{"value":${'9'.repeat(8 * mebibyte)}}]`
@@ -96,14 +99,16 @@ describe('a body that is far larger than it looks', () => {
     expect(ms).toBeLessThan(10_000)
     expect(replies.slice(0, 3).map(statusAndCode)).toEqual(Array.from({ length: 3 }, () => [400, 'body_invalid']))
     // One member of a submission that is too long spoils itself alone.
-    for (const { status, text } of replies.slice(3)) expect([status, text]).toEqual([200, expect.stringContaining('"records_accepted":0')])
+    for (const { status, text } of replies.slice(3))
+      expect([status, text]).toEqual([200, expect.stringContaining('"records_accepted":0')])
   })
 })
 
 describe('slow clients', () => {
   it('hold up nobody else', { timeout: 60_000 }, async () => {
     const sender = rawSender(running().sandbox.base_url, 4)
-    const ask = () => Promise.all(Array.from({ length: 20 }, () => sender.send({ method: 'GET', path: '/account', headers })))
+    const ask = () =>
+      Promise.all(Array.from({ length: 20 }, () => sender.send({ method: 'GET', path: '/account', headers })))
     const { value: replies, ms } = await measureCpuTime(ask)
     expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
     expect(ms).toBeLessThan(3_000)

@@ -28,7 +28,14 @@ beforeAll(async () => {
   const records = await openRecords(folder)
   const { id, key } = await makeKey(records, folder, system.sandbox, 'all')
   const subject = { accountId: system.sandbox.account_id, liveMode: false, keyId: id }
-  ready = { system, records, sender: rawSender(system.sandbox.base_url), signer: bearerTokens(secretOf(folder)), key, subject }
+  ready = {
+    system,
+    records,
+    sender: rawSender(system.sandbox.base_url),
+    signer: bearerTokens(secretOf(folder)),
+    key,
+    subject,
+  }
 })
 
 afterAll(async () => {
@@ -86,14 +93,16 @@ describe('a bearer token', () => {
     }
     const wrong = await get('/account', 'Bearer a.b.c')
     expect([wrong.status, codeOf(wrong), errorFaults(wrong)]).toEqual([401, 'bad_credentials', []])
-    for (const [name, text] of Object.entries(forged)) expect(words(await get('/account', `Bearer ${text}`)), name).toBe(words(wrong))
+    for (const [name, text] of Object.entries(forged))
+      expect(words(await get('/account', `Bearer ${text}`)), name).toBe(words(wrong))
     expect((await get('/account', `Bearer ${token}`)).status).toBe(200)
   })
 
   it('holds for an hour and is then refused as expired', async () => {
     const { signer, subject } = all()
     const now = Date.now()
-    const codeAfter = async (ms: number) => codeOf(await get('/account', `Bearer ${await signer.sign(subject, now - ms)}`))
+    const codeAfter = async (ms: number) =>
+      codeOf(await get('/account', `Bearer ${await signer.sign(subject, now - ms)}`))
     expect(await codeAfter(3_590_000)).toBeUndefined()
     expect(await codeAfter(3_601_000)).toBe('token_expired')
     expect(await codeAfter(86_400_000)).toBe('token_expired')
@@ -129,9 +138,18 @@ describe.each(['current', 'earlier'] as const)('the scope of a key in the %s lay
       for (const operation of operations) {
         const path = operation.path.replace(/\{\w+\}/g, 'none')
         const headers = { authorization, 'api-version': document.info.version, 'content-type': 'application/json' }
-        const reply = await sender.send({ method: operation.method, path, headers, body: operation.method === 'GET' ? '' : '{}' })
+        const reply = await sender.send({
+          method: operation.method,
+          path,
+          headers,
+          body: operation.method === 'GET' ? '' : '{}',
+        })
         const isOpen = opensFor(operation).includes(scope)
-        expect([operation.id, scope, reply.status === 401 || reply.status === 403], reply.text).toEqual([operation.id, scope, !isOpen])
+        expect([operation.id, scope, reply.status === 401 || reply.status === 403], reply.text).toEqual([
+          operation.id,
+          scope,
+          !isOpen,
+        ])
         if (!isOpen) expect([codeOf(reply), errorFaults(reply)]).toEqual(['insufficient_scope', []])
         else expect(reply.status).toBeLessThan(500)
       }
@@ -156,13 +174,15 @@ describe('the login', () => {
       basic(account, stranger.test_key),
       basic(stranger.account_id, key),
     ]
-    for (const one of tries) expect(words(await get('/login', one)), Buffer.from(one.slice(6), 'base64').toString()).toBe(words(wrong))
+    for (const one of tries)
+      expect(words(await get('/login', one)), Buffer.from(one.slice(6), 'base64').toString()).toBe(words(wrong))
     const none = await Promise.all(
-      ['', 'Basic', 'Basic !!!', `Bearer ${key}`, basic('', ''), basic(account, ''), basic(account, `${liveKey}:`)].map(one =>
-        get('/login', one),
+      ['', 'Basic', 'Basic !!!', `Bearer ${key}`, basic('', ''), basic(account, ''), basic(account, `${liveKey}:`)].map(
+        one => get('/login', one),
       ),
     )
-    for (const reply of none) expect([reply.status, codeOf(reply), errorFaults(reply)]).toEqual([401, 'bad_credentials', []])
+    for (const reply of none)
+      expect([reply.status, codeOf(reply), errorFaults(reply)]).toEqual([401, 'bad_credentials', []])
   })
 
   it('answers ten wrong keys of a peer for an account, then asks to wait; the right key and other accounts get in all the same', async () => {
@@ -188,9 +208,13 @@ describe('the login', () => {
     const { system, key } = all()
     const flood = Array.from({ length: 300 }, (_, index) => {
       const random = newApiKey(index % 2 === 0)
-      return index % 3 === 0 ? get('/customers', `Bearer ${random}`) : get('/login', basic(system.sandbox.account_id, random))
+      return index % 3 === 0
+        ? get('/customers', `Bearer ${random}`)
+        : get('/login', basic(system.sandbox.account_id, random))
     })
-    const right = await Promise.all(Array.from({ length: 20 }, () => get('/login', basic(system.sandbox.account_id, key))))
+    const right = await Promise.all(
+      Array.from({ length: 20 }, () => get('/login', basic(system.sandbox.account_id, key))),
+    )
     expect(right.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
     const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
     expect([...statuses].every(status => status === 401 || status === 429)).toBe(true)
@@ -203,7 +227,9 @@ describe('a secret', () => {
     const { operator } = all().records
     const { rows: tables } = await sql<{ name: string }>`
       select relname as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(operator)
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(
+      operator,
+    )
     expect(tables.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['accounts', 'api_keys', 'audit_log', 'events', 'idempotency_keys']),
     )
@@ -244,12 +270,20 @@ describe('a secret', () => {
     const requests = [
       { method: 'POST', path: `/devices?x=${canaries.query}`, body: `{"reference_id":"${canaries.body}"` },
       { method: 'PATCH', path: `/devices/${canaries.query}`, body: `{"reference_id":"${canaries.body}"}` },
-      { method: 'POST', path: '/locations', body: `{"postal_address":{"city":"${canaries.body}","country_code":"DE"}}` },
+      {
+        method: 'POST',
+        path: '/locations',
+        body: `{"postal_address":{"city":"${canaries.body}","country_code":"DE"}}`,
+      },
       { method: 'PUT', path: '/meters/interval', body: `[{"location_id":"${canaries.body}"}]` },
       { method: 'GET', path: '/account', body: '' },
     ]
     for (const request of requests) await sender.send({ ...request, headers })
-    await sender.send({ method: 'GET', path: '/markets', headers: { ...headers, 'x-operator-key': system.sandbox.operator_key } })
+    await sender.send({
+      method: 'GET',
+      path: '/markets',
+      headers: { ...headers, 'x-operator-key': system.sandbox.operator_key },
+    })
     await get('/login', `Basic ${Buffer.from(`${subject.accountId}:${key}`).toString('base64')}`)
     const lines = system
       .output()

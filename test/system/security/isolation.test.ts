@@ -28,7 +28,8 @@ useIsolationFixtures()
 const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'interval_cost_calculate' ||
   id === 'session_cost_calculate' ||
-  (idPath.in === 'query' && (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
+  (idPath.in === 'query' &&
+    (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 
 /** Providers are the operator's and the same for everybody. */
 const shared = ['prv']
@@ -36,14 +37,21 @@ const shared = ['prv']
 const differences = async (planned: PlannedIdRequest): Promise<readonly string[]> => {
   const { own, otherAccount, otherMode, deleted, never } = assertDefined(fixtures)
   const { operation, idPath } = planned
-  const foreign = Object.entries({ never, otherAccount, otherMode, ...(keepsDeleted(operation, idPath) ? {} : { deleted }) })
+  const foreign = Object.entries({
+    never,
+    otherAccount,
+    otherMode,
+    ...(keepsDeleted(operation, idPath) ? {} : { deleted }),
+  })
   const requests = foreign.flatMap(([fixture, ids]) =>
     ids[idPath.prefix] === undefined ? [] : [{ world: fixture, id: assertDefined(ids[idPath.prefix]) }],
   )
   const [reference, ...replies] = await Promise.all(requests.map(({ id }) => sendWith(planned, own, id)))
   const { text, status } = assertDefined(reference)
   const unlike = replies.filter(reply => visibleText(reply) !== visibleText(assertDefined(reference)))
-  const faults = unlike.map(reply => `${requests[replies.indexOf(reply) + 1]?.world} ${reply.text} differs from ${status} ${text}`)
+  const faults = unlike.map(
+    reply => `${requests[replies.indexOf(reply) + 1]?.world} ${reply.text} differs from ${status} ${text}`,
+  )
   const reply = await sendWith(planned, own, await ownIdFor(planned))
   if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
   if (visibleText(reply) === visibleText(assertDefined(reference))) faults.push(`its own is like none ${reply.text}`)
@@ -63,7 +71,8 @@ const phases = [
 
 describe('an object of another account, of the other mode, deleted or never made', () => {
   it.each(['current', 'earlier'] as const)('is in no list of the %s layout', async apiVersion => {
-    const isList = (one: DocumentedOperation) => one.method === 'GET' && one.id.endsWith('_list') && !one.path.includes('{')
+    const isList = (one: DocumentedOperation) =>
+      one.method === 'GET' && one.id.endsWith('_list') && !one.path.includes('{')
     const lists = assertDefined(documents[apiVersion]).filter(isList)
     expect(lists.length).toBeGreaterThan(5)
     const { own, otherAccount, otherMode } = assertDefined(fixtures)
@@ -71,18 +80,25 @@ describe('an object of another account, of the other mode, deleted or never made
       const query = new URLSearchParams([...queryOf(operation, own), ['limit', '100']])
       const { status, text } = await assertDefined(callers[apiVersion]).send('GET', `${operation.path}?${query}`)
       expect(status, text).toBe(200)
-      for (const id of [...Object.values(otherAccount), ...Object.values(otherMode)]) expect(text, operation.path).not.toContain(id)
+      for (const id of [...Object.values(otherAccount), ...Object.values(otherMode)])
+        expect(text, operation.path).not.toContain(id)
     }
   })
 
-  it.each(phases)('is answered alike in every byte at every place of %s that takes an id, in the %s layout', async (phase, apiVersion) => {
-    const isChange = ({ operation }: PlannedIdRequest) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
-    const plans = planRequests(apiVersion).filter(one => isChange(one) === (phase === 'changes') && !shared.includes(one.idPath.prefix))
-    expect(plans.length).toBeGreaterThan(15)
-    const faults: string[] = []
-    for (const planned of plans) faults.push(...(await differences(planned)))
-    expect(faults.join('\n')).toBe('')
-  })
+  it.each(phases)(
+    'is answered alike in every byte at every place of %s that takes an id, in the %s layout',
+    async (phase, apiVersion) => {
+      const isChange = ({ operation }: PlannedIdRequest) =>
+        operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+      const plans = planRequests(apiVersion).filter(
+        one => isChange(one) === (phase === 'changes') && !shared.includes(one.idPath.prefix),
+      )
+      expect(plans.length).toBeGreaterThan(15)
+      const faults: string[] = []
+      for (const planned of plans) faults.push(...(await differences(planned)))
+      expect(faults.join('\n')).toBe('')
+    },
+  )
 })
 
 const referencesOf = (session: string): Readonly<Record<string, string>> => ({
@@ -107,7 +123,11 @@ const isReferenced = (prefix: string): prefix is keyof typeof kindsOf => prefix 
 const without = (reference: string, reply: Reply): string => {
   const headers = new Headers(reply.headers)
   headers.delete('content-length')
-  return visibleText({ ...reply, headers, text: reply.text.replaceAll(JSON.stringify(JSON.stringify(reference)).slice(1, -1), '…') })
+  return visibleText({
+    ...reply,
+    headers,
+    text: reply.text.replaceAll(JSON.stringify(JSON.stringify(reference)).slice(1, -1), '…'),
+  })
 }
 
 /** The reference that an object of the caller's own has by now: tests before may have changed it. */
@@ -121,12 +141,20 @@ const createdReference = async (prefix: keyof typeof kindsOf): Promise<string> =
   return reference
 }
 
-const referenceDifferences = async (planned: PlannedIdRequest, deleted: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+const referenceDifferences = async (
+  planned: PlannedIdRequest,
+  deleted: Readonly<Record<string, string>>,
+): Promise<readonly string[]> => {
   const { prefix } = planned.idPath
   if (!isReferenced(prefix)) return []
   const own = assertDefined(fixtures).own
-  const ask = async (reference: string) => ({ reference, reply: await sendWith(planned, own, `reference:${reference}`) })
-  const foreign = ['session-none', 'session-stranger', 'session-live'].map(session => assertDefined(referencesOf(session)[prefix]))
+  const ask = async (reference: string) => ({
+    reference,
+    reply: await sendWith(planned, own, `reference:${reference}`),
+  })
+  const foreign = ['session-none', 'session-stranger', 'session-live'].map(session =>
+    assertDefined(referencesOf(session)[prefix]),
+  )
   const never = await ask(assertDefined(foreign[0]))
   const faults: string[] = []
   for (const reference of [...foreign.slice(1), assertDefined(deleted[prefix])]) {
@@ -142,40 +170,60 @@ const referenceDifferences = async (planned: PlannedIdRequest, deleted: Readonly
 }
 
 describe('an own reference of another account, of the other mode, of a deleted object or of none', () => {
-  it.each(phases)('is answered alike at every place of %s that takes one, in the %s layout', async (phase, apiVersion) => {
-    const isChange = ({ operation }: PlannedIdRequest) => operation.method !== 'GET' && !operation.path.startsWith('/costs/')
-    const plans = planRequests(apiVersion).filter(one => isChange(one) === (phase === 'changes') && isReferenced(one.idPath.prefix))
-    expect(plans.length).toBeGreaterThan(10)
-    const deleted: Record<string, string> = {}
-    for (const prefix of ['cus', 'loc', 'dev'] as const) {
-      deleted[prefix] = await newObject(prefix)
-      const { status } = await assertDefined(callers.current).send('DELETE', `/${kindsOf[prefix]}/reference:${deleted[prefix]}`)
-      expect(status).toBe(202)
-    }
-    const faults: string[] = []
-    for (const planned of plans) faults.push(...(await referenceDifferences(planned, deleted)))
-    expect(faults.join('\n')).toBe('')
-  })
+  it.each(phases)(
+    'is answered alike at every place of %s that takes one, in the %s layout',
+    async (phase, apiVersion) => {
+      const isChange = ({ operation }: PlannedIdRequest) =>
+        operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+      const plans = planRequests(apiVersion).filter(
+        one => isChange(one) === (phase === 'changes') && isReferenced(one.idPath.prefix),
+      )
+      expect(plans.length).toBeGreaterThan(10)
+      const deleted: Record<string, string> = {}
+      for (const prefix of ['cus', 'loc', 'dev'] as const) {
+        deleted[prefix] = await newObject(prefix)
+        const { status } = await assertDefined(callers.current).send(
+          'DELETE',
+          `/${kindsOf[prefix]}/reference:${deleted[prefix]}`,
+        )
+        expect(status).toBe(202)
+      }
+      const faults: string[] = []
+      for (const planned of plans) faults.push(...(await referenceDifferences(planned, deleted)))
+      expect(faults.join('\n')).toBe('')
+    },
+  )
 })
 
 describe('what the account itself deleted', () => {
   it('keeps its costs, records and events', async () => {
     const client = assertDefined(callers.current)
     const fixture = await createObjectFixture(client, 'session-deleted')
-    for (const path of [`/devices/${fixture.device}`, `/customers/${fixture.customer}`]) await client.ask('DELETE', path)
+    for (const path of [`/devices/${fixture.device}`, `/customers/${fixture.customer}`])
+      await client.ask('DELETE', path)
     expect((await client.send('GET', `/locations/${fixture.location}`)).status).toBe(404)
     const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }
     const energyOf = async (path: string, body?: object) =>
-      ((await client.ask('POST', path, body)) as { data: readonly { energy: { value: number } }[] }).data[0]?.energy.value
+      ((await client.ask('POST', path, body)) as { data: readonly { energy: { value: number } }[] }).data[0]?.energy
+        .value
     expect(await energyOf(`/costs/interval/${fixture.location}?include_devices=true`, span)).toBe(1_250)
     expect(await energyOf(`/costs/interval/${fixture.device}`, span)).toBe(1_250)
     expect(await energyOf(`/costs/interval/${fixture.device}?location_id=${fixture.location}`, span)).toBe(1_250)
     expect(await energyOf(`/costs/session/${fixture.session}`)).toBe(1_250)
-    for (const query of [`location_id=${fixture.location}`, `device_id=${fixture.device}`, `session_reference_id=${fixture.session}`]) {
-      expect(((await client.ask('GET', `/meters/records?${query}`)) as { data: readonly unknown[] }).data, query).toHaveLength(1)
+    for (const query of [
+      `location_id=${fixture.location}`,
+      `device_id=${fixture.device}`,
+      `session_reference_id=${fixture.session}`,
+    ]) {
+      expect(
+        ((await client.ask('GET', `/meters/records?${query}`)) as { data: readonly unknown[] }).data,
+        query,
+      ).toHaveLength(1)
     }
     expect((await client.send('GET', `/meters/records/${fixture.record}`)).status).toBe(200)
-    const { data } = (await client.ask('GET', `/events?object_id=${fixture.device}`)) as { data: readonly { type: string }[] }
+    const { data } = (await client.ask('GET', `/events?object_id=${fixture.device}`)) as {
+      data: readonly { type: string }[]
+    }
     expect(data.map(({ type }) => type)).toEqual(['device.delete', 'device.create'])
   })
 })

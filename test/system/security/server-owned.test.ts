@@ -46,11 +46,21 @@ const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => 
 }
 
 /** Members that only the service sets, and that callers of other interfaces try: those of the answer, and what rows keep. */
-const hidden = { revision: { type: 'integer' }, version: { type: 'integer' }, batch_id: { type: 'string' }, deleted_at: { type: 'string' } }
+const hidden = {
+  revision: { type: 'integer' },
+  version: { type: 'integer' },
+  batch_id: { type: 'string' },
+  deleted_at: { type: 'string' },
+}
 
 const ownedFields = ({ body, success }: DocumentedOperation): readonly (readonly [string, JsonSchema])[] => {
   const taken = membersOf(body?.schema ?? {})
-  const all = { ...hidden, ...schemasIn(success.schema['properties']), account_id: { type: 'string' }, live_mode: { type: 'boolean' } }
+  const all = {
+    ...hidden,
+    ...schemasIn(success.schema['properties']),
+    account_id: { type: 'string' },
+    live_mode: { type: 'boolean' },
+  }
   return Object.entries(all).filter(([name]) => taken[name] === undefined || taken[name]['readOnly'] === true)
 }
 
@@ -82,9 +92,16 @@ type RefusalBody = {
 }
 
 /** Tell what is wrong with the answer to a body that sets a field of the service's own. */
-const faultOf = async (operation: DocumentedOperation, name: string, value: unknown, client: Client): Promise<string | null> => {
+const faultOf = async (
+  operation: DocumentedOperation,
+  name: string,
+  value: unknown,
+  client: Client,
+): Promise<string | null> => {
   const example = withOwnIds(operation.body?.example ?? {})
-  const body = Array.isArray(example) ? example.map((one: object) => ({ ...one, [name]: value })) : { ...example, [name]: value }
+  const body = Array.isArray(example)
+    ? example.map((one: object) => ({ ...one, [name]: value }))
+    : { ...example, [name]: value }
   const { status, json, text } = await client.send(operation.method, pathOf(operation), body)
   const { code, field = '', failed_records: failed, records_accepted: taken }: RefusalBody = json
   // A submission refuses record by record.
@@ -157,10 +174,15 @@ describe.each(['current', 'earlier'] as const)('what only the service sets, in t
     const path = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
     const create = given(documents[apiVersion]).find(one => one.id === 'tariff_create')
     const body = { ...(create?.body?.example as object), location_id: await createLocation(given(clients.current)) }
-    const codeOf = async (more: object) => ((await client.send('POST', path, { ...body, ...more })).json as RefusalBody).code
+    const codeOf = async (more: object) =>
+      ((await client.send('POST', path, { ...body, ...more })).json as RefusalBody).code
     expect(await codeOf({ connection_type: 'DIRECT' })).toBe('field_invalid')
     expect(await codeOf({ timezone: 'Europe/London' })).toBe('field_invalid')
-    const made = (await client.ask('POST', path, { ...body, connection_type: 'MANUAL', timezone: 'Europe/Berlin' })) as object
+    const made = (await client.ask('POST', path, {
+      ...body,
+      connection_type: 'MANUAL',
+      timezone: 'Europe/Berlin',
+    })) as object
     expect(made).toMatchObject({
       connection_type: 'MANUAL',
       timezone: 'Europe/Berlin',

@@ -33,7 +33,8 @@ const fillDisk = async (disk: string, file: string): Promise<void> => {
 const untilAnswered = (system: RunningSystem, answers: () => number, enough: number): Promise<number> =>
   until(
     () => {
-      if (system.process.exitCode !== null || system.process.signalCode !== null) throw new Error(system.output().slice(-2_000))
+      if (system.process.exitCode !== null || system.process.signalCode !== null)
+        throw new Error(system.output().slice(-2_000))
       return answers()
     },
     count => count > enough,

@@ -6,7 +6,13 @@ import { faultsOf } from '../../support/ledger/audit.ts'
 import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
 import { type Random, seeded } from '../../support/ledger/random.ts'
 import { type Client, login } from '../../support/system/client.ts'
-import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import {
+  dataFolder,
+  launchSystem,
+  type RunningSystem,
+  removeData,
+  startSystem,
+} from '../../support/system/running-system.ts'
 
 /** More rounds, or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 12)
@@ -70,9 +76,16 @@ const killOnce = async (random: Random): Promise<void> => {
 }
 
 /** Ask again and again until the status comes, for half a minute at most; gives all statuses. */
-const statusesUntil = async (status: number, ask: () => Promise<{ readonly status: number }>): Promise<readonly number[]> => {
+const statusesUntil = async (
+  status: number,
+  ask: () => Promise<{ readonly status: number }>,
+): Promise<readonly number[]> => {
   const statuses: number[] = []
-  for (const deadline = performance.now() + 30_000; statuses.at(-1) !== status && performance.now() < deadline; await sleep(50)) {
+  for (
+    const deadline = performance.now() + 30_000;
+    statuses.at(-1) !== status && performance.now() < deadline;
+    await sleep(50)
+  ) {
     statuses.push((await ask()).status)
   }
   return statuses
@@ -101,14 +114,18 @@ describe('kill -9', () => {
     expect(verdict.seen.records).toBeGreaterThan(1_000)
   })
 
-  it('of PostgreSQL alone stops no metering, and changes are taken again within seconds', { timeout: 120_000 }, async () => {
+  it('of PostgreSQL alone stops no metering, and changes are taken again within seconds', {
+    timeout: 120_000,
+  }, async () => {
     const current = await start()
     await using ledger = await openLedgerHere(seeded(seed))
     const enough = new AbortController()
     const load = ledger.run(3, enough.signal)
     await sleep(1_000)
     process.kill(postmaster(), 'SIGKILL')
-    const statuses = await statusesUntil(201, () => current.send('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' }))
+    const statuses = await statusesUntil(201, () =>
+      current.send('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' }),
+    )
     enough.abort()
     await load
     // While it is away a change is refused as something to ask again, never as a fault.

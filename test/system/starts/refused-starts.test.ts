@@ -6,7 +6,13 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { login } from '../../support/system/client.ts'
-import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import {
+  dataFolder,
+  launchSystem,
+  type RunningSystem,
+  removeData,
+  startSystem,
+} from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 const secretsFile = join(folder, 'secrets.json')
@@ -28,7 +34,10 @@ const refusalOf = async (environment: Readonly<Record<string, string>> = {}, at 
   return lines[0] ?? ''
 }
 
-const run = async <T>(work: (system: RunningSystem) => Promise<T>, environment: Readonly<Record<string, string>> = {}): Promise<T> => {
+const run = async <T>(
+  work: (system: RunningSystem) => Promise<T>,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<T> => {
   const system = await startSystem(folder, environment)
   try {
     return await work(system)
@@ -37,7 +46,9 @@ const run = async <T>(work: (system: RunningSystem) => Promise<T>, environment: 
   }
 }
 
-beforeAll(() => run(async ({ sandbox }) => expect((await (await login(sandbox)).send('GET', '/account')).status).toBe(200)))
+beforeAll(() =>
+  run(async ({ sandbox }) => expect((await (await login(sandbox)).send('GET', '/account')).status).toBe(200)),
+)
 afterAll(() => removeData(folder))
 
 describe('a damaged file', () => {
@@ -57,15 +68,20 @@ describe('a damaged file', () => {
 })
 
 describe('a lost secret', () => {
-  it.each(['{}', null])('is never replaced: secrets.json %j stops the start, and the right one starts again', async content => {
-    const before = readFileSync(secretsFile)
-    if (content === null) rmSync(secretsFile)
-    else writeFileSync(secretsFile, content)
-    expect(await refusalOf()).toContain('This secret is not the one of the database. Restore secrets.json in the data folder')
-    expect(await refusalOf()).toContain('This secret is not the one of the database.')
-    writeFileSync(secretsFile, before)
-    await run(async ({ sandbox }) => expect((await (await login(sandbox)).send('GET', '/account')).status).toBe(200))
-  })
+  it.each(['{}', null])(
+    'is never replaced: secrets.json %j stops the start, and the right one starts again',
+    async content => {
+      const before = readFileSync(secretsFile)
+      if (content === null) rmSync(secretsFile)
+      else writeFileSync(secretsFile, content)
+      expect(await refusalOf()).toContain(
+        'This secret is not the one of the database. Restore secrets.json in the data folder',
+      )
+      expect(await refusalOf()).toContain('This secret is not the one of the database.')
+      writeFileSync(secretsFile, before)
+      await run(async ({ sandbox }) => expect((await (await login(sandbox)).send('GET', '/account')).status).toBe(200))
+    },
+  )
 
   it('is refused also if only the key of the providers is lost', async () => {
     const before = readFileSync(secretsFile, 'utf8')
@@ -99,7 +115,9 @@ describe('a data folder that cannot be used', () => {
   it('stops the start with one line if its path leads through a file', async () => {
     const file = join(folder, '..', 'a-file')
     writeFileSync(file, '')
-    expect(await refusalOf({}, join(file, 'data'))).toContain(`cannot use ${join(file, 'data')}: a part of the path is a file`)
+    expect(await refusalOf({}, join(file, 'data'))).toContain(
+      `cannot use ${join(file, 'data')}: a part of the path is a file`,
+    )
     expect(await refusalOf({}, file)).toContain(`cannot use ${file}: `)
   })
 
@@ -117,7 +135,9 @@ describe('a data folder that cannot be used', () => {
       }
     }
     try {
-      expect(await refusalOf({}, path)).toMatch(/cannot use \S+: (the file system is read-only|this user has no permission)/)
+      expect(await refusalOf({}, path)).toMatch(
+        /cannot use \S+: (the file system is read-only|this user has no permission)/,
+      )
     } finally {
       if (process.getuid?.() === 0) execFileSync('umount', [path])
     }
@@ -156,7 +176,9 @@ describe('the default rate limit', () => {
 
 describe('the words of a start', () => {
   it('--version prints the version alone', async () => {
-    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as { readonly version: string }
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+      readonly version: string
+    }
     expect(await endOf({}, ['--version'])).toMatchObject({ code: 0, output: `${version}\n` })
   })
 

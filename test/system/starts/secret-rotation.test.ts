@@ -23,7 +23,9 @@ describe('a changed secret', () => {
     const { sandbox } = await startWith({ WATTLEDGER_SECRET: before })
     const client = await login(sandbox)
     const home = await makeHome(client, { import: 0.3 })
-    const receipt = (await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])) as { id: string }
+    const receipt = (await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])) as {
+      id: string
+    }
     const connect = { connect_url: 'https://a.example.com', callback_url: 'https://a.example.com/done' }
     const { connect_token: token } = (await client.ask('POST', '/connect/token', connect)) as { connect_token: string }
     const key = { 'Idempotency-Key': 'a webhook' }
@@ -32,9 +34,15 @@ describe('a changed secret', () => {
     const clientBefore = await login(sandbox)
 
     const port = new URL(sandbox.base_url).port
-    const rotated = await startWith({ WATTLEDGER_SECRET: after, WATTLEDGER_FORMER_SECRETS: before, WATTLEDGER_PORT: port })
+    const rotated = await startWith({
+      WATTLEDGER_SECRET: after,
+      WATTLEDGER_FORMER_SECRETS: before,
+      WATTLEDGER_PORT: port,
+    })
     expect(rotated.sandbox.base_url).toBe(sandbox.base_url)
-    expect(await clientBefore.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({ records_processed: 1 })
+    expect(await clientBefore.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject({
+      records_processed: 1,
+    })
     expect(await clientBefore.send('GET', `/connect/token?connect_token=${token}`)).toMatchObject({
       status: 422,
       json: { code: 'pending_connect' },
@@ -48,6 +56,8 @@ describe('a changed secret', () => {
     await fresh.ask('GET', '/account')
     await (await login(rotated.sandbox)).ask('GET', '/account')
     const unused = Buffer.from(`${sandbox.account_id}:${sandbox.live_key}`).toString('base64')
-    expect((await fetch(`${sandbox.base_url}/login`, { headers: { Authorization: `Basic ${unused}` } })).status).toBe(401)
+    expect((await fetch(`${sandbox.base_url}/login`, { headers: { Authorization: `Basic ${unused}` } })).status).toBe(
+      401,
+    )
   })
 })

@@ -8,7 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { login } from '../../support/system/client.ts'
-import { dataFolder, launchSystem, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import {
+  dataFolder,
+  launchSystem,
+  type RunningSystem,
+  removeData,
+  startSystem,
+} from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 const running: RunningSystem[] = []
@@ -67,7 +73,9 @@ const isAlive = (pid: number): boolean => {
 /** Begin a submission: the server has its head and waits for its body; the function that is given sends it and brings the answer. */
 const begin = async ({ base_url, account_id, test_key }: Sandbox, body: string) => {
   const basic = Buffer.from(`${account_id}:${test_key}`).toString('base64')
-  const { bearer_token: token } = (await (await fetch(`${base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })).json()) as {
+  const { bearer_token: token } = (await (
+    await fetch(`${base_url}/login`, { headers: { Authorization: `Basic ${basic}` } })
+  ).json()) as {
     bearer_token: string
   }
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Expect: '100-continue' }
@@ -122,7 +130,9 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
 })
 
 describe('a request that takes as long as the log may', () => {
-  it('is answered while its process is asked to stop, though the roles end beside it', { timeout: 60_000 }, async () => {
+  it('is answered while its process is asked to stop, though the roles end beside it', {
+    timeout: 60_000,
+  }, async () => {
     const system = await start()
     const client = await login(system.sandbox)
     const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
@@ -136,7 +146,8 @@ describe('a request that takes as long as the log may', () => {
     await expect
       .poll(
         async () =>
-          ((await (await login(again.sandbox)).ask('GET', `/meters/records?location_id=${id}`)) as { data: unknown[] }).data.length,
+          ((await (await login(again.sandbox)).ask('GET', `/meters/records?location_id=${id}`)) as { data: unknown[] })
+            .data.length,
       )
       .toBe(1)
   })
@@ -211,12 +222,18 @@ describe('a start that cannot be', () => {
     return typeof address === 'object' && address !== null ? String(address.port) : ''
   }
 
-  it.each(['WATTLEDGER_PORT', 'WATTLEDGER_METRICS_PORT'])('says which port is taken and names the setting: %s', async name => {
-    const ended = await endOf({ [name]: portTaken() })
-    expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(`port ${portTaken()} is taken by another program`) })
-    expect(ended.output).toContain(name)
-    expect(ended.output).not.toContain('    at ')
-  })
+  it.each(['WATTLEDGER_PORT', 'WATTLEDGER_METRICS_PORT'])(
+    'says which port is taken and names the setting: %s',
+    async name => {
+      const ended = await endOf({ [name]: portTaken() })
+      expect(ended).toMatchObject({
+        code: 1,
+        output: expect.stringContaining(`port ${portTaken()} is taken by another program`),
+      })
+      expect(ended.output).toContain(name)
+      expect(ended.output).not.toContain('    at ')
+    },
+  )
 
   it.each([
     ['WATTLEDGER_PROT', '8080', 'WATTLEDGER_PROT: no such setting'],
@@ -246,7 +263,8 @@ describe('--help', () => {
   it('tells every setting and starts nothing', async () => {
     const { code, output } = await endOf({}, ['--help'])
     expect(code).toBe(0)
-    for (const name of ['WATTLEDGER_PORT', 'WATTLEDGER_DATA_DIR', 'WATTLEDGER_LOG_MAX_GIB', '--roles']) expect(output).toContain(name)
+    for (const name of ['WATTLEDGER_PORT', 'WATTLEDGER_DATA_DIR', 'WATTLEDGER_LOG_MAX_GIB', '--roles'])
+      expect(output).toContain(name)
     expect(output).not.toContain('ready')
   })
 })

@@ -8,7 +8,15 @@ import { takeLease } from '../../../services/platform/postgres/leases.ts'
 import { takeContractTimers } from '../../../services/platform/postgres/pricing/contract-timers.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { goldenText } from '../../support/golden.ts'
-import { type Client, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../support/registry/service.ts'
+import {
+  type Client,
+  flatTariff,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../support/registry/service.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -66,7 +74,9 @@ describe('the end of a contract', () => {
   it.each(apiVersions)('is written as published in the %s layout', async apiVersion => {
     const { tariff } = await makeTariff(client, now + 5 * dayMs)
     await goTo(now)
-    const { text } = await client.call('GET', `/events?object_id=${tariff}`, undefined, { 'api-version': apiVersionDates[apiVersion] })
+    const { text } = await client.call('GET', `/events?object_id=${tariff}`, undefined, {
+      'api-version': apiVersionDates[apiVersion],
+    })
     await expect(goldenText(text)).toMatchFileSnapshot(`../golden/${apiVersion}/event_of_contract_end.json`)
   })
 
@@ -100,7 +110,12 @@ describe('the end of a contract', () => {
     expect(await eventsOf(named.tariff)).toHaveLength(2)
     await client.call('PATCH', `/tariffs/${named.tariff}`, { contract_end_date: iso(now + 50 * dayMs) })
     await goTo(now + 60 * dayMs)
-    expect(await eventsOf(named.tariff)).toEqual(['tariff.expiring', 'tariff.expired', 'tariff.expiring', 'tariff.expired'])
+    expect(await eventsOf(named.tariff)).toEqual([
+      'tariff.expiring',
+      'tariff.expired',
+      'tariff.expiring',
+      'tariff.expired',
+    ])
     expect(await eventsOf(moved.tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
@@ -134,7 +149,9 @@ describe('the end of a contract', () => {
     const { tariff } = await makeTariff(client, now + dayMs)
     now += 30 * dayMs
     const broken = withOperator(database, async transaction => {
-      expect(await takeContractTimers(transaction, now, 1)).toMatchObject([{ tariffId: tariff, type: 'tariff.expiring' }])
+      expect(await takeContractTimers(transaction, now, 1)).toMatchObject([
+        { tariffId: tariff, type: 'tariff.expiring' },
+      ])
       expect(await publishContractEndEvents(database, now)).toBe(0)
       throw new Error('broken off')
     })

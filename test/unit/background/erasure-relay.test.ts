@@ -52,7 +52,14 @@ const erase = (objectId: string, ...args: readonly string[]) => {
 const erased = async (objectId: string): Promise<void> => expect(await erase(objectId)).toMatchObject({ code: 0 })
 
 const metered = (locationId: string, deviceId: string | null, number: number, more: object = {}) =>
-  ownRow({ ...tenant, locationId, deviceId, recordId: hexId('', number), sessionReferenceId: `session ${number}`, ...more })
+  ownRow({
+    ...tenant,
+    locationId,
+    deviceId,
+    recordId: hexId('', number),
+    sessionReferenceId: `session ${number}`,
+    ...more,
+  })
 
 const start = Date.UTC(2026, 8, 1)
 
@@ -88,7 +95,10 @@ const requestFor = (objectId: string): StoredRowRequest => ({
   ...{ locationRevision: null, sourceId: null, priceRevision: null, from: null, to: null },
 })
 
-const workerErases = async (objectId: string, costAgain: (lost: readonly LostEnergy[]) => Promise<void> = async () => undefined) => {
+const workerErases = async (
+  objectId: string,
+  costAgain: (lost: readonly LostEnergy[]) => Promise<void> = async () => undefined,
+) => {
   const eraser = createEraser({ database, clickHouse: db, requestRecosts: costAgain })
   await eraser.loadRequested([requestFor(objectId)])
   await eraser.erase([requestFor(objectId), requestFor(objectId)])
@@ -110,10 +120,17 @@ describe('the command', () => {
       { id: other, reference_id: 'other', lives: true },
     ])
     const events = await sql<{ object_id: string }>`
-      select distinct object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(database.operator)
+      select distinct object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(
+      database.operator,
+    )
     expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
     const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
-    expect(entry).toMatchObject({ actor: 'operator', action: 'customer.erase', objectId: customer, detail: { locations: 1, devices: 0 } })
+    expect(entry).toMatchObject({
+      actor: 'operator',
+      action: 'customer.erase',
+      objectId: customer,
+      detail: { locations: 1, devices: 0 },
+    })
     const locationIds = [home, referencePlaceholderId(tenant, 'location', 'home')].toSorted()
     expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds, deviceIds: [] })
   })
@@ -146,14 +163,18 @@ describe('the relay', () => {
   it('tells every lane at once, again each day, and removes the last of a location at the end', async () => {
     await erased(fixture.home)
     const mark = await findErasure(database.operator, tenant, fixture.home)
-    const ends = () => Promise.all([0, 1, 2].map(async lane => (await log.peek(topic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end))
+    const ends = () =>
+      Promise.all([0, 1, 2].map(async lane => (await log.peek(topic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end))
     const dispatchAll = async (at: number) => {
       while ((await dispatchErasures(options(at))) > 0);
     }
     await dispatchAll(currentInstant())
     const dispatched = await ends()
     const { messages } = await log.peek(topic, 1, (dispatched[1] ?? 0) - 1, { maxMessages: 1, maxBytes: 1_000_000 })
-    expect(await codec.decodeMeterMessage(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({ orderKind: 'ERASE', ...tenant })
+    expect(await codec.decodeMeterMessage(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({
+      orderKind: 'ERASE',
+      ...tenant,
+    })
     await dispatchAll(currentInstant() + dayMs / 2)
     expect(await ends()).toEqual(dispatched)
     await dispatchAll(currentInstant() + dayMs + 1_000)
@@ -161,7 +182,9 @@ describe('the relay', () => {
     expect(await idsIn('locations')).toContain(fixture.home)
     await dispatchAll((mark?.until ?? 0) + 1_000)
     expect(await idsIn('locations')).toEqual([fixture.other])
-    expect((await loadErasures(database.operator)).filter(({ accountId }) => accountId === tenant.accountId)).toEqual([])
+    expect((await loadErasures(database.operator)).filter(({ accountId }) => accountId === tenant.accountId)).toEqual(
+      [],
+    )
   })
 })
 
@@ -172,7 +195,9 @@ describe('the worker', () => {
     for (const table of [...helpers, 'meter_estimates', 'meter_long_rows'])
       expect(await rowsOf(table, { location: fixture.home }), table).not.toBe(0)
     await workerErases(fixture.home)
-    for (const [table] of await db.rows("SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'location_id'")) {
+    for (const [table] of await db.rows(
+      "SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'location_id'",
+    )) {
       expect(await rowsOf(String(table), { location: fixture.home }), String(table)).toBe(0)
     }
     for (const table of helpers) expect(await rowsOf(table, { location: fixture.other }), table).toBe(2)
@@ -203,7 +228,10 @@ describe('the worker', () => {
     await erased(fixture.device)
     const eraser = createEraser({ database, clickHouse: db, requestRecosts: async () => undefined })
     const entry = (locationId: string, deviceId: string | null) => ({
-      ...{ record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 }, part: { ...tenant, batchId: null, receivedAt: 0 } },
+      ...{
+        record: { ...metered(locationId, deviceId, 9), confidence: 1_000_000 },
+        part: { ...tenant, batchId: null, receivedAt: 0 },
+      },
       ...{ version: 1n, sourceVersion: 1n, origin: null },
     })
     const stays = entry(fixture.other, null)
@@ -214,7 +242,11 @@ describe('the worker', () => {
     expect(eraser.withoutErasedRecords(records)).toBe(records)
     await eraser.loadAll()
     expect(eraser.withoutErasedRecords(records)).toEqual(new Map([[fixture.other, [stays]]]))
-    const rows = [metered(fixture.home, null, 9), metered(fixture.other, null, 10), metered(fixture.other, fixture.device, 11)]
+    const rows = [
+      metered(fixture.home, null, 9),
+      metered(fixture.other, null, 10),
+      metered(fixture.other, fixture.device, 11),
+    ]
     expect(eraser.withoutErasedRows(rows)).toEqual([rows[1]])
   })
 
@@ -225,9 +257,17 @@ describe('the worker', () => {
       { ...tenant, batchId, ...failure, recordNumber: 1, recordReferenceId: 'of before' },
       { ...tenant, batchId, ...failure, recordNumber: 2, recordReferenceId: 'of another', locationId: fixture.other },
     ]
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
+    await db.insert({
+      table: 'meter_batch_failures',
+      columns: batchFailureColumns,
+      bytes: encodeBlock(batchFailureColumns, failures),
+    })
     await insert([metered(fixture.home, null, 12, { batchId })])
-    await eraseRows(db, { ...tenant, locationIds: [fixture.home], deviceIds: [], receiptsBefore: null }, { keepDeviceLocations: false })
+    await eraseRows(
+      db,
+      { ...tenant, locationIds: [fixture.home], deviceIds: [], receiptsBefore: null },
+      { keepDeviceLocations: false },
+    )
     const found = await db.rows(
       `SELECT record_number, record_reference_id, error FROM meter_batch_failures FINAL WHERE batch_id = ${idLiteral(batchId)} ORDER BY record_number`,
     )
@@ -239,21 +279,39 @@ describe('the worker', () => {
 
   it('deletes an account whole, and the receipts of before; words in later ones that name it are blotted out', async () => {
     const ids = batchIds('a secret of the installation')
-    const [before, after] = [currentInstant() - dayMs, currentInstant() + dayMs].map(at => ids.create(tenant, at)) as [string, string]
+    const [before, after] = [currentInstant() - dayMs, currentInstant() + dayMs].map(at => ids.create(tenant, at)) as [
+      string,
+      string,
+    ]
     const counts = { recordsSubmitted: 1, recordsAccepted: 1, receivedAt: start }
-    const failure = { recordNumber: 1, foundLater: true, recordReferenceId: 'reading', error: `${fixture.home} is not in the registry` }
+    const failure = {
+      recordNumber: 1,
+      foundLater: true,
+      recordReferenceId: 'reading',
+      error: `${fixture.home} is not in the registry`,
+    }
     const batches = [before, after].map(batchId => ({ ...tenant, batchId, ...counts }))
-    const failures = [before, after].map(batchId => ({ ...tenant, batchId, ...failure, locationId: null, deviceId: null }))
+    const failures = [before, after].map(batchId => ({
+      ...tenant,
+      batchId,
+      ...failure,
+      locationId: null,
+      deviceId: null,
+    }))
     await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBlock(batchColumns, batches) })
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
+    await db.insert({
+      table: 'meter_batch_failures',
+      columns: batchFailureColumns,
+      bytes: encodeBlock(batchFailureColumns, failures),
+    })
     await erased(tenant.accountId)
     await workerErases(tenant.accountId)
     for (const table of ['customers', 'devices', 'tariffs']) expect(await idsIn(table), table).toEqual([])
     const mine = `account_id = unhex('${tenant.accountId.slice(4)}')`
     expect(await db.rows(`SELECT toUInt32(count()) FROM meter_cost WHERE ${mine}`)).toEqual([[0]])
     expect(await db.rows(`SELECT lower(hex(batch_id)) FROM meter_batches WHERE ${mine}`)).toEqual([[after.slice(4)]])
-    expect(await db.rows(`SELECT lower(hex(batch_id)), error, record_reference_id FROM meter_batch_failures WHERE ${mine}`)).toEqual([
-      [after.slice(4), 'erased', ''],
-    ])
+    expect(
+      await db.rows(`SELECT lower(hex(batch_id)), error, record_reference_id FROM meter_batch_failures WHERE ${mine}`),
+    ).toEqual([[after.slice(4), 'erased', '']])
   })
 })

@@ -55,13 +55,17 @@ const waiting = async (): Promise<number> => (await readOutbox(database.operator
 const inLog = async (): Promise<readonly EventEnvelope[]> => {
   const all: EventEnvelope[] = []
   for (let partition = 0; partition < partitionLog.log.partitions(eventTopic); partition += 1) {
-    const { messages } = await partitionLog.log.peek(eventTopic, partition, 0, { maxMessages: 100_000, maxBytes: 2 ** 30 })
+    const { messages } = await partitionLog.log.peek(eventTopic, partition, 0, {
+      maxMessages: 100_000,
+      maxBytes: 2 ** 30,
+    })
     for (const { value } of messages) all.push(await partitionLog.codec.decodeEvent(value))
   }
   return all
 }
 
-const idsAbout = async (objectId: string) => (await inLog()).filter(one => one.objectId === objectId).map(({ eventId }) => eventId)
+const idsAbout = async (objectId: string) =>
+  (await inLog()).filter(one => one.objectId === objectId).map(({ eventId }) => eventId)
 
 describe('the relay of events', () => {
   it('holds back what follows an event that the log did not take, and nothing else', async () => {
@@ -121,10 +125,17 @@ describe('the relay of events', () => {
     })
     await publishEvents(dependencies)
     const [event] = (await inLog()).filter(one => one.eventId === id)
-    expect(JSON.parse(event?.data ?? '')).toEqual({ id: 'sae_large', object: 'schedule_amount', live_mode: true, truncated: true })
+    expect(JSON.parse(event?.data ?? '')).toEqual({
+      id: 'sae_large',
+      object: 'schedule_amount',
+      live_mode: true,
+      truncated: true,
+    })
   })
 
-  it('brings one location.update and one price.update to each of 10,000 locations on one source', { timeout: 60_000 }, async () => {
+  it('brings one location.update and one price.update to each of 10,000 locations on one source', {
+    timeout: 60_000,
+  }, async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `loc_${n.toString(16).padStart(24, '0')}`)
     const source = await withOperator(database, async keeper => {
       const draft = { displayName: 'shared', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
@@ -138,11 +149,16 @@ describe('the relay of events', () => {
     await sql`
       insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
-        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(database.operator)
-    await withOperator(database, keeper => putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at))
+        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
+      database.operator,
+    )
+    await withOperator(database, keeper =>
+      putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at),
+    )
     const lease = (await takeLease(database.operator, 'order-relay', 'this', 60_000)) ?? expect.fail('no lease')
     published = 0
-    while ((await fanOutPage({ ...partitionLog, database, at: () => at }, lease)) !== null) while (await publishEvents(dependencies));
+    while ((await fanOutPage({ ...partitionLog, database, at: () => at }, lease)) !== null)
+      while (await publishEvents(dependencies));
     while (await publishEvents(dependencies));
     expect(published).toBe(20_000)
     const events = await inLog()

@@ -58,9 +58,20 @@ const forecastsOf = async (sourceId: string): Promise<readonly Row[]> => {
 const hoursOf = (rows: readonly Row[]): readonly number[] => rows.map(row => Number(row.hour))
 const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, i) => from + i)
 const revisionOf = async (sourceId: string): Promise<number> =>
-  (await operator.selectFrom('market_sources').select('price_revision').where('id', '=', sourceId).executeTakeFirstOrThrow()).price_revision
+  (
+    await operator
+      .selectFrom('market_sources')
+      .select('price_revision')
+      .where('id', '=', sourceId)
+      .executeTakeFirstOrThrow()
+  ).price_revision
 const fanOutsOf = async (sourceId: string) => {
-  const rows = await operator.selectFrom('price_fan_outs').selectAll().where('source_id', '=', sourceId).orderBy('revision').execute()
+  const rows = await operator
+    .selectFrom('price_fan_outs')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .orderBy('revision')
+    .execute()
   return rows.map(row => [row.revision, (row.from_time - start) / hour, (row.to_time - start) / hour])
 }
 
@@ -106,7 +117,12 @@ describe('forecasts', () => {
     const before = (await forecastsOf(source)).filter(row => Number(row.hour) < 300)
     await put(source, hours(300, 320))
     await workAll()
-    expect(hoursOf(await forecastsOf(source))).toEqual([...range(200, 203), ...range(250, 300), ...range(320, 400), ...range(430, 550)])
+    expect(hoursOf(await forecastsOf(source))).toEqual([
+      ...range(200, 203),
+      ...range(250, 300),
+      ...range(320, 400),
+      ...range(430, 550),
+    ])
     // What stands before a change was made from prices before it.
     expect((await forecastsOf(source)).filter(row => Number(row.hour) < 300)).toEqual(before)
   })

@@ -28,7 +28,13 @@ export const tenants = await Promise.all([makeTenants(database), makeTenants(dat
 let sources = 0
 export const newSource = (): Promise<string> =>
   withOperator(database, async keeper => {
-    const draft = { displayName: `shared ${sources++}`, currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
+    const draft = {
+      displayName: `shared ${sources++}`,
+      currencyCode: 'EUR',
+      area: null,
+      resolutionMinutes: 60,
+      importer: null,
+    }
     return (await createMarket(keeper, draft, at)).id
   })
 
@@ -85,14 +91,17 @@ export const workAll = async (pageSize: number, using = options): Promise<readon
 
 export const eventsOf = async (ids: readonly string[]): Promise<readonly string[]> => {
   const { rows } = await sql<{ id: string }>`
-    select object_id as id from events where type = 'location.update' and object_id = any(${ids}) order by object_id`.execute(operator)
+    select object_id as id from events where type = 'location.update' and object_id = any(${ids}) order by object_id`.execute(
+    operator,
+  )
   return rows.map(({ id }) => id)
 }
 
 export const takeRequests = async () => {
   const requests = await partitionLog.orders()
   for (const { partition, request } of requests) {
-    for (const id of request.locationIds) expect(partitionOf(partitionKey(request.accountId ?? '', id), partitions)).toBe(partition)
+    for (const id of request.locationIds)
+      expect(partitionOf(partitionKey(request.accountId ?? '', id), partitions)).toBe(partition)
     expect(request.locationIds.length).toBeLessThanOrEqual(500)
   }
   return requests

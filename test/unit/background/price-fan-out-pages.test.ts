@@ -64,7 +64,10 @@ describe('the fan-out of a change of market prices', () => {
         next ??= await takeLease(operator, lease.name, 'another', 10_000)
       },
     )
-    await expect(fanOutPage({ ...options, log }, lease, 10)).rejects.toMatchObject({ code: 'lease_lost', retriable: true })
+    await expect(fanOutPage({ ...options, log }, lease, 10)).rejects.toMatchObject({
+      code: 'lease_lost',
+      retriable: true,
+    })
     expect(await eventsOf(ids)).toEqual([])
     expect(next).not.toBeNull()
     expect(next && (await fanOutPage(options, next, 10))).toMatchObject({ done: 5, isLast: true })
@@ -118,7 +121,13 @@ describe('two relays', () => {
   it('bring 3,000 locations into 2 lanes by the one that holds the lease, other orders between the pages', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 3_000)
-    const request = newRecostRequest({ ...tenants[1].live, locations: ['loc_between'], revision: 1, from: null, to: null })
+    const request = newRecostRequest({
+      ...tenants[1].live,
+      locations: ['loc_between'],
+      revision: 1,
+      from: null,
+      to: null,
+    })
     const keys: string[] = []
     const append: Log['append'] = async (topic, partition, message) => {
       keys.push(message.key)
@@ -138,7 +147,13 @@ describe('two relays', () => {
       await expect.poll(() => lines.length).toBe(4)
     }
     expect(lines).toEqual(
-      [1_000, 2_000, 3_000, 3_000].map((locations, index) => ({ source, revision: 1, page: index + 1, locations, of: 3_000 })),
+      [1_000, 2_000, 3_000, 3_000].map((locations, index) => ({
+        source,
+        revision: 1,
+        page: index + 1,
+        locations,
+        of: 3_000,
+      })),
     )
     expect(keys.filter(key => key === request.id)).toHaveLength(1)
     expect(keys.at(-1)).not.toBe(request.id)

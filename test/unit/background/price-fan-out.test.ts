@@ -58,14 +58,18 @@ describe('a change of market prices', () => {
       expect(request).toMatchObject({ orderKind: 'RE_PRICE', ...span })
     }
     const modes = new Map(
-      requests.flatMap(({ request }) => request.locationIds.map(id => [id, `${request.accountId}/${request.liveMode}`])),
+      requests.flatMap(({ request }) =>
+        request.locationIds.map(id => [id, `${request.accountId}/${request.liveMode}`]),
+      ),
     )
     expect(ids.map(id => modes.get(id))).toEqual(
       [a.live, a.live, a.live, a.test, a.test, b.live, b.live].map(tenant => `${tenant.accountId}/${tenant.liveMode}`),
     )
     expect(await eventsOf(ids)).toEqual(ids)
     const { rows } = await sql<{ account_id: string; live_mode: boolean; data: string }>`
-      select account_id, live_mode, data from events where type = 'location.update' and object_id = ${ids[3]}`.execute(operator)
+      select account_id, live_mode, data from events where type = 'location.update' and object_id = ${ids[3]}`.execute(
+      operator,
+    )
     expect(rows).toMatchObject([{ account_id: a.test.accountId, live_mode: false }])
     expect(JSON.parse(rows[0]?.data ?? '')).toMatchObject({
       id: ids[3],
@@ -84,7 +88,11 @@ describe('a change of market prices', () => {
     await putPrice(large, 0, 5n)
     await putPrice(large, 7, 6n)
     await putPrice(small, 0, 5n)
-    const pages = (await workAll(3)).map(({ sourceId, revision, page }) => [sourceId === large ? 'large' : 'small', revision, page])
+    const pages = (await workAll(3)).map(({ sourceId, revision, page }) => [
+      sourceId === large ? 'large' : 'small',
+      revision,
+      page,
+    ])
     expect(pages.filter(([source]) => source === 'large')).toEqual(
       [1, 2].flatMap(revision => [1, 2, 3, 4].map(page => ['large', revision, page])),
     )
@@ -110,7 +118,9 @@ describe('a change of market prices', () => {
       writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }, at),
     )
     await expect(forged).rejects.toMatchObject({ code: 'postgres_refused' })
-    const seen = withTenant(database, tenants[0].live, ({ query }) => query.selectFrom('price_fan_outs').selectAll().execute())
+    const seen = withTenant(database, tenants[0].live, ({ query }) =>
+      query.selectFrom('price_fan_outs').selectAll().execute(),
+    )
     await expect(seen).rejects.toMatchObject({ code: 'postgres_refused' })
   })
 

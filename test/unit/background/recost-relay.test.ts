@@ -3,7 +3,15 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startRecostRelay } from '../../../services/background/recost-relay.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { openPartitions } from '../../support/partitions/open-partitions.ts'
-import { contractYear, flatTariff, listed, make, makeAccount, makeLocation, openService } from '../../support/registry/service.ts'
+import {
+  contractYear,
+  flatTariff,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../support/registry/service.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 
 const partitions = 4
@@ -59,7 +67,10 @@ const traceOf = async (location: string, work: () => Promise<{ readonly status: 
 }
 
 const year = (number: number): number => Date.UTC(number, 0, 1)
-const requestOver = (revision: number, from: number | null, to: number | null) => ({ spans: [[revision, from, to]], updates: 1 })
+const requestOver = (revision: number, from: number | null, to: number | null) => ({
+  spans: [[revision, from, to]],
+  updates: 1,
+})
 
 describe('a change that alters prices', () => {
   it('of a tariff stands in its lane once, over its span, when it is answered, with one location.update', async () => {
@@ -70,11 +81,20 @@ describe('a change that alters prices', () => {
     const [latest, first] = listed(await live.call('GET', `/tariffs?location_id=${location}`)).toReversed()
     const path = (tariff: typeof first) => `/tariffs/${tariff?.['id']}`
     const end = (contract_end_date: string | null) => () => live.call('PATCH', path(first), { contract_end_date })
-    expect(await traceOf(location, end('2024-07-01T00:00:00Z'))).toEqual(requestOver(3, Date.UTC(2024, 6, 1), year(2026)))
-    expect(await traceOf(location, end('2024-03-01T00:00:00Z'))).toEqual(requestOver(4, Date.UTC(2024, 2, 1), year(2026)))
-    expect(await traceOf(location, () => live.call('PATCH', path(first), { display_name: 'Night' }))).toEqual({ spans: [], updates: 1 })
+    expect(await traceOf(location, end('2024-07-01T00:00:00Z'))).toEqual(
+      requestOver(3, Date.UTC(2024, 6, 1), year(2026)),
+    )
+    expect(await traceOf(location, end('2024-03-01T00:00:00Z'))).toEqual(
+      requestOver(4, Date.UTC(2024, 2, 1), year(2026)),
+    )
+    expect(await traceOf(location, () => live.call('PATCH', path(first), { display_name: 'Night' }))).toEqual({
+      spans: [],
+      updates: 1,
+    })
     expect(await traceOf(location, () => live.call('DELETE', path(latest)))).toEqual(requestOver(5, at, null))
-    expect(await traceOf(location, () => live.call('DELETE', `${path(first)}?void=true`))).toEqual(requestOver(6, year(2024), null))
+    expect(await traceOf(location, () => live.call('DELETE', `${path(first)}?void=true`))).toEqual(
+      requestOver(6, year(2024), null),
+    )
   })
 
   it('of a zone or a source spans all time; a new name owes none', async () => {
@@ -83,7 +103,10 @@ describe('a change that alters prices', () => {
     const patch = (body: object) => () => live.call('PATCH', `/locations/${location}`, body)
     expect(await traceOf(location, patch({ timezone: 'Europe/Vienna' }))).toEqual(requestOver(1, null, null))
     expect(await traceOf(location, patch({ market_sources: { import: source } }))).toEqual(requestOver(2, null, null))
-    expect(await traceOf(location, patch({ market_sources: { import: source, export: null } }))).toEqual({ spans: [], updates: 1 })
+    expect(await traceOf(location, patch({ market_sources: { import: source, export: null } }))).toEqual({
+      spans: [],
+      updates: 1,
+    })
     expect(await traceOf(location, patch({ reference_id: 'named' }))).toEqual({ spans: [], updates: 1 })
   })
 
@@ -132,7 +155,7 @@ describe('a change that alters prices', () => {
     const { accountId } = tenant.test
     const partition = partitionOf(partitionKey(accountId, location), partitions)
     const request = { accountId, liveMode: false, locationIds: [location], locationRevision: 1 }
-    expect(await newRequests()).toMatchObject([{ lane: partition, order: request }])
+    expect(await newRequests()).toMatchObject([{ partition, request }])
   })
 })
 

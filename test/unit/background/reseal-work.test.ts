@@ -30,16 +30,36 @@ afterAll(() => test[Symbol.asyncDispose]())
 const makeEndpoint = (tenant: Tenant, secret: string): Promise<string> =>
   withTenant(test.database, tenant, async transaction => {
     const sealedSecret = (id: string) => webhookSeal(secret).seal(`signs for ${id}`, id)
-    const draft = { url: 'https://example.com', eventTypes: ['*'], description: null, apiVersion: 'current', sealedSecret } as const
+    const draft = {
+      url: 'https://example.com',
+      eventTypes: ['*'],
+      description: null,
+      apiVersion: 'current',
+      sealedSecret,
+    } as const
     const made = await createEndpoint(transaction, draft, at)
     if (!made.ok) throw new Error(made.refusal.message)
     return made.value.id
   })
 
 const makeCredentials = async (tenant: Tenant, id: string, key: string): Promise<void> => {
-  const nothing = { referenceId: null, consentedAt: null, locationId: null, tariffId: null, fetchedAt: null, failingSince: null }
+  const nothing = {
+    referenceId: null,
+    consentedAt: null,
+    locationId: null,
+    tariffId: null,
+    fetchedAt: null,
+    failingSince: null,
+  }
   const sealed = sealWith(key, 'provider credentials').seal('{"user":"me"}', id)
-  const owner = { ...tenant, id, sessionId: 'session', providerId: 'prv_1', direction: 'IMPORT', type: 'COMMODITY' } as const
+  const owner = {
+    ...tenant,
+    id,
+    sessionId: 'session',
+    providerId: 'prv_1',
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+  } as const
   const one: TariffCredentials = { ...owner, ...nothing, sealed, failureReportedAt: null, dueAt: null, createdAt: at }
   await withTenant(test.database, tenant, transaction => putCredentials(transaction, one))
 }
@@ -59,7 +79,9 @@ const resealAll = async (secrets: readonly [string, ...string[]]): Promise<unkno
 }
 
 it('what was sealed under a former secret opens under the present one alone, once it was sealed anew; what no secret opens is left', async () => {
-  const made = await Promise.all(tenants.map(async tenant => ({ tenant, endpoint: await makeEndpoint(tenant, former), id: 'aut_1' })))
+  const made = await Promise.all(
+    tenants.map(async tenant => ({ tenant, endpoint: await makeEndpoint(tenant, former), id: 'aut_1' })),
+  )
   for (const { tenant, id } of made) await makeCredentials(tenant, id, former)
   const [tenant] = tenants as [Tenant]
   const unknown = { endpoint: await makeEndpoint(tenant, lost), id: 'aut_2' }
@@ -69,7 +91,9 @@ it('what was sealed under a former secret opens under the present one alone, onc
   expect(await resealAll([present, former])).toEqual({ resealed: 2 * tenants.length })
   for (const one of made) {
     const { secrets, credentials } = await sealedOf(one.tenant, one.endpoint, one.id)
-    expect(secrets.map(secret => webhookSeal(present).open(secret, one.endpoint))).toEqual([`signs for ${one.endpoint}`])
+    expect(secrets.map(secret => webhookSeal(present).open(secret, one.endpoint))).toEqual([
+      `signs for ${one.endpoint}`,
+    ])
     expect(sealWith(present, 'provider credentials').open(credentials, one.id)).toBe('{"user":"me"}')
   }
   expect(await sealedOf(tenant, unknown.endpoint, unknown.id)).toEqual(before)

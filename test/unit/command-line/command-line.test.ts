@@ -15,7 +15,11 @@ import { makeTestFolder } from '../../support/stores/postgres.ts'
 
 type Run = { readonly code: number; readonly out: string; readonly err: string }
 
-const run = async (folder: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Run> => {
+const run = async (
+  folder: string,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Run> => {
   let out = ''
   let err = ''
   const terminal = {
@@ -33,7 +37,9 @@ const run = async (folder: string, args: readonly string[], more: Readonly<Recor
 const runProgram = (folder: string, args: readonly string[]): Promise<Run> =>
   new Promise((resolve, reject) => {
     const program = join(import.meta.dirname, '../../../services/command-line.mjs')
-    const child = spawn(process.execPath, [program, ...args], { env: { PATH: process.env['PATH'], WATTLEDGER_DATA_DIR: folder } })
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { PATH: process.env['PATH'], WATTLEDGER_DATA_DIR: folder },
+    })
     let out = ''
     let err = ''
     child.stdout.setEncoding('utf8').on('data', text => {
@@ -119,10 +125,22 @@ describe('words', () => {
 describe('without a service', () => {
   it('a command starts PostgreSQL for the moment, leaves nothing behind, and keeps what it did', async () => {
     const folder = makeTestFolder()
-    const created = await runProgram(folder, ['account', 'create', '--name', 'Ärger & Söhne', '--version', '2024-08-24', '--json'])
+    const created = await runProgram(folder, [
+      'account',
+      'create',
+      '--name',
+      'Ärger & Söhne',
+      '--version',
+      '2024-08-24',
+      '--json',
+    ])
     expect(created).toMatchObject({ code: 0, err: '' })
     const account: Account = JSON.parse(created.out)
-    expect(account).toMatchObject({ display_name: 'Ärger & Söhne', default_version: '2024-08-24', requests_per_second: null })
+    expect(account).toMatchObject({
+      display_name: 'Ärger & Söhne',
+      default_version: '2024-08-24',
+      requests_per_second: null,
+    })
     expect(existsSync(join(folder, 'postgres', 'postmaster.pid'))).toBe(false)
     expect(await json<readonly Account[]>(folder, 'account', 'list')).toEqual([account])
     expect(await findEmbeddedServer(folder)).toBeNull()
@@ -154,7 +172,13 @@ describe('beside a running service', () => {
     expect(await json(folder, 'account', 'disable', id)).toMatchObject({ time_disabled: since })
     await json(folder, 'account', 'enable', id)
     await json(folder, 'account', 'set', id, '--rate-limit', 'none')
-    const shown = { id, display_name: 'Acme Energy', default_version: '2025-09-14', requests_per_second: null, time_disabled: null }
+    const shown = {
+      id,
+      display_name: 'Acme Energy',
+      default_version: '2025-09-14',
+      requests_per_second: null,
+      time_disabled: null,
+    }
     expect(await json(folder, 'account', 'show', id)).toMatchObject(shown)
     const actions = ['account.update', 'account.enable', 'account.disable', 'account.update', 'account.create']
     for (const liveMode of [true, false]) {
@@ -169,7 +193,11 @@ describe('beside a running service', () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Volt')
     const none = { privacy_url: null, terms_url: null, logo_url: null }
     expect(await json(folder, 'account', 'show', id)).toMatchObject(none)
-    const [privacy, terms, logo] = ['https://volt.example/privacy', 'https://volt.example/terms', 'https://cdn.volt.example/logo.svg']
+    const [privacy, terms, logo] = [
+      'https://volt.example/privacy',
+      'https://volt.example/terms',
+      'https://cdn.volt.example/logo.svg',
+    ]
     const all = { privacy_url: privacy, terms_url: terms, logo_url: logo }
     const options = ['--privacy-url', privacy, '--terms-url', terms, '--logo-url', logo]
     expect(await json(folder, 'account', 'set', id, ...options)).toMatchObject(all)
@@ -177,13 +205,26 @@ describe('beside a running service', () => {
     expect(await json(folder, 'account', 'set', id, '--terms-url', 'none')).toMatchObject({ ...all, terms_url: null })
     const [removed, set] = await auditOf(folder, id, true)
     expect(set).toMatchObject({ action: 'account.update', detail: { before: none, after: all } })
-    expect(removed).toMatchObject({ action: 'account.update', detail: { before: all, after: { ...all, terms_url: null } } })
+    expect(removed).toMatchObject({
+      action: 'account.update',
+      detail: { before: all, after: { ...all, terms_url: null } },
+    })
     expect((await run(folder, ['account', 'set', '--help'])).out).toContain('--privacy-url')
   })
 
   it('a key logs in until it is revoked, is shown once, and leaves its trace in the audit log of its mode', async () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Keys')
-    const made = await run(folder, ['keys', 'create', id, '--mode', 'test', '--scope', 'metering', '--description', 'für "A"'])
+    const made = await run(folder, [
+      'keys',
+      'create',
+      id,
+      '--mode',
+      'test',
+      '--scope',
+      'metering',
+      '--description',
+      'für "A"',
+    ])
     const secret = /sk_test_[0-9a-f]{48}/.exec(made.out)?.[0] ?? ''
     const login = await logIn(id, secret)
     expect([login.status, await login.json()]).toMatchObject([200, { live_mode: false }])
@@ -205,7 +246,11 @@ describe('beside a running service', () => {
     const args = ['keys', 'create', account?.id ?? '', '--mode', 'live']
     const other = { WATTLEDGER_SECRET: 'another secret of thirty-two characters' }
     const { code, out, err } = await run(folder, args, other)
-    expect([code, out, err]).toEqual([1, '', expect.stringContaining('set WATTLEDGER_SECRET to the value that the database was used with')])
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      expect.stringContaining('set WATTLEDGER_SECRET to the value that the database was used with'),
+    ])
   })
 
   it('another database is left as it is until "migrate" is called, and its keys need its own secret', async () => {
@@ -214,16 +259,26 @@ describe('beside a running service', () => {
     const administrator = new pg.Client(address)
     await administrator.connect()
     await administrator.query('create database bare')
-    const settings = { WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/bare?host=${encodeURIComponent(address.host)}` }
+    const settings = {
+      WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/bare?host=${encodeURIComponent(address.host)}`,
+    }
     const elsewhere = makeTestFolder()
     try {
       const early = await run(elsewhere, ['account', 'create', '--name', 'A'], settings)
-      expect([early.code, early.err]).toEqual([1, expect.stringMatching(/lacks 0001_accounts.sql, .*"npx wattledger migrate"/)])
+      expect([early.code, early.err]).toEqual([
+        1,
+        expect.stringMatching(/lacks 0001_accounts.sql, .*"npx wattledger migrate"/),
+      ])
       const applied = JSON.parse((await run(elsewhere, ['migrate', '--json'], settings)).out)
       expect(applied.applied[0]).toBe('0001_accounts.sql')
       expect(await run(elsewhere, ['migrate'], settings)).toMatchObject({ code: 0, out: 'The schema is up to date.\n' })
-      expect(await run(elsewhere, ['account', 'list'], settings)).toMatchObject({ code: 0, out: 'There is no account.\n' })
-      const { id }: Account = JSON.parse((await run(elsewhere, ['account', 'create', '--name', 'A', '--json'], settings)).out)
+      expect(await run(elsewhere, ['account', 'list'], settings)).toMatchObject({
+        code: 0,
+        out: 'There is no account.\n',
+      })
+      const { id }: Account = JSON.parse(
+        (await run(elsewhere, ['account', 'create', '--name', 'A', '--json'], settings)).out,
+      )
       const refused = await run(elsewhere, ['keys', 'create', id, '--mode', 'test'], settings)
       expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('WATTLEDGER_SECRET')])
       expect(existsSync(join(elsewhere, 'secrets.json'))).toBe(false)
@@ -255,6 +310,10 @@ describe('beside a running service', () => {
     const stranger = await run(folder, ['doctor', '--json'])
     writeFileSync(file, sandbox)
     expect(stranger.code).toBe(1)
-    expect(JSON.parse(stranger.out).steps.at(-1)).toMatchObject({ step: 'log in', ok: false, message: expect.stringContaining('401') })
+    expect(JSON.parse(stranger.out).steps.at(-1)).toMatchObject({
+      step: 'log in',
+      ok: false,
+      message: expect.stringContaining('401'),
+    })
   })
 })

@@ -39,7 +39,9 @@ describe('an answer in the earlier layout', () => {
 
   it('puts an inner object in the place of the one that holds it', () => {
     const answer = { data: { tariff: { cost: { value: 2 } } } }
-    expect(answerToEarlier(answer, [{ current: 'data.tariff.cost', earlier: 'data.tariff' }])).toEqual({ data: { tariff: { value: 2 } } })
+    expect(answerToEarlier(answer, [{ current: 'data.tariff.cost', earlier: 'data.tariff' }])).toEqual({
+      data: { tariff: { value: 2 } },
+    })
   })
 
   it('lets names change places, adds constants, drops what it never had, and renames prefixes', () => {
@@ -87,7 +89,9 @@ const submit = defineOperation({
 const read = (apiVersion: ApiVersion, body: unknown, route = submit.routes[apiVersion][0], search = '') => {
   if (route === undefined) throw new Error('no route')
   const bytes = new TextEncoder().encode(JSON.stringify(body))
-  return runToEnd(readRequest(submit, { route, apiVersion, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }))
+  return runToEnd(
+    readRequest(submit, { route, apiVersion, parameters: {}, search, body: { bytes, mediaType: 'application/json' } }),
+  )
 }
 
 describe('a request', () => {
@@ -134,8 +138,20 @@ describe('a request', () => {
       'energy_flow_direction',
       'energy_flow_direction belongs to Api-Version 2025-09-14; with 2024-08-24 use direction',
     ],
-    ['earlier', { location_id: 'l', direction: 'INBOUND' }, 'field_invalid', 'direction', 'direction must be IMPORT or EXPORT'],
-    ['earlier', { location_id: 'l', direction: 'SIDEWAYS', value: 1 }, 'field_invalid', 'direction', 'direction must be IMPORT or EXPORT'],
+    [
+      'earlier',
+      { location_id: 'l', direction: 'INBOUND' },
+      'field_invalid',
+      'direction',
+      'direction must be IMPORT or EXPORT',
+    ],
+    [
+      'earlier',
+      { location_id: 'l', direction: 'SIDEWAYS', value: 1 },
+      'field_invalid',
+      'direction',
+      'direction must be IMPORT or EXPORT',
+    ],
     [
       'earlier',
       { location_id: 'l', tariff_rate: 'X', value: 1 },
@@ -151,7 +167,13 @@ describe('a request', () => {
       '"tarif_rate" is not known here; did you mean tariff_rate?',
     ],
     ['earlier', { value: 1 }, 'field_required', 'location_id', 'location_id is required'],
-    ['current', { value: 1, sesion: 'x' }, 'unknown_field', 'sesion', '"sesion" is not known here; did you mean session?'],
+    [
+      'current',
+      { value: 1, sesion: 'x' },
+      'unknown_field',
+      'sesion',
+      '"sesion" is not known here; did you mean session?',
+    ],
     ['current', {}, 'field_required', 'value', 'value is required'],
     ['current', { value: null }, 'field_invalid', 'value', 'value must be a number'],
   ])('in the %s layout with %j is refused as %s in its own words', (apiVersion, body, code, field, message) => {
@@ -165,7 +187,10 @@ describe('a request', () => {
 
   it('may have members that only earlier callers send', () => {
     const renames: readonly VersionRename[] = [{ earlier: 'include_carbon', inRequest: true }]
-    expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'earlier')).toEqual({ ok: true, value: { include_carbon: '1' } })
+    expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'earlier')).toEqual({
+      ok: true,
+      value: { include_carbon: '1' },
+    })
     expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'current')).toMatchObject({
       refusal: { message: 'include_carbon belongs to Api-Version 2024-08-24; with 2025-09-14 leave it out' },
     })

@@ -3,7 +3,12 @@ import { chooseApiVersion, readApiVersionHeader } from '../../../services/contra
 import { errorObject, statusOf } from '../../../services/contract/error.ts'
 import { type RefusalCode, refusalCodes } from '../../../services/domain/refusal.ts'
 
-const occasion = { context: 'api.customer_create', requestId: 'req_1', at: 1_757_844_000_123, apiVersion: 'current' } as const
+const occasion = {
+  context: 'api.customer_create',
+  requestId: 'req_1',
+  at: 1_757_844_000_123,
+  apiVersion: 'current',
+} as const
 
 describe('the status of a refusal', () => {
   it.each<readonly [RefusalCode, number, number]>([
@@ -37,7 +42,10 @@ describe('the status of a refusal', () => {
 describe('the error object', () => {
   it('holds a sentence and leaves absent members out', () => {
     expect(
-      errorObject({ code: 'field_required', message: 'value is required', field: '[3].value' }, { ...occasion, liveMode: false }),
+      errorObject(
+        { code: 'field_required', message: 'value is required', field: '[3].value' },
+        { ...occasion, liveMode: false },
+      ),
     ).toEqual({
       object: 'error',
       type: 'invalid_request',

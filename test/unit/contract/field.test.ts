@@ -59,7 +59,12 @@ describe('a body', () => {
     ['{"power":{"value":1}}', 'field_required', 'power.unit', 'unit is required'],
     ['{"power":{"value":1,"unit":"V"}}', 'field_invalid', 'power.unit', 'unit must be W'],
     ['{"power":{"value":-1,"unit":"W"}}', 'value_out_of_range', 'power.value', /^value must be/],
-    ['{"power":{"value":1,"unit":"W","valu":2}}', 'unknown_field', 'power.valu', '"valu" is not known here; did you mean value?'],
+    [
+      '{"power":{"value":1,"unit":"W","valu":2}}',
+      'unknown_field',
+      'power.valu',
+      '"valu" is not known here; did you mean value?',
+    ],
     ['{"power":[]}', 'field_invalid', 'power', 'power must be an object'],
     ['{"either":{"name":""}}', 'field_invalid', 'either.name', 'name must not be empty'],
     ['{"list":[]}', 'value_out_of_range', 'list', 'list must not be empty'],
@@ -93,7 +98,10 @@ describe('a body', () => {
         const sign = units < 0n ? '-' : ''
         const digits = (units < 0n ? -units : units).toString().padStart(10, '0')
         const written = `${sign}${digits.slice(0, -9)}.${digits.slice(-9)}`
-        expect(readShape(z.object({ price }), parsed(`{"price":${written}}`), 'body')).toEqual({ ok: true, value: { price: units } })
+        expect(readShape(z.object({ price }), parsed(`{"price":${written}}`), 'body')).toEqual({
+          ok: true,
+          value: { price: units },
+        })
       }),
     )
   })
@@ -104,7 +112,11 @@ describe('a body', () => {
 })
 
 describe('a query', () => {
-  const query = parameters({ loud: flag.optional(), limit: wholeNumber({ min: 1, max: 100 }).default(30), at: instantParameter.optional() })
+  const query = parameters({
+    loud: flag.optional(),
+    limit: wholeNumber({ min: 1, max: 100 }).default(30),
+    at: instantParameter.optional(),
+  })
 
   it.each([
     [{ loud: 'yes' }, 'loud must be true or false'],
@@ -114,7 +126,10 @@ describe('a query', () => {
     [{ limit: ' 5' }, 'limit must be a whole number from 1 to 100'],
     [{ limit: '0x5' }, 'limit must be a whole number from 1 to 100'],
     [{ at: 'yesterday' }, 'at must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00'],
-    [{ at: '2025-01-01T00:00:00  01:00' }, 'at must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00'],
+    [
+      { at: '2025-01-01T00:00:00  01:00' },
+      'at must be an RFC 3339 date and time with an offset, such as 2026-03-29T01:00:00+01:00',
+    ],
   ])('%j is refused', (value, message) => {
     expect(readShape(query, value, 'query')).toMatchObject({ ok: false, refusal: { message } })
   })

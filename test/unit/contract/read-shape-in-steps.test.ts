@@ -15,11 +15,28 @@ const rate = fc.record(
   { requiredKeys: ['fixed'], noNullPrototype: true },
 )
 const band = fc.oneof(
-  { weight: 30, arbitrary: fc.record({ valid_from: fc.constant('00:00:00'), valid_to: fc.constant('01:00:00'), rate: fc.array(rate) }) },
-  { weight: 1, arbitrary: fc.constantFrom<unknown>(null, 5, {}, { valid_from: 1 }, { valid_from: 'a', valid_to: 'b', rate: [], more: 1 }) },
+  {
+    weight: 30,
+    arbitrary: fc.record({
+      valid_from: fc.constant('00:00:00'),
+      valid_to: fc.constant('01:00:00'),
+      rate: fc.array(rate),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<unknown>(
+      null,
+      5,
+      {},
+      { valid_from: 1 },
+      { valid_from: 'a', valid_to: 'b', rate: [], more: 1 },
+    ),
+  },
 )
 /** Values as a request has them: read from text, so that no object occurs in two places. */
-const posted = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<unknown> => values.map(value => JSON.parse(JSON.stringify(value)))
+const posted = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+  values.map(value => JSON.parse(JSON.stringify(value)))
 const schedule = fc.array(
   fc.record({
     months: fc.constantFrom(['All'], null, [1]),
@@ -39,7 +56,9 @@ describe('a value that is read by its shape in steps', () => {
       fc.property(posted(schedule), sent => {
         expect(runToEnd(readShapeInSteps(scheduleFrame, sent, 'body'))).toEqual(readShape(scheduleFrame, sent, 'body'))
         const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', schedule: sent }
-        expect(runToEnd(readShapeInSteps(tariffCreation, body, 'body'))).toEqual(readShape(tariffCreation, body, 'body'))
+        expect(runToEnd(readShapeInSteps(tariffCreation, body, 'body'))).toEqual(
+          readShape(tariffCreation, body, 'body'),
+        )
       }),
       { numRuns: 40 },
     )
@@ -48,7 +67,11 @@ describe('a value that is read by its shape in steps', () => {
   it('can be interrupted within a list of bands, and within the tiers of one band', () => {
     const rates = (count: number) => Array.from({ length: count }, () => ({ fixed: 0.1 }))
     const hours = (bands: number, tiers: number) => [
-      { days_and_hours: [{ hours: Array.from({ length: bands }, () => ({ valid_from: 'a', valid_to: 'b', rate: rates(tiers) })) }] },
+      {
+        days_and_hours: [
+          { hours: Array.from({ length: bands }, () => ({ valid_from: 'a', valid_to: 'b', rate: rates(tiers) })) },
+        ],
+      },
     ]
     expect(stepsOf(readShapeInSteps(scheduleFrame, hours(1_440, 4), 'body'))).toBeGreaterThan(50)
     expect(stepsOf(readShapeInSteps(scheduleFrame, hours(1, 20_000), 'body'))).toBeGreaterThan(50)

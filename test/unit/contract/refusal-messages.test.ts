@@ -40,7 +40,9 @@ const namesForeignMember = (operation: Operation, apiVersion: ApiVersion, messag
 }
 
 describe('the messages of refusals', () => {
-  const sources = globSync('services/{background,contract,domain,ingest-gateway,platform,query-service,web}/**/*.ts').map(path => ({
+  const sources = globSync(
+    'services/{background,contract,domain,ingest-gateway,platform,query-service,web}/**/*.ts',
+  ).map(path => ({
     path,
     text: readFileSync(path, 'utf8'),
   }))

@@ -50,7 +50,15 @@ describe('the readings of a step', () => {
         isWithdrawn: false,
       },
       {
-        record: { ...shared, ...none, start: base + hourMs, end: base + hourMs, energy: 0n, recordId: hexId('', 2), recordNumber: 1 },
+        record: {
+          ...shared,
+          ...none,
+          start: base + hourMs,
+          end: base + hourMs,
+          energy: 0n,
+          recordId: hexId('', 2),
+          recordNumber: 1,
+        },
         part,
         version: 9n,
         sourceVersion: 9n,
@@ -71,7 +79,9 @@ describe('the readings of a step', () => {
         readingOf(base, { deviceId: hexId('dev_', 1), value: 1n }),
       ]),
     )
-    expect(intervals.map(({ part, record, isWithdrawn }) => [part.liveMode, record.deviceId, record.energy, isWithdrawn])).toEqual([
+    expect(
+      intervals.map(({ part, record, isWithdrawn }) => [part.liveMode, record.deviceId, record.energy, isWithdrawn]),
+    ).toEqual([
       [true, null, 0n, true],
       [true, null, 0n, true],
       [false, null, 5n, false],

@@ -1,10 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decideOnFailures, type PartitionOutcome, partitionOutcomes, slideWindow } from '../../../services/cost-worker/failing-share.ts'
+import {
+  decideOnFailures,
+  type PartitionOutcome,
+  partitionOutcomes,
+  slideWindow,
+} from '../../../services/cost-worker/failing-share.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 
-const step = (seen: readonly string[], ...failing: readonly string[]): PartitionOutcome => ({ seen, failing: new Set(failing) })
-const locationIds = (count: number, prefix = 'l'): readonly string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
+const step = (seen: readonly string[], ...failing: readonly string[]): PartitionOutcome => ({
+  seen,
+  failing: new Set(failing),
+})
+const locationIds = (count: number, prefix = 'l'): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `${prefix}${i}`)
 const half = { share: 0.5, minLocations: 3 }
 
 describe('the share of failing locations', () => {
@@ -46,13 +55,18 @@ describe('the share of failing locations', () => {
       return fc.subarray(ids).map(failing => step(ids, ...failing))
     })
     fc.assert(
-      fc.property(fc.array(outcome, { maxLength: 8 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(10), (window, share, least) => {
-        expect(decideOnFailures(window, { share: 1, minLocations: least })).toEqual({ kind: 'go on' })
-        const verdict = decideOnFailures(window, { share, minLocations: least })
-        const last = new Map(window.flatMap(({ seen, failing }) => seen.map(id => [id, failing.has(id)] as const)))
-        const failing = [...last.values()].filter(fails => fails).length
-        expect(verdict.kind === 'stop').toBe(failing > 0 && failing >= least && failing > share * last.size)
-      }),
+      fc.property(
+        fc.array(outcome, { maxLength: 8 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.nat(10),
+        (window, share, least) => {
+          expect(decideOnFailures(window, { share: 1, minLocations: least })).toEqual({ kind: 'go on' })
+          const verdict = decideOnFailures(window, { share, minLocations: least })
+          const last = new Map(window.flatMap(({ seen, failing }) => seen.map(id => [id, failing.has(id)] as const)))
+          const failing = [...last.values()].filter(fails => fails).length
+          expect(verdict.kind === 'stop').toBe(failing > 0 && failing >= least && failing > share * last.size)
+        },
+      ),
     )
   })
 })
@@ -97,6 +111,8 @@ describe('what a step met', () => {
     ]
     expect(partitionOutcomes(new Map(), [], [chunk, chunk, ...others])).toEqual(new Map([[0, step([three], three)]]))
     expect(partitionOutcomes(new Map(), [], others)).toEqual(new Map())
-    expect(partitionOutcomes(records, [], [{ ...chunk, key: `${hexId('acc_', 1)}/${one}` }]).get(0)).toEqual(step([one]))
+    expect(partitionOutcomes(records, [], [{ ...chunk, key: `${hexId('acc_', 1)}/${one}` }]).get(0)).toEqual(
+      step([one]),
+    )
   })
 })

@@ -28,14 +28,27 @@ const cachedPricingOf = (bands: number): CachedPricing => {
     schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: bandsOf(bands) }] }],
   })
   const snapshot = compileSnapshot(pricing('UTC', [of]), createPricingPool())
-  return { snapshot, accountId: hexId('acc_', 1), revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
+  return {
+    snapshot,
+    accountId: hexId('acc_', 1),
+    revision: 1,
+    priceRevision: 0n,
+    importSourceId: null,
+    exportSourceId: null,
+  }
 }
 
 const entryOf = (days: number) => {
   const { accountId, liveMode, batchId, receivedAt, recordId, locationId } = costRow()
   return {
     record: {
-      ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const, recordId },
+      ...{
+        locationId,
+        deviceId: null,
+        energyFlowDirection: 'INBOUND' as const,
+        tariffDirection: 'IMPORT' as const,
+        recordId,
+      },
       ...{ start, end: start + days * dayMs, energy: 123_456_789_012_345n, confidence: 1_000_000 },
       ...{ sessionReferenceId: null, recordReferenceId: null },
     },

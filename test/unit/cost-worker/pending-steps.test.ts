@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { finishSlowTask, type PendingStep, pendingStep, pendingSteps } from '../../../services/cost-worker/pending-steps.ts'
+import {
+  finishSlowTask,
+  type PendingStep,
+  pendingStep,
+  pendingSteps,
+} from '../../../services/cost-worker/pending-steps.ts'
 import type { StepSummary } from '../../../services/cost-worker/step.ts'
 import type { ChunkHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import type { Assignment } from '../../../services/platform/log/log.ts'
@@ -13,8 +18,15 @@ const account = (chunkId: string): StepSummary => ({
 const openSteps = () => {
   const steps = pendingSteps()
   /** A step that read the lanes up to `next`; `slow`: of these accounts one portion each is under way, in a lane. */
-  const add = (id: string, next: Readonly<Record<number, number>>, slow: Readonly<Record<string, number>> = {}): PendingStep => {
-    const reached = Object.entries(next).map(([partition, offset]) => ({ assignment: lane(Number(partition)), nextOffset: offset }))
+  const add = (
+    id: string,
+    next: Readonly<Record<number, number>>,
+    slow: Readonly<Record<string, number>> = {},
+  ): PendingStep => {
+    const reached = Object.entries(next).map(([partition, offset]) => ({
+      assignment: lane(Number(partition)),
+      nextOffset: offset,
+    }))
     const step = pendingStep(account(id), reached)
     for (const [accountId, partition] of Object.entries(slow)) {
       step.slowByAccount.set(accountId, { remaining: 1, chunks: [chunk(`${id}/${accountId}`)], poison: [] })
@@ -29,7 +41,10 @@ const openSteps = () => {
     steps.markReceipted(receipts)
     const ends = new Map(reached.map(({ assignment: { partition }, nextOffset: next }) => [partition, next]))
     for (const [partition, next] of ends) steps.markCommitted(partition, next)
-    return [receipts.flatMap(({ summary: step }) => step.chunks.map(({ chunkId }) => chunkId)), Object.fromEntries(ends)]
+    return [
+      receipts.flatMap(({ summary: step }) => step.chunks.map(({ chunkId }) => chunkId)),
+      Object.fromEntries(ends),
+    ]
   }
   return { steps, add, settle }
 }

@@ -10,7 +10,8 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
   priceRevision: BigInt(number),
   pieces: Array.from({ length: pieces }, () => piece),
 })
-const numbers = (rows: readonly MeterCostRow[]): readonly number[] => rows.map(({ priceRevision }) => Number(priceRevision))
+const numbers = (rows: readonly MeterCostRow[]): readonly number[] =>
+  rows.map(({ priceRevision }) => Number(priceRevision))
 
 const open = (maxRows: number) => {
   const stored: (readonly number[])[] = []

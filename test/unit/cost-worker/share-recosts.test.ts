@@ -13,7 +13,15 @@ type DrawnRequest = {
 
 const requestOf = ({ from, length, location, prices, kind }: DrawnRequest, index: number): ReceivedRequest => ({
   request: {
-    ...{ kind: 'order', orderKind: kind, orderId: `${index}`, accountId: 'acc', liveMode: true, from, to: from + length },
+    ...{
+      kind: 'order',
+      orderKind: kind,
+      orderId: `${index}`,
+      accountId: 'acc',
+      liveMode: true,
+      from,
+      to: from + length,
+    },
     ...{ locationIds: [`loc_${location}`], locationRevision: prices ? 1 : null, sourceId: null, priceRevision: null },
     ...{ objectId: null, detail: '' },
   },
@@ -36,9 +44,14 @@ const requests = fc.array(
 )
 
 /** How often each instant is passed over by orders for what records have changed, and by others. */
-const passes = (all: readonly ReceivedRequest[], location: string): readonly (readonly [tiers: number, others: number])[] =>
+const passes = (
+  all: readonly ReceivedRequest[],
+  location: string,
+): readonly (readonly [tiers: number, others: number])[] =>
   Array.from({ length: 61 }, (_, at) => {
-    const over = all.filter(({ request }) => request.locationIds[0] === location && (request.from ?? 0) <= at && at < (request.to ?? 0))
+    const over = all.filter(
+      ({ request }) => request.locationIds[0] === location && (request.from ?? 0) <= at && at < (request.to ?? 0),
+    )
     const tiers = over.filter(({ request }) => request.orderKind === 'TIER')
     return [tiers.length, over.length - tiers.length] as const
   })
@@ -66,7 +79,9 @@ it('orders of one location together pass over what they passed over before, and 
 it('however many records are late at one month, its rows are owed once', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 20 }), starts => {
-      const all = starts.map((from, index) => requestOf({ from, length: 60 - from, location: 0, prices: false, kind: 'TIER' }, index))
+      const all = starts.map((from, index) =>
+        requestOf({ from, length: 60 - from, location: 0, prices: false, kind: 'TIER' }, index),
+      )
       const first = Math.min(...starts)
       expect(passes(trimRecostOverlaps(all), 'loc_0').map(([tiers]) => tiers)).toEqual(
         Array.from({ length: 61 }, (_, at) => (at >= first && at < 60 ? 1 : 0)),

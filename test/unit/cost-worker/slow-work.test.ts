@@ -14,7 +14,15 @@ const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 /** A record of some days at a location, told by its reference. */
 const recordOf = (accountId: string, locationId: string, days: number, reference: string): RecordToCost => ({
   record: {
-    ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', start: 0, end: days * dayMs, energy: 1n },
+    ...{
+      locationId,
+      deviceId: null,
+      energyFlowDirection: 'INBOUND',
+      tariffDirection: 'IMPORT',
+      start: 0,
+      end: days * dayMs,
+      energy: 1n,
+    },
     ...{ confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: reference, recordId: reference },
   },
   part: { accountId, liveMode: true, batchId: `batch of ${reference}`, receivedAt: 0 },
@@ -47,9 +55,15 @@ describe('a step with work that takes long', () => {
   const other = recordOf(accounts.b, 'y', 1, 'other')
 
   it('leaves all that concerns its location to it, and the receipts of these records', () => {
-    const { fast, slowTasks: portions, slowChunks } = splitStep(stepOf([short, other, long]), () => false, new Set(['x']))
+    const {
+      fast,
+      slowTasks: portions,
+      slowChunks,
+    } = splitStep(stepOf([short, other, long]), () => false, new Set(['x']))
     expect(referencesOf(fast.records)).toEqual(['other'])
-    expect(portions.map(({ locationId, partition, records }) => [locationId, partition, records.length])).toEqual([['x', 3, 2]])
+    expect(portions.map(({ locationId, partition, records }) => [locationId, partition, records.length])).toEqual([
+      ['x', 3, 2],
+    ])
     expect(fast.chunks.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))).toEqual(['batch of other'])
     const slow = slowChunks.get(accounts.a)?.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))
     expect([slow, slowChunks.size]).toEqual([['batch of beside it', 'batch of long'], 1])
@@ -69,7 +83,11 @@ describe('slow work', () => {
   const open = (held: () => CachedPricing | undefined = () => undefined) => {
     const work = slowWork({ cached: held })
     const add = (...portions: readonly SlowTask[]): void =>
-      work.add({ slowTasks: portions, slowChunks: new Map() }, pendingStep({ ...stepOf([]), chunks: [] }, []), Promise.resolve())
+      work.add(
+        { slowTasks: portions, slowChunks: new Map() },
+        pendingStep({ ...stepOf([]), chunks: [] }, []),
+        Promise.resolve(),
+      )
     const take = (): readonly (string | null)[] | null => {
       const batch: SlowBatch | null = work.next()
       if (batch !== null) work.end(batch)
@@ -84,7 +102,10 @@ describe('slow work', () => {
       Array.from({ length: count }, (_, index) => recordOf(accounts.a, 'x', 9, `${name}${index}`))
     // Of unknown prices a record counts as 1,001 pieces: fifty are a batch.
     add(slowTaskOf(accounts.a, 'x', records('x', 120)))
-    add(slowTaskOf(accounts.a, 'x', records('later', 1)), slowTaskOf(accounts.a, 'z', [recordOf(accounts.a, 'z', 9, 'z')]))
+    add(
+      slowTaskOf(accounts.a, 'x', records('later', 1)),
+      slowTaskOf(accounts.a, 'z', [recordOf(accounts.a, 'z', 9, 'z')]),
+    )
     expect(take()).toEqual(Array.from({ length: 50 }, (_, index) => `x${index}`))
     add(slowTaskOf(accounts.b, 'y', [recordOf(accounts.b, 'y', 9, 'y')]))
     const second = take()
@@ -99,7 +120,9 @@ describe('slow work', () => {
     const plan = { commodity: { bandCount: 24 }, nonCommodity: null, market: null }
     const eras = [{ from: 0, to: 365 * dayMs, plan }]
     const heldWith = (tiered: boolean) => () =>
-      ({ snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } } }) as unknown as CachedPricing
+      ({
+        snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } },
+      }) as unknown as CachedPricing
     // A record of 9 days counts as 9 × 24 + 1 = 217 pieces: 231 are a batch of 50,000.
     const sizesOf = (isTiered: boolean): readonly number[] => {
       const { add, take } = open(heldWith(isTiered))
@@ -150,7 +173,12 @@ describe('slow work', () => {
     add(accounts.b, 1)
     expect(full()).toEqual([false, false])
     add(accounts.a, 1)
-    expect([full(), work.isFull(), work.isPartitionBusy(0), work.isPartitionBusy(1)]).toEqual([[true, false], false, true, false])
+    expect([full(), work.isFull(), work.isPartitionBusy(0), work.isPartitionBusy(1)]).toEqual([
+      [true, false],
+      false,
+      true,
+      false,
+    ])
     for (let batch = work.next(); batch !== null; batch = work.next()) work.end(batch)
     expect([full(), work.isPartitionBusy(0)]).toEqual([[false, false], false])
   })

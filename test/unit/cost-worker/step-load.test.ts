@@ -20,7 +20,10 @@ const cachedPricingOf = (bands: number): CachedPricing => {
     rate: [{ fixed: BigInt(index + 1), to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
   }))
   const schedule = [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
-  const snapshot = compileSnapshot(pricing('UTC', [tariff([], { id: hexId('trf_', 7), schedule })]), createPricingPool())
+  const snapshot = compileSnapshot(
+    pricing('UTC', [tariff([], { id: hexId('trf_', 7), schedule })]),
+    createPricingPool(),
+  )
   return { snapshot, accountId: accounts.a, revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
 }
 
@@ -30,7 +33,14 @@ const recordsOf = (accountId: string, locationId: string, count: number, lengthM
     const { liveMode, batchId, receivedAt, ...row } = costRow()
     const start = Date.UTC(2024, 0, 1) + index * lengthMs
     return {
-      record: { ...row, locationId, start, end: start + lengthMs, confidence: 1_000_000, recordId: `${locationId}${index}` },
+      record: {
+        ...row,
+        locationId,
+        start,
+        end: start + lengthMs,
+        confidence: 1_000_000,
+        recordId: `${locationId}${index}`,
+      },
       part: { accountId, liveMode, batchId, receivedAt },
       ...{ version: 1n, sourceVersion: 1n, origin: null },
     }
@@ -57,7 +67,8 @@ type GatheredInput = { readonly records?: readonly RecordToCost[]; readonly read
 /** The heavy ones among locations with prices that change so often a day. */
 const heavyOf = async (bands: number, { records = [], readings = [] }: GatheredInput): Promise<readonly string[]> => {
   const held = cachedPricingOf(bands)
-  const gather = async (asks: readonly { readonly locationId: string }[]) => new Map(asks.map(({ locationId }) => [locationId, held]))
+  const gather = async (asks: readonly { readonly locationId: string }[]) =>
+    new Map(asks.map(({ locationId }) => [locationId, held]))
   const step = { records: Map.groupBy(records, ({ record }) => record.locationId), readings }
   return [...(await heavyLocations(step, new Map(), { gather, cached: () => held }, defaultLoadLimits))]
 }
@@ -74,7 +85,9 @@ describe('a location is costed beside the steps', () => {
   })
 
   it('never for usual prices and records, however many there are', async () => {
-    const quarterHours = Array.from({ length: 40 }, (_, index) => recordsOf(accounts.a, `l${index}`, 2_000, hourMs / 4)).flat()
+    const quarterHours = Array.from({ length: 40 }, (_, index) =>
+      recordsOf(accounts.a, `l${index}`, 2_000, hourMs / 4),
+    ).flat()
     expect(await heavyOf(96, { records: quarterHours })).toEqual([])
     expect(await heavyOf(4, { records: recordsOf(accounts.a, 'x', 100, 364 * dayMs) })).toEqual(['x'])
     expect(await heavyOf(4, { records: recordsOf(accounts.a, 'x', 30, 364 * dayMs) })).toEqual([])

@@ -59,7 +59,9 @@ describe('small steps', () => {
     const pace = openStepPace()
     pace.begin()
     const stopped = AbortSignal.abort()
-    const { waitedMs } = await waitOf(() => withoutRest(Promise.all([pace.wait(isLarge, never), pace.wait(isSmall, stopped)])))
+    const { waitedMs } = await waitOf(() =>
+      withoutRest(Promise.all([pace.wait(isLarge, never), pace.wait(isSmall, stopped)])),
+    )
     expect(waitedMs).toBeLessThan(290)
   })
 })

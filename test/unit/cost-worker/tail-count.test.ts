@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
-import { type AccumulatorTail, costNearTail, isNearTail, tailAfter } from '../../../services/cost-worker/recost/accumulator-tail.ts'
+import {
+  type AccumulatorTail,
+  costNearTail,
+  isNearTail,
+  tailAfter,
+} from '../../../services/cost-worker/recost/accumulator-tail.ts'
 import { type ChangeSet, type RecostGroup, recostGroupsOf } from '../../../services/cost-worker/recost/change-set.ts'
 import { recost } from '../../../services/cost-worker/recost/recost.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
@@ -11,17 +16,30 @@ import { allDay, kwh, pricing, rate, tariff } from '../../support/oracle/tables.
 
 const tenant = { accountId: `acc_${'0'.repeat(23)}1`, liveMode: true }
 const cachedPricing = {
-  snapshot: compileSnapshot(pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]), createPricingPool()),
+  snapshot: compileSnapshot(
+    pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]),
+    createPricingPool(),
+  ),
   ...{ accountId: tenant.accountId, revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null },
 }
 const base = Date.parse('2026-03-10T00:00:00Z')
 
 /** A quarter hour of a device; `slot` counts from the base. */
-const recordOf = (slot: number, device: number, energy: bigint, version: bigint, confidence = 1_000_000): RecordToCost => ({
+const recordOf = (
+  slot: number,
+  device: number,
+  energy: bigint,
+  version: bigint,
+  confidence = 1_000_000,
+): RecordToCost => ({
   record: {
     ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
     ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence },
-    ...{ sessionReferenceId: null, recordReferenceId: null, recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}` },
+    ...{
+      sessionReferenceId: null,
+      recordReferenceId: null,
+      recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}`,
+    },
   },
   part: { ...tenant, batchId: null, receivedAt: base },
   version,
@@ -86,11 +104,14 @@ const costsOf = (stored: ReadonlyMap<string, MeterCostRow>) =>
 
 const arrivals = (slots: number, devices: number, maxSteps: { readonly records: number; readonly steps: number }) =>
   fc.array(
-    fc.uniqueArray(fc.record({ slot: fc.nat(slots - 1), device: fc.nat(devices - 1), energy: fc.integer({ min: 0, max: 5_000 }) }), {
-      selector: ({ slot, device }) => `${slot}/${device}`,
-      minLength: 1,
-      maxLength: maxSteps.records,
-    }),
+    fc.uniqueArray(
+      fc.record({ slot: fc.nat(slots - 1), device: fc.nat(devices - 1), energy: fc.integer({ min: 0, max: 5_000 }) }),
+      {
+        selector: ({ slot, device }) => `${slot}/${device}`,
+        minLength: 1,
+        maxLength: maxSteps.records,
+      },
+    ),
     { minLength: 2, maxLength: maxSteps.steps },
   )
 
@@ -114,26 +135,31 @@ describe('records near the end of an accumulator', () => {
   it.each([
     { of: 'few devices over many slots', steps: arrivals(31, 4, { records: 6, steps: 14 }), runs: 300 },
     { of: 'many devices over few slots', steps: arrivals(12, 30, { records: 60, steps: 10 }), runs: 60 },
-  ])('and those behind them cost what they cost in order, whatever came late, twice or corrected: $of', ({ steps: anySteps, runs }) => {
-    let near = 0
-    fc.assert(
-      fc.property(anySteps, steps => {
-        const { settle, stored } = worker()
-        const last = new Map<string, RecordToCost>()
-        let version = 0n
-        for (const step of steps) {
-          const records = step.map(({ slot, device, energy }) => recordOf(slot, device, kwh(energy / 1000), ++version))
-          for (const entry of records) last.set(entry.record.recordId, entry)
-          if (settle(records) === 'near') near += 1
-        }
-        const inOrder = worker()
-        inOrder.settle([...last.values()])
-        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
-      }),
-      { numRuns: runs },
-    )
-    expect(near).toBeGreaterThan(runs / 3)
-  })
+  ])(
+    'and those behind them cost what they cost in order, whatever came late, twice or corrected: $of',
+    ({ steps: anySteps, runs }) => {
+      let near = 0
+      fc.assert(
+        fc.property(anySteps, steps => {
+          const { settle, stored } = worker()
+          const last = new Map<string, RecordToCost>()
+          let version = 0n
+          for (const step of steps) {
+            const records = step.map(({ slot, device, energy }) =>
+              recordOf(slot, device, kwh(energy / 1000), ++version),
+            )
+            for (const entry of records) last.set(entry.record.recordId, entry)
+            if (settle(records) === 'near') near += 1
+          }
+          const inOrder = worker()
+          inOrder.settle([...last.values()])
+          expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+        }),
+        { numRuns: runs },
+      )
+      expect(near).toBeGreaterThan(runs / 3)
+    },
+  )
 
   it('cost the same where a step is broken off after any of its rows and begun again, of registers too', () => {
     let broken = 0
@@ -182,7 +208,10 @@ describe('records near the end of an accumulator', () => {
           // The third device has no estimates, so that its records are costed from the tail.
           const confidence = isEstimate && device < 2 ? 500_000 : 1_000_000
           const { record, ...entry } = recordOf(slot, device, kwh(kilowattHours), BigInt(index + 1), confidence)
-          const long = { ...entry, record: { ...record, end: record.start + length * 900_000, recordId: `${record.recordId}/${length}` } }
+          const long = {
+            ...entry,
+            record: { ...record, end: record.start + length * 900_000, recordId: `${record.recordId}/${length}` },
+          }
           last.set(long.record.recordId, long)
           if (settle([long]) === 'near') near += 1
         }
@@ -198,7 +227,12 @@ describe('records near the end of an accumulator', () => {
   it('leave records alone that reach into the next month, whatever comes before them late', () => {
     // April begins in Berlin at 22:00Z, 16 slots after this.
     const monthEnd = Date.parse('2026-03-31T18:00:00Z')
-    const anyStep = fc.record({ device: fc.nat(2), slot: fc.nat(40), length: fc.integer({ min: 1, max: 12 }), energy: fc.nat(30) })
+    const anyStep = fc.record({
+      device: fc.nat(2),
+      slot: fc.nat(40),
+      length: fc.integer({ min: 1, max: 12 }),
+      energy: fc.nat(30),
+    })
     let near = 0
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 4, maxLength: 12 }), steps => {
@@ -207,7 +241,10 @@ describe('records near the end of an accumulator', () => {
         for (const [index, { device, slot, length, energy }] of steps.entries()) {
           const { record, ...entry } = recordOf(slot, device, kwh(energy), BigInt(index + 1))
           const start = monthEnd + slot * 900_000
-          const one = { ...entry, record: { ...record, start, end: start + length * 900_000, recordId: `${record.recordId}/${length}` } }
+          const one = {
+            ...entry,
+            record: { ...record, start, end: start + length * 900_000, recordId: `${record.recordId}/${length}` },
+          }
           last.set(one.record.recordId, one)
           if (settle([one]) === 'near') near += 1
         }

@@ -22,7 +22,9 @@ const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const at = (text: string): number => Date.parse(text)
 const hourMs = 3_600_000
 
-const anywhere = fc.integer({ min: Date.UTC(2000, 0, 1) / 60_000, max: Date.UTC(2035, 11, 31) / 60_000 }).map(minutes => minutes * 60_000)
+const anywhere = fc
+  .integer({ min: Date.UTC(2000, 0, 1) / 60_000, max: Date.UTC(2035, 11, 31) / 60_000 })
+  .map(minutes => minutes * 60_000)
 const zoneAndInstant = fc.constantFrom(...zoneNames).chain(name => {
   const changes = zoneOf(name).changes
   const near =
@@ -41,7 +43,9 @@ describe('dates', () => {
         expect(civilDate(day)).toEqual(fields)
         expect(dayNumber(fields.year, fields.month, fields.date)).toBe(day)
         expect(weekdayOf(day)).toBe((date.getUTCDay() + 6) % 7)
-        expect(daysInMonth(fields.year, fields.month)).toBe(new Date(Date.UTC(2000 + (fields.year % 400), fields.month, 0)).getUTCDate())
+        expect(daysInMonth(fields.year, fields.month)).toBe(
+          new Date(Date.UTC(2000 + (fields.year % 400), fields.month, 0)).getUTCDate(),
+        )
       }),
       { numRuns: 1000 },
     )
@@ -105,14 +109,18 @@ describe('days and months', () => {
       fc.property(zoneAndInstant, ([zone, instant]) => {
         const [start, end] = [startOfLocalDay(zone, instant), nextLocalMidnight(zone, instant)]
         expect(start <= instant && instant < end).toBe(true)
-        expect([startOfLocalDay(zone, start), startOfLocalDay(zone, end - 1), startOfLocalDay(zone, end)]).toEqual([start, start, end])
+        expect([startOfLocalDay(zone, start), startOfLocalDay(zone, end - 1), startOfLocalDay(zone, end)]).toEqual([
+          start,
+          start,
+          end,
+        ])
         const [month, next] = [startOfLocalMonth(zone, instant), nextLocalMonth(zone, instant)]
         expect(month <= start && end <= next).toBe(true)
-        expect([startOfLocalMonth(zone, month), startOfLocalMonth(zone, next - 1), startOfLocalMonth(zone, next)]).toEqual([
-          month,
-          month,
-          next,
-        ])
+        expect([
+          startOfLocalMonth(zone, month),
+          startOfLocalMonth(zone, next - 1),
+          startOfLocalMonth(zone, next),
+        ]).toEqual([month, month, next])
         expect(localFields(zone, month).date).toBe(1)
       }),
       { numRuns: 500 },

@@ -23,10 +23,17 @@ describe('identifiers', () => {
         expect(id).toMatch(/^[a-z]{3}_([0-9a-f]{24}|[0-9a-f]{32})$/)
         expect(isId(kind, id)).toBe(true)
         expect(idKindOf(id)).toBe(kind)
-        expect([id.toUpperCase(), id.slice(0, -1), `${id}0`, ` ${id}`].map(text => isId(kind, text))).toEqual([false, false, false, false])
+        expect([id.toUpperCase(), id.slice(0, -1), `${id}0`, ` ${id}`].map(text => isId(kind, text))).toEqual([
+          false,
+          false,
+          false,
+          false,
+        ])
       }),
     )
-    expect(formatId('meterRecord', new Uint8Array([0, 1, 0xab, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 99]))).toBe('mre_0001abff0405060708090a0b')
+    expect(formatId('meterRecord', new Uint8Array([0, 1, 0xab, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 99]))).toBe(
+      'mre_0001abff0405060708090a0b',
+    )
     expect(() => formatId('event', new Uint8Array(11))).toThrow(RangeError)
   })
 

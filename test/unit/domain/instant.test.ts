@@ -47,7 +47,10 @@ describe('reading an instant', () => {
     '',
   ])('refuses %s', text => {
     expect(parseInstant(text)).toBeUndefined()
-    expect(readInstant(text, 'start_time')).toMatchObject({ ok: false, refusal: { code: 'field_invalid', field: 'start_time' } })
+    expect(readInstant(text, 'start_time')).toMatchObject({
+      ok: false,
+      refusal: { code: 'field_invalid', field: 'start_time' },
+    })
   })
 
   it('keeps the offset it was written in', () => {
@@ -55,7 +58,9 @@ describe('reading an instant', () => {
       const found = readInstant(text, 'end_time')
       return found.ok ? found.value.offsetMinutes : undefined
     }
-    expect(['2026-01-01T00:00:00.123-03:30', '2026-01-01T00:00:00z', '2026-01-01T00:00:00+14:00'].map(read)).toEqual([-210, 0, 840])
+    expect(['2026-01-01T00:00:00.123-03:30', '2026-01-01T00:00:00z', '2026-01-01T00:00:00+14:00'].map(read)).toEqual([
+      -210, 0, 840,
+    ])
   })
 })
 

@@ -40,9 +40,13 @@ describe('rounding', () => {
 
   it('agrees with an independent division for every sign and size', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }), fc.bigInt({ min: 1n, max: 10n ** 20n }), (dividend, divisor) => {
-        expect(divideHalfEven(dividend, divisor)).toBe(exactHalfEven(dividend, divisor))
-      }),
+      fc.property(
+        fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
+        fc.bigInt({ min: 1n, max: 10n ** 20n }),
+        (dividend, divisor) => {
+          expect(divideHalfEven(dividend, divisor)).toBe(exactHalfEven(dividend, divisor))
+        },
+      ),
     )
   })
 
@@ -52,7 +56,11 @@ describe('rounding', () => {
       fc.bigInt({ min: 0n, max: 10n ** 12n }),
       fc.bigInt({ min: 2n ** 53n - 5n, max: 2n ** 53n + 5n }),
     )
-    const lengths = fc.oneof(fc.integer({ min: 1, max: year }), fc.integer({ min: year - 9, max: year }), fc.constantFrom(2, 900_000))
+    const lengths = fc.oneof(
+      fc.integer({ min: 1, max: year }),
+      fc.integer({ min: year - 9, max: year }),
+      fc.constantFrom(2, 900_000),
+    )
     fc.assert(
       fc.property(amounts, lengths, fc.double({ min: 0, max: 1, noNaN: true }), (amount, length, share) => {
         const elapsed = Math.floor(share * length)
@@ -111,16 +119,21 @@ describe('decimals', () => {
 
   it('are rounded half to even where a rule allows it', () => {
     const rule = { scale: 2, min: 0n, max: 1_000n, round: true }
-    expect(['0.125', '0.135', '1e-400', '-0.001'].map(text => read9(text, rule))).toEqual([12n, 14n, 0n, 'value_out_of_range'])
+    expect(['0.125', '0.135', '1e-400', '-0.001'].map(text => read9(text, rule))).toEqual([
+      12n,
+      14n,
+      0n,
+      'value_out_of_range',
+    ])
   })
 
   it('are written without trailing zeros and read back as they were', () => {
-    expect([formatDecimal(1_500_000_000n, 9), formatDecimal(-1n, 9), formatDecimal(0n, 9), formatDecimal(70n, 0)]).toEqual([
-      '1.5',
-      '-0.000000001',
-      '0',
-      '70',
-    ])
+    expect([
+      formatDecimal(1_500_000_000n, 9),
+      formatDecimal(-1n, 9),
+      formatDecimal(0n, 9),
+      formatDecimal(70n, 0),
+    ]).toEqual(['1.5', '-0.000000001', '0', '70'])
     fc.assert(
       fc.property(fc.bigInt({ min: price.min, max: price.max }), value => {
         const text = formatDecimal(value, 9)

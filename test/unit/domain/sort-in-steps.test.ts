@@ -19,7 +19,9 @@ describe('items that are sorted in steps', () => {
 
 describe('records that are counted', () => {
   it('can be interrupted at least every 1,024 records', () => {
-    const accumulatorChanges = [{ type: 'COMMODITY', direction: 'IMPORT', countingStart: 0, before: 0n, after: 5n }] as const
+    const accumulatorChanges = [
+      { type: 'COMMODITY', direction: 'IMPORT', countingStart: 0, before: 0n, after: 5n },
+    ] as const
     const records = Array.from({ length: 20_000 }, (_, at) => {
       const start = (at * 7_919) % 20_000
       return { sortKey: { start, end: start + 1, recordId: String(at).padStart(24, '0') }, accumulatorChanges }

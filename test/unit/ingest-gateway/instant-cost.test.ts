@@ -8,7 +8,14 @@ import { type Tenant, withTenant } from '../../../services/platform/postgres/tra
 import { pricingCache } from '../../../services/platform/pricing-cache.ts'
 import { createLogger } from '../../../services/platform/telemetry.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
-import { callAs, type Gateway, makeObjects, openGateway, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
+import {
+  callAs,
+  type Gateway,
+  makeObjects,
+  openGateway,
+  readPartitions,
+  recordsOf,
+} from '../../support/metering/gateway.ts'
 import { tariffDraft } from '../../support/registry/drafts.ts'
 import type { Call } from '../../support/registry/service.ts'
 import { makeTenants } from '../../support/stores/postgres.ts'
@@ -31,7 +38,13 @@ const always = (rate: readonly { fixed: bigint; to: bigint | null }[]) => [
     daysAndHours: [
       {
         days: ['All'] as const,
-        hours: [{ validFrom: 0, validTo: 86_400, rate: rate.map(one => ({ ...one, surchargeFixed: 0n, surchargePercentage: 0n })) }],
+        hours: [
+          {
+            validFrom: 0,
+            validTo: 86_400,
+            rate: rate.map(one => ({ ...one, surchargeFixed: 0n, surchargePercentage: 0n })),
+          },
+        ],
       },
     ],
   },
@@ -65,7 +78,11 @@ describe('a record without tiers', () => {
   it('costs what the tariff says at once, and is stored through its lane', async () => {
     const { locationId, deviceId } = await home('flat', false)
     const before = await recordCount()
-    const answer = await call('POST', '/costs/instant', record(locationId, { device_id: deviceId, record_reference_id: 'r' }))
+    const answer = await call(
+      'POST',
+      '/costs/instant',
+      record(locationId, { device_id: deviceId, record_reference_id: 'r' }),
+    )
     // 1.25 kWh × 0.30 = 0.375
     expect(answer.body).toMatchObject({
       object: 'meter_record',
@@ -98,7 +115,13 @@ describe('a record without tiers', () => {
       direction: 'IMPORT',
       tariff_rate: 'IMPORT',
       carbon_units: 'gCO2eq',
-      request: { direction: 'IMPORT', tariff_rate: 'IMPORT', include_tariff: true, include_carbon: true, non_persistent: true },
+      request: {
+        direction: 'IMPORT',
+        tariff_rate: 'IMPORT',
+        include_tariff: true,
+        include_carbon: true,
+        non_persistent: true,
+      },
       data: { tariff: { value: 0.375, confidence: 1 } },
     })
     expect((await send('&include_tariff=false')).body['data']).not.toHaveProperty('tariff')
@@ -188,7 +211,15 @@ describe('a record with tiers', () => {
     const { locationId } = await home('changed', true)
     const { log, codec, clickHouse, database } = gateway
     await using _ = await startCostWorker({
-      ...{ log, codec, clickHouse, database, metrics: createMetrics(), logger: createLogger('error'), at: currentInstant },
+      ...{
+        log,
+        codec,
+        clickHouse,
+        database,
+        metrics: createMetrics(),
+        logger: createLogger('error'),
+        at: currentInstant,
+      },
       // A process of its own keeps prices of its own until an order comes.
       pricing: pricingCache(database, timeZone),
       requestRecosts: async () => undefined,
@@ -199,11 +230,15 @@ describe('a record with tiers', () => {
       return [status, (body['data'] as { tariff: { cost: { value: number } } } | undefined)?.tariff.cost.value]
     }
     const add = (draft: Partial<TariffDraft>) =>
-      withTenant(database, live, transaction => createTariff(transaction, tariffDraft(locationId, draft), currentInstant()))
+      withTenant(database, live, transaction =>
+        createTariff(transaction, tariffDraft(locationId, draft), currentInstant()),
+      )
     // 90 kWh are below the bound: 90 × 0.20 = 18
     expect(await costOf(at(0, 90))).toEqual([200, 18])
     const gridFee = always([{ fixed: 100_000_000n, to: null }])
-    expect(await add({ type: 'NON_COMMODITY', contractStart: Date.UTC(2027, 0, 1), schedule: gridFee })).toMatchObject({ ok: true })
+    expect(await add({ type: 'NON_COMMODITY', contractStart: Date.UTC(2027, 0, 1), schedule: gridFee })).toMatchObject({
+      ok: true,
+    })
     // 10 below the bound and 10 above: 10 × 0.20 + 10 × 0.30 = 5
     expect(await costOf(at(15, 20))).toEqual([200, 5])
     const span = { contractStart: Date.UTC(2026, 0, 1), contractEnd: Date.UTC(2027, 0, 1) }

@@ -20,8 +20,12 @@ const registry = () => {
     () => 5,
     3,
   )
-  const ask = (at: number, locations: readonly string[] = ['loc_1'], devices: readonly string[] = ['dev_1'], of = tenant) =>
-    known.resolve(of, { locations: new Set(locations), devices: new Set(devices) }, at)
+  const ask = (
+    at: number,
+    locations: readonly string[] = ['loc_1'],
+    devices: readonly string[] = ['dev_1'],
+    of = tenant,
+  ) => known.resolve(of, { locations: new Set(locations), devices: new Set(devices) }, at)
   return { living: activeIds, state, known, ask }
 }
 
@@ -31,7 +35,10 @@ describe('known objects', () => {
     expect(known.partitionOf(tenant, 'loc_1', 0)).toBeUndefined()
     await ask(0)
     expect([known.partitionOf(tenant, 'loc_1', 29_999), known.hasDevice(tenant, 'dev_1', 29_999)]).toEqual([5, true])
-    expect([known.partitionOf(tenant, 'loc_1', 30_000), known.hasDevice(tenant, 'dev_1', 30_000)]).toEqual([undefined, false])
+    expect([known.partitionOf(tenant, 'loc_1', 30_000), known.hasDevice(tenant, 'dev_1', 30_000)]).toEqual([
+      undefined,
+      false,
+    ])
   })
 
   it("are another account's secret, and an account that guesses them changes nothing", async () => {
@@ -139,7 +146,10 @@ describe('known objects', () => {
 
   it('are found by the bits of their ids as by the ids, however many they are', async () => {
     const idsOf = (prefix: string) =>
-      Array.from({ length: 3_000 }, (_, index) => `${prefix}_${createHash('md5').update(`${index}`).digest('hex').slice(8)}`)
+      Array.from(
+        { length: 3_000 },
+        (_, index) => `${prefix}_${createHash('md5').update(`${index}`).digest('hex').slice(8)}`,
+      )
     const [locations, devices] = [idsOf('loc'), idsOf('dev')]
     const known = knownObjects(
       async (_, ids) => new Set([...ids.locations, ...ids.devices]),
@@ -153,7 +163,11 @@ describe('known objects', () => {
     }
     for (const id of [...locations, ...devices]) expect(find(id)?.id).toBe(id)
     const [first = ''] = locations
-    expect([find(first, 29_999)?.partition, find(first, 30_000), find(first, 0, other)]).toEqual([5, undefined, undefined])
+    expect([find(first, 29_999)?.partition, find(first, 30_000), find(first, 0, other)]).toEqual([
+      5,
+      undefined,
+      undefined,
+    ])
     expect(find('loc_000000000000000000000000')).toBeUndefined()
     await known.resolve(tenant, { locations: new Set([first]), devices: new Set() }, 40_000)
     expect(find(first, 69_999)?.id).toBe(first)

@@ -8,7 +8,13 @@ const depot: OwnReference = { kinds: ['location'], reference: 'depot-7' }
 
 /** A memory before a store whose objects, mood and clock the test sets. */
 const openMemory = ({ maxReferences }: { readonly maxReferences?: number } = {}) => {
-  const store = { objects: new Map([['depot-7', 'loc_1']]), searches: 0, isAway: false, now: 0, hold: Promise.resolve() }
+  const store = {
+    objects: new Map([['depot-7', 'loc_1']]),
+    searches: 0,
+    isAway: false,
+    now: 0,
+    hold: Promise.resolve(),
+  }
   const find: FindReferences = async (_, wanted) => {
     store.searches += 1
     const location = new Map(
@@ -21,7 +27,10 @@ const openMemory = ({ maxReferences }: { readonly maxReferences?: number } = {})
     if (store.isAway) throw new Failure('store_away', 'away', { retriable: true })
     return { location, device: new Map(), customer: new Map() }
   }
-  const known = knownReferences(find, { elapsed: () => store.now, ...(maxReferences === undefined ? {} : { maxReferences }) })
+  const known = knownReferences(find, {
+    elapsed: () => store.now,
+    ...(maxReferences === undefined ? {} : { maxReferences }),
+  })
   const idOf = async (reference = 'depot-7', of = tenant) =>
     (await known.find(of, [{ ...depot, reference }])).location.get(reference) ?? null
   return { store, known, idOf }

@@ -33,17 +33,23 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 
 const path = '/meters/cumulative/epoch'
 const start = Math.floor(currentInstant() / 1000) - 86_400
-const readings = (count: number) => Array.from({ length: count }, (_, index) => ({ time: start + index, value: index + 0.25 }))
+const readings = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ time: start + index, value: index + 0.25 }))
 const body = (change: object = {}) => ({ location_id: locationId, units: 'WH', data: readings(2), ...change })
 
 const submit = async (sent: unknown, headers = {}) => {
   const answer = await call('PUT', path, sent, headers)
   expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)])
-  return answer.body as { readonly id: string; readonly failed_records: readonly { record_num: number; error: string }[] }
+  return answer.body as {
+    readonly id: string
+    readonly failed_records: readonly { record_num: number; error: string }[]
+  }
 }
 
 const partsOf = (written: readonly AppendedMessage[], batchId: string): readonly ReadingPart[] =>
-  written.flatMap(({ message }) => (message.kind === 'readings' ? message.parts.filter(part => part.batchId === batchId) : []))
+  written.flatMap(({ message }) =>
+    message.kind === 'readings' ? message.parts.filter(part => part.batchId === batchId) : [],
+  )
 
 describe('readings that are accepted', () => {
   it('stand in the lane of their location as they were sent, with the ids of the intervals that they open', async () => {
@@ -80,20 +86,31 @@ describe('readings that are accepted', () => {
       ...register,
       sessionReferenceId: 's',
       readings: [
-        { time: first, value: 12_500_000_000n, recordReferenceId: 'quarter ä', recordNumber: 1, recordId: recordId(first) },
+        {
+          time: first,
+          value: 12_500_000_000n,
+          recordReferenceId: 'quarter ä',
+          recordNumber: 1,
+          recordId: recordId(first),
+        },
         { time: second, value: 10n ** 18n, recordReferenceId: null, recordNumber: 2, recordId: recordId(second) },
       ],
     })
     const chunk = written.find(({ message }) => message.kind === 'readings' && message.parts[0]?.batchId === batch.id)
     expect(chunk?.partition).toBe(partitionOf(partitionKey(live.accountId, locationId), 4))
-    expect(chunk?.headers).toMatchObject({ generation: 3, batches: [{ ...live, batchId: batch.id, recordNumbers: [1, 2] }] })
+    expect(chunk?.headers).toMatchObject({
+      generation: 3,
+      batches: [{ ...live, batchId: batch.id, recordNumbers: [1, 2] }],
+    })
   })
 
   it('are the same in both layouts', async () => {
     const current = await submit(body({ energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }))
     const earlier = await submit(body({ direction: 'EXPORT', tariff_rate: 'IMPORT' }), { 'api-version': '2024-08-24' })
     const written = await readPartitions(gateway)
-    const [one, other] = [current, earlier].map(batch => partsOf(written, batch.id).map(({ batchId: _, receivedAt: __, ...part }) => part))
+    const [one, other] = [current, earlier].map(batch =>
+      partsOf(written, batch.id).map(({ batchId: _, receivedAt: __, ...part }) => part),
+    )
     expect(one).toEqual(other)
     expect(one).toHaveLength(1)
   })
@@ -102,11 +119,15 @@ describe('readings that are accepted', () => {
     const accepted = gateway.counted.accepted
     const batch = await submit(body({ data: readings(10_000) }))
     expect(gateway.counted.accepted - accepted).toBe(10_000)
-    const written = (await readPartitions(gateway)).filter(({ headers }) => headers.batches.some(one => one.batchId === batch.id))
+    const written = (await readPartitions(gateway)).filter(({ headers }) =>
+      headers.batches.some(one => one.batchId === batch.id),
+    )
     const numbers = written.map(({ headers }) => headers.batches.flatMap(one => one.recordNumbers))
     expect(numbers.map(one => one.length)).toEqual(Array.from({ length: 20 }, () => 500))
     expect(numbers.flat()).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1))
-    expect(partsOf(written, batch.id).flatMap(part => part.readings.map(one => one.recordNumber))).toEqual(numbers.flat())
+    expect(partsOf(written, batch.id).flatMap(part => part.readings.map(one => one.recordNumber))).toEqual(
+      numbers.flat(),
+    )
     expect(new Set(written.map(({ headers }) => headers.chunkId)).size).toBe(20)
     const answer = await call('PUT', path, body({ data: readings(10_001) }))
     expect([answer.status, answer.body['code'], answer.body['field']]).toEqual([400, 'too_many_records', 'data'])
@@ -129,7 +150,11 @@ describe('readings that are refused', () => {
       { record_num: 2, record_reference_id: 'below', error: 'value must be from 0 to 1000000000000.' },
       { record_num: 3, record_reference_id: null, error: 'duplicate of record 1' },
       { record_num: 4, record_reference_id: null, error: 'A reading must be an object.' },
-      { record_num: 5, record_reference_id: null, error: '"session_reference_id" is not known here; did you mean record_reference_id?' },
+      {
+        record_num: 5,
+        record_reference_id: null,
+        error: '"session_reference_id" is not known here; did you mean record_reference_id?',
+      },
     ])
     const written = await readPartitions(gateway)
     expect(headersOf(written, batch.id)).toMatchObject([{ recordsSubmitted: 6, recordsAccepted: 2 }])
@@ -152,7 +177,10 @@ describe('readings that are refused', () => {
     ['units of power', { units: 'KW' }, 'field_invalid', 'units'],
     ['no readings', { data: [] }, 'field_invalid', 'data'],
   ])('all go together for %s', async (_, change, code, field) => {
-    const answers = [await call('PUT', path, body(change)), await call('PUT', path, body(change), { 'api-version': '2024-08-24' })]
+    const answers = [
+      await call('PUT', path, body(change)),
+      await call('PUT', path, body(change), { 'api-version': '2024-08-24' }),
+    ]
     expect(answers.map(one => [one.status, one.body['code'], one.body['field']])).toEqual([
       [400, code, field],
       [409, code, field],
@@ -169,7 +197,18 @@ describe('readings that are refused', () => {
 
 describe('bodies of any kind', () => {
   it('are answered without a fault', async () => {
-    const odd = [null, true, 1e300, 'x', [], [[]], {}, { time: {} }, { time: start, value: [] }, { time: 1e300, value: 1e300 }]
+    const odd = [
+      null,
+      true,
+      1e300,
+      'x',
+      [],
+      [[]],
+      {},
+      { time: {} },
+      { time: start, value: [] },
+      { time: 1e300, value: 1e300 },
+    ]
     expect(await submit(body({ data: odd }))).toMatchObject({ records_submitted: odd.length, records_accepted: 0 })
     const heads = [
       [],
@@ -191,10 +230,13 @@ describe('a log that is full', () => {
     await using small = await openGateway({ capacityBytes: 300_000 }, gateway.clickHouse)
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
-    const send = () => callAs(small.app, tenant)('PUT', path, body({ location_id: objects.locationId, data: readings(10_000) }))
+    const send = () =>
+      callAs(small.app, tenant)('PUT', path, body({ location_id: objects.locationId, data: readings(10_000) }))
     const answer = await send()
     expect([answer.status, answer.body['code'], answer.headers.get('retry-after')]).toEqual([503, 'unavailable', '5'])
-    const durable = (await readPartitions(small)).flatMap(({ message }) => (message.kind === 'readings' ? message.parts : []))
+    const durable = (await readPartitions(small)).flatMap(({ message }) =>
+      message.kind === 'readings' ? message.parts : [],
+    )
     expect(small.counted.accepted).toBe(durable.flatMap(part => part.readings).length)
     expect(small.counted.accepted).toBeLessThan(10_000)
   })

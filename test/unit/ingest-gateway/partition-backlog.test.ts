@@ -26,12 +26,16 @@ const open = async (backlog?: SlowBacklogSource) => {
   const backlogOf = partitionBacklog(log, backlog)
   return {
     append: (assignment: number) => log.append(topic, assignment, { key: 'k', value: Buffer.alloc(900), headers: {} }),
-    commit: (assignment: number, next: number) => assignments.find(({ partition }) => partition === assignment)?.commit(next),
+    commit: (assignment: number, next: number) =>
+      assignments.find(({ partition }) => partition === assignment)?.commit(next),
     /** What is taken so many seconds later: live mode and test mode, lane by lane. */
     later: async (seconds: number) => {
       now += seconds * 1000
       await backlogOf.refresh(now)
-      return [0, 1].map(assignment => [backlogOf.accepts(assignment, true, 'a'), backlogOf.accepts(assignment, false, 'a')])
+      return [0, 1].map(assignment => [
+        backlogOf.accepts(assignment, true, 'a'),
+        backlogOf.accepts(assignment, false, 'a'),
+      ])
     },
     accepts: backlogOf.accepts,
   }
@@ -67,7 +71,10 @@ describe('a lane', () => {
 
   it('takes test mode too while it waits for slow work alone, and its worker reads on', async () => {
     let readUpTo: number | null = null
-    const { append, commit, later } = await open({ isLogFull: () => false, readUpTo: assignment => (assignment === 0 ? readUpTo : null) })
+    const { append, commit, later } = await open({
+      isLogFull: () => false,
+      readUpTo: assignment => (assignment === 0 ? readUpTo : null),
+    })
     await Promise.all([0, 0, 0, 1].map(append))
     await later(0)
     await commit(0, 1)

@@ -8,7 +8,12 @@ import { currentInstant } from '../../../services/platform/clock.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
 import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts'
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
-import { createApiKey, keyStore, readKeyState, revokeApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
+import {
+  createApiKey,
+  keyStore,
+  readKeyState,
+  revokeApiKey,
+} from '../../../services/platform/postgres/registry/api-keys.ts'
 import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache.ts'
@@ -68,7 +73,13 @@ const openFixture = async () => {
   })
   const tenant = (await makeTenants(straight)).live
   const newKey = async () => {
-    const { apiKey } = await createApiKey(straight.operator, tenant, { scope: 'metering', description: null }, secret, at())
+    const { apiKey } = await createApiKey(
+      straight.operator,
+      tenant,
+      { scope: 'metering', description: null },
+      secret,
+      at(),
+    )
     return { id: apiKey.id, token: await tokens.sign({ ...tenant, keyId: apiKey.id }, at()) }
   }
   const send = (method: string, path: string) => (token: string, locationId: string) => {
@@ -122,7 +133,13 @@ describe('a PostgreSQL that is away', () => {
         pass(believedMs)
         const known = Array.from({ length: 10 }, () => timed(() => put(key.token, home)))
         const unknown =
-          round > 0 ? [] : [timed(() => put(key.token, elsewhere)), timed(() => put(late.token, home)), timed(() => cost(key.token, home))]
+          round > 0
+            ? []
+            : [
+                timed(() => put(key.token, elsewhere)),
+                timed(() => put(late.token, home)),
+                timed(() => cost(key.token, home)),
+              ]
         for (const { answer, tookMs } of await Promise.all(known)) {
           expect(answer).toEqual([200, 1])
           expect(tookMs).toBeLessThan(2_500)

@@ -4,8 +4,13 @@ import { expect, it } from 'vitest'
 import { recordIdentityText } from '../../../services/domain/identifier.ts'
 import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 
-const text = fc.oneof(fc.string({ maxLength: 255 }), fc.string({ unit: 'grapheme', maxLength: 100 }), fc.constant('😀'.repeat(255)))
-const id = (prefix: string) => fc.bigInt({ min: 0n, max: 2n ** 96n - 1n }).map(value => `${prefix}_${value.toString(16).padStart(24, '0')}`)
+const text = fc.oneof(
+  fc.string({ maxLength: 255 }),
+  fc.string({ unit: 'grapheme', maxLength: 100 }),
+  fc.constant('😀'.repeat(255)),
+)
+const id = (prefix: string) =>
+  fc.bigInt({ min: 0n, max: 2n ** 96n - 1n }).map(value => `${prefix}_${value.toString(16).padStart(24, '0')}`)
 const instant = fc.oneof(
   fc.integer({ min: 946_684_800_000, max: 4_102_444_800_000 }),
   fc.constantFrom(0, 9_999_999, 10_000_000, 999_999_999_999),
@@ -26,7 +31,8 @@ const identity = fc.record({
 
 type Identity = typeof identity extends fc.Arbitrary<infer T> ? T : never
 
-const digitsOf = (of: Identity): string => createHash('sha256').update(recordIdentityText(of), 'utf8').digest('hex').slice(0, 24)
+const digitsOf = (of: Identity): string =>
+  createHash('sha256').update(recordIdentityText(of), 'utf8').digest('hex').slice(0, 24)
 
 it('names a record by the SHA-256 of its identity', () => {
   fc.assert(

@@ -52,7 +52,18 @@ describe('limits', () => {
   })
 
   it('never answers 5xx to elements of any kind', async () => {
-    const odd = [null, true, 1e300, 'x', [], [[]], {}, { location_id: {} }, { ...record(0), value: [] }, { ...record(0), start_time: {} }]
+    const odd = [
+      null,
+      true,
+      1e300,
+      'x',
+      [],
+      [[]],
+      {},
+      { location_id: {} },
+      { ...record(0), value: [] },
+      { ...record(0), start_time: {} },
+    ]
     const batch = await submit(odd)
     expect(batch).toMatchObject({ records_submitted: odd.length, records_accepted: 0 })
     expect(gateway.faults).toEqual([])
@@ -65,20 +76,30 @@ describe('stores that are away or full', () => {
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
     const records = (round: number) =>
-      many(500).map((one, index) => ({ ...one, location_id: objects.locationId, record_reference_id: `${round}-${index}` }))
+      many(500).map((one, index) => ({
+        ...one,
+        location_id: objects.locationId,
+        record_reference_id: `${round}-${index}`,
+      }))
     const acknowledged: string[] = []
     let refusal = await callAs(small.app, tenant)('PUT', '/meters/interval', records(0))
     for (let round = 1; refusal.status === 200 && round < 50; round += 1) {
       acknowledged.push(String(refusal.body['id']))
       refusal = await callAs(small.app, tenant)('PUT', '/meters/interval', records(round))
     }
-    expect([refusal.status, refusal.body['code'], refusal.headers.get('retry-after')]).toEqual([503, 'unavailable', '5'])
+    expect([refusal.status, refusal.body['code'], refusal.headers.get('retry-after')]).toEqual([
+      503,
+      'unavailable',
+      '5',
+    ])
     expect(refusal.text).not.toContain('bat_')
     const written = await readPartitions(small)
     expect(acknowledged.length).toBeGreaterThan(0)
     for (const id of acknowledged) expect(recordsOf(written, id)).toHaveLength(500)
     // The ledger counts what is durable, acknowledged or not.
-    const durable = written.flatMap(({ message }) => (message.kind === 'records' ? message.parts : [])).flatMap(part => part.records)
+    const durable = written
+      .flatMap(({ message }) => (message.kind === 'records' ? message.parts : []))
+      .flatMap(part => part.records)
     expect(small.counted.accepted).toBe(durable.length)
   })
 
@@ -88,10 +109,17 @@ describe('stores that are away or full', () => {
     const objects = await makeObjects(small, tenant, 'home')
     const ask = callAs(small.app, tenant)
     const records = many(500).map(one => ({ ...one, location_id: objects.locationId }))
-    const readings = { location_id: objects.locationId, units: 'WH', data: [{ time: Math.floor(currentInstant() / 1000) - 60, value: 1 }] }
+    const readings = {
+      location_id: objects.locationId,
+      units: 'WH',
+      data: [{ time: Math.floor(currentInstant() / 1000) - 60, value: 1 }],
+    }
     const statuses = async (): Promise<readonly number[]> => {
       await small.look(currentInstant())
-      return [(await ask('PUT', '/meters/interval', records)).status, (await ask('PUT', '/meters/cumulative/epoch', readings)).status]
+      return [
+        (await ask('PUT', '/meters/interval', records)).status,
+        (await ask('PUT', '/meters/cumulative/epoch', readings)).status,
+      ]
     }
     let taken = await statuses()
     for (let round = 0; taken[0] === 200 && round < 20; round += 1) taken = await statuses()
@@ -119,7 +147,9 @@ describe('stores that are away or full', () => {
 
   it('refuses a device that was deleted', async () => {
     const objects = await makeObjects(gateway, live, 'gone')
-    await withTenant(gateway.database, live, transaction => deleteDevice(transaction, objects.deviceId, currentInstant()))
+    await withTenant(gateway.database, live, transaction =>
+      deleteDevice(transaction, objects.deviceId, currentInstant()),
+    )
     expect((await submit([record(0, { device_id: objects.deviceId })])).failed_records).toHaveLength(1)
   })
 })

@@ -3,7 +3,16 @@ import { currentInstant } from '../../../services/platform/clock.ts'
 import { createLocation, deleteLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { readPartitions, recordsOf } from '../../support/metering/gateway.ts'
-import { deviceId, gateway, live, locationId, many, record, submit, useGateway } from '../../support/metering/submissions.ts'
+import {
+  deviceId,
+  gateway,
+  live,
+  locationId,
+  many,
+  record,
+  submit,
+  useGateway,
+} from '../../support/metering/submissions.ts'
 import { locationDraft } from '../../support/registry/drafts.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -11,7 +20,8 @@ useGateway()
 
 /** What another process does: this gateway is not told. */
 const elsewhere = {
-  delete: (id: string) => withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, currentInstant())),
+  delete: (id: string) =>
+    withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, currentInstant())),
   create: async (referenceId: string): Promise<string> => {
     const made = await withTenant(gateway.database, live, transaction =>
       createLocation(transaction, locationDraft({ referenceId }), currentInstant()),
@@ -28,7 +38,9 @@ describe('records with references', () => {
     expect(failed).toEqual([])
     const records = recordsOf(await readPartitions(gateway), id)
     expect(records).toHaveLength(5_000)
-    expect(new Set(records.map(one => `${one.locationId} ${one.deviceId}`))).toEqual(new Set([`${locationId} ${deviceId}`]))
+    expect(new Set(records.map(one => `${one.locationId} ${one.deviceId}`))).toEqual(
+      new Set([`${locationId} ${deviceId}`]),
+    )
     const byId = await submit([record(0, { device_id: deviceId })])
     expect(recordsOf(await readPartitions(gateway), byId.id)[0]?.recordId).toBe(records[0]?.recordId)
   })
@@ -39,7 +51,9 @@ describe('records with references', () => {
       (index: number) => ({ location_id: `loc_${digits(index)}`, device_id: `dev_${digits(index)}` }),
       (index: number) => ({ location_id: `reference:${index}`, device_id: `reference:${index}` }),
     ]) {
-      const { id, failed_records: failed } = await submit(many(10_000).map((one, index) => ({ ...one, ...names(index) })))
+      const { id, failed_records: failed } = await submit(
+        many(10_000).map((one, index) => ({ ...one, ...names(index) })),
+      )
       expect(failed).toHaveLength(10_000)
       const storedReferences = (await readPartitions(gateway)).flatMap(({ message }) =>
         message.kind === 'submission' && message.batchId === id ? message.refused : [],

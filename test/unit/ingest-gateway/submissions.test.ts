@@ -3,7 +3,17 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { recordIdentityText } from '../../../services/domain/identifier.ts'
 import { callAs, headersOf, partsOf, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
-import { type Batch, deviceId, gateway, live, many, record, start, submit, useGateway } from '../../support/metering/submissions.ts'
+import {
+  type Batch,
+  deviceId,
+  gateway,
+  live,
+  many,
+  record,
+  start,
+  submit,
+  useGateway,
+} from '../../support/metering/submissions.ts'
 import { makeTenants } from '../../support/stores/postgres.ts'
 
 useGateway()
@@ -12,7 +22,13 @@ describe('what is accepted', () => {
   it('stands in the lanes as it was sent, each record once, with the id of its identity', async () => {
     const batch = await submit([
       record(0, { device_id: deviceId, session_reference_id: 'Sitzung ä', record_reference_id: 'r-0' }),
-      record(1, { energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT', units: 'KW', value: 3.6, confidence: 0.5 }),
+      record(1, {
+        energy_flow_direction: 'OUTBOUND',
+        tariff_direction: 'IMPORT',
+        units: 'KW',
+        value: 3.6,
+        confidence: 0.5,
+      }),
     ])
     expect(batch).toMatchObject({
       object: 'meter_batch',
@@ -31,7 +47,12 @@ describe('what is accepted', () => {
       start,
     })
     // 3.6 kW over a second is 1 Wh.
-    expect(second).toMatchObject({ recordNumber: 2, energyFlowDirection: 'OUTBOUND', energy: 1_000_000n, confidence: 500_000 })
+    expect(second).toMatchObject({
+      recordNumber: 2,
+      energyFlowDirection: 'OUTBOUND',
+      energy: 1_000_000n,
+      confidence: 500_000,
+    })
     for (const stored of [first, second]) {
       if (stored === undefined) throw new Error('a record is missing')
       const identity = recordIdentityText({ ...live, ...stored })
@@ -41,7 +62,9 @@ describe('what is accepted', () => {
 
   it('is the same in both layouts', async () => {
     const current = await submit([record(10, { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' })])
-    const earlier = await submit([record(10, { direction: 'EXPORT', tariff_rate: 'EXPORT' })], { 'api-version': '2024-08-24' })
+    const earlier = await submit([record(10, { direction: 'EXPORT', tariff_rate: 'EXPORT' })], {
+      'api-version': '2024-08-24',
+    })
     const written = await readPartitions(gateway)
     expect(recordsOf(written, earlier.id)).toEqual(recordsOf(written, current.id))
     expect(recordsOf(written, current.id)).toHaveLength(1)
@@ -52,9 +75,16 @@ describe('what is accepted', () => {
     const inLines = await submit(`${lines}\n\n`, { 'content-type': 'application/x-ndjson' })
     const request = {
       method: 'PUT',
-      headers: { authorization: `Bearer ${live.accountId}/live`, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      headers: {
+        authorization: `Bearer ${live.accountId}/live`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
     }
-    const response = await gateway.app.request('/meters/interval', { ...request, body: gzipSync(JSON.stringify([record(20), record(21)])) })
+    const response = await gateway.app.request('/meters/interval', {
+      ...request,
+      body: gzipSync(JSON.stringify([record(20), record(21)])),
+    })
     const compressed = (await response.json()) as Batch
     const written = await readPartitions(gateway)
     expect(recordsOf(written, inLines.id)).toHaveLength(2)
@@ -68,9 +98,13 @@ describe('what is accepted', () => {
     expect(chunks.length).toBeGreaterThan(1)
     for (const { headers, message } of chunks) {
       const records =
-        message.kind === 'records' ? message.parts.filter(part => part.batchId === batch.id).flatMap(part => part.records) : []
+        message.kind === 'records'
+          ? message.parts.filter(part => part.batchId === batch.id).flatMap(part => part.records)
+          : []
       expect(headers.generation).toBe(3)
-      expect(headers.batches.find(one => one.batchId === batch.id)?.recordNumbers).toEqual(records.map(one => one.recordNumber))
+      expect(headers.batches.find(one => one.batchId === batch.id)?.recordNumbers).toEqual(
+        records.map(one => one.recordNumber),
+      )
       expect(message.kind === 'records' && message.parts.flatMap(part => part.records).length).toBeLessThanOrEqual(500)
     }
     expect(new Set(chunks.map(({ headers }) => headers.chunkId)).size).toBe(chunks.length)
@@ -138,7 +172,10 @@ describe('what is refused', () => {
   it('is what belongs to the other mode or another account', async () => {
     const other = (await makeTenants(gateway.database)).live
     for (const tenant of [other, { ...live, liveMode: false }]) {
-      const answer = await callAs(gateway.app, tenant)('PUT', '/meters/interval', [record(0), record(1, { device_id: deviceId })])
+      const answer = await callAs(gateway.app, tenant)('PUT', '/meters/interval', [
+        record(0),
+        record(1, { device_id: deviceId }),
+      ])
       expect([answer.status, answer.body['records_accepted']]).toEqual([200, 0])
     }
   })

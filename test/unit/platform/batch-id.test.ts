@@ -43,7 +43,8 @@ describe('the id of a batch', () => {
       const digit = id[index] === '0' ? '1' : '0'
       expect(ids.createdAt(owner, id.slice(0, index) + digit + id.slice(index + 1))).toBeNull()
     }
-    for (const text of ['', 'bat_', `loc_${id.slice(4)}`, id.toUpperCase(), `${id}0`]) expect(ids.createdAt(owner, text)).toBeNull()
+    for (const text of ['', 'bat_', `loc_${id.slice(4)}`, id.toUpperCase(), `${id}0`])
+      expect(ids.createdAt(owner, text)).toBeNull()
   })
 
   it('is used once and ascends, also where the clock stands still, steps back, or the count runs over', () => {

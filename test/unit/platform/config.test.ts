@@ -5,7 +5,11 @@ import { ConfigError, environment, readConfig, readRoles, roles } from '../../..
 describe('the configuration', () => {
   it('is listed whole in env.example, with the meaning and default of each setting', () => {
     const example = readFileSync('deploy/env.example', 'utf8')
-    const listed = [...example.matchAll(/^# (.+)\n#(WATTLEDGER_\w+)=(.*)$/gm)].map(([, meaning, name, value]) => [name, meaning, value])
+    const listed = [...example.matchAll(/^# (.+)\n#(WATTLEDGER_\w+)=(.*)$/gm)].map(([, meaning, name, value]) => [
+      name,
+      meaning,
+      value,
+    ])
     const known = Object.entries(environment.shape).map(([name, shape]) => [
       name,
       shape.description,

@@ -10,10 +10,17 @@ const settle = async (): Promise<void> => {
 describe('a fair share', () => {
   it('never has more under way than it may, of all or of one account, and leaves nobody behind', async () => {
     const limits = fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ofAccount: fc.integer({ min: 1, max: 3 }) })
-    const works = fc.array(fc.record({ account: fc.constantFrom('a', 'b', 'c'), ticks: fc.integer({ min: 1, max: 4 }) }), { maxLength: 30 })
+    const works = fc.array(
+      fc.record({ account: fc.constantFrom('a', 'b', 'c'), ticks: fc.integer({ min: 1, max: 4 }) }),
+      { maxLength: 30 },
+    )
     await fc.assert(
       fc.asyncProperty(limits, works, async ({ atOnce, ofAccount }, requests) => {
-        const share = fairShare({ maxConcurrent: atOnce, maxConcurrentPerAccount: ofAccount, maxWaitingPerAccount: 100 })
+        const share = fairShare({
+          maxConcurrent: atOnce,
+          maxConcurrentPerAccount: ofAccount,
+          maxWaitingPerAccount: 100,
+        })
         const running: string[] = []
         await Promise.all(
           requests.map(async ({ account, ticks }) => {
@@ -70,7 +77,12 @@ describe('a fair share', () => {
   })
 
   it('gives an account that asks for much one place while another one is served, and all of its places while it is alone', async () => {
-    const share = fairShare({ maxConcurrent: 3, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 100, contentionMs: 60_000 })
+    const share = fairShare({
+      maxConcurrent: 3,
+      maxConcurrentPerAccount: 2,
+      maxWaitingPerAccount: 100,
+      contentionMs: 60_000,
+    })
     let running = 0
     const seen: number[] = []
     const ask = async (): Promise<void> => {
@@ -159,7 +171,13 @@ describe('a fair share', () => {
 
   it('looks again at who waits for one whose place is held for long', async () => {
     let at = 0
-    const share = fairShare({ maxConcurrent: 3, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 100, contentionMs: 500, now: () => at })
+    const share = fairShare({
+      maxConcurrent: 3,
+      maxConcurrentPerAccount: 2,
+      maxWaitingPerAccount: 100,
+      contentionMs: 500,
+      now: () => at,
+    })
     const greedy = Array.from({ length: 12 }, () => share.acquire('greedy', never))
     const first = await Promise.all(greedy.slice(0, 2))
     const held = share.acquire('slow client', never)

@@ -32,7 +32,9 @@ describe('an Idempotency-Key', () => {
     expect(await quick.begin(claimOf('taken'), at + 120_000)).toEqual({ state: 'new' })
     const made = await changeTenant(database, live, async transaction => {
       await createDevice(transaction, { referenceId: 'slow', metadata: {} }, at)
-      return (await slow.finishWithin(transaction, claim, answer)) ? accepted(null) : refused('idempotency_in_progress', 'taken over')
+      return (await slow.finishWithin(transaction, claim, answer))
+        ? accepted(null)
+        : refused('idempotency_in_progress', 'taken over')
     })
     expect(made.ok).toBe(false)
     const page = await withTenant(database, live, transaction =>

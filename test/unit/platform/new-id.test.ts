@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idKindOf } from '../../../services/domain/identifier.ts'
-import { apiKeyMode, deterministicId, hashSecret, newApiKey, newConnectToken, newId } from '../../../services/platform/new-id.ts'
+import {
+  apiKeyMode,
+  deterministicId,
+  hashSecret,
+  newApiKey,
+  newConnectToken,
+  newId,
+} from '../../../services/platform/new-id.ts'
 
 describe('minted ids', () => {
   it("have their kind's shape and ascend, also where the clock stands still or steps back", () => {
@@ -41,7 +48,8 @@ describe('secrets', () => {
   it('hold no time: equal instants give unrelated texts', () => {
     const tokens = Array.from({ length: 100 }, newConnectToken)
     expect(tokens.every(token => idKindOf(token) === 'connectSession')).toBe(true)
-    for (let index = 4; index < 36; index += 1) expect(new Set(tokens.map(token => token[index])).size).toBeGreaterThan(4)
+    for (let index = 4; index < 36; index += 1)
+      expect(new Set(tokens.map(token => token[index])).size).toBeGreaterThan(4)
   })
 
   it('tell a key with a typing error from one that was minted', () => {
@@ -49,10 +57,14 @@ describe('secrets', () => {
       const key = newApiKey(liveMode)
       expect(apiKeyMode(key)).toEqual({ liveMode })
       fc.assert(
-        fc.property(fc.integer({ min: 8, max: key.length - 1 }), fc.constantFrom(...'0123456789abcdef'), (index, digit) => {
-          const typed = key.slice(0, index) + digit + key.slice(index + 1)
-          expect(apiKeyMode(typed) === null).toBe(typed !== key)
-        }),
+        fc.property(
+          fc.integer({ min: 8, max: key.length - 1 }),
+          fc.constantFrom(...'0123456789abcdef'),
+          (index, digit) => {
+            const typed = key.slice(0, index) + digit + key.slice(index + 1)
+            expect(apiKeyMode(typed) === null).toBe(typed !== key)
+          },
+        ),
       )
       expect(apiKeyMode(key.replace(/^sk_(live|test)/, liveMode ? 'sk_test' : 'sk_live'))).toBeNull()
     }

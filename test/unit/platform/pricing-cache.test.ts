@@ -37,7 +37,11 @@ const makeFixture = (transaction: TenantTransaction) => {
   return { source, location }
 }
 const open = { months: ['All'] as const, dates: [] }
-const band = { validFrom: 0, validTo: 86_400, rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }
+const band = {
+  validFrom: 0,
+  validTo: 86_400,
+  rate: [{ fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
+}
 
 /** The database, with something done after its `nth` statement from now on, before the answer is given. */
 const interrupted = (database: Database, interruption: { nth: number; what: () => Promise<void> }): Database => {
@@ -55,11 +59,13 @@ const interrupted = (database: Database, interruption: { nth: number; what: () =
 it('prices a location from all its sources, also where one of them changes while another is read', async () => {
   await using opened = await openTestDatabase()
   const { live } = await makeTenants(opened.database)
-  const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(opened.database, live, work)
+  const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
+    withTenant(opened.database, live, work)
   const made = await inLive(async transaction => {
     const { source, location } = makeFixture(transaction)
     const [bought, sold] = [await source(), await source()]
-    for (const id of [bought, sold]) must(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
+    for (const id of [bought, sold])
+      must(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
     return { bought, sold, buyer: await location(bought, null), both: await location(bought, sold) }
   })
   const interruption = { nth: 0, what: async (): Promise<void> => undefined }
@@ -70,7 +76,9 @@ it('prices a location from all its sources, also where one of them changes while
   // Statements: the location, then the prices of the source that is not held; during this one the held source changes and is dropped.
   interruption.nth = 2
   interruption.what = async () => {
-    await inLive(transaction => putMarketPrices(transaction, made.bought, [{ start: at, end: at + hourMs, value: 9n }], at))
+    await inLive(transaction =>
+      putMarketPrices(transaction, made.bought, [{ start: at, end: at + hourMs, value: 9n }], at),
+    )
     cache.invalidateSource(made.bought, 2)
   }
   const gathered = await gather(made.both)

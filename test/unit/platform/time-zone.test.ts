@@ -46,7 +46,9 @@ test('every zone changes in exactly the minutes in which its clock does', () => 
       .map((change, index) => ({ change, before: zone.offsets[index], after: zone.offsets[index + 1] }))
       .filter(({ change }) => change >= from && change < to)
       .filter(({ change, before, after }) =>
-        [-2, -1, 0, 1].some(minutes => read(change + minutes * minuteMs) !== (minutes < 0 ? before : after) || before === after),
+        [-2, -1, 0, 1].some(
+          minutes => read(change + minutes * minuteMs) !== (minutes < 0 ? before : after) || before === after,
+        ),
       )
       .map(({ change }) => `${name} at ${new Date(change).toISOString()}`)
   })
@@ -54,12 +56,16 @@ test('every zone changes in exactly the minutes in which its clock does', () => 
 })
 
 test('no zone has a change that its data misses: every 49 hours of 2000–2035', { timeout: 90_000 }, () => {
-  expect(names.map(name => firstDifference(zoneOf(name), 49 * hourMs)).filter(difference => difference !== undefined)).toEqual([])
+  expect(
+    names.map(name => firstDifference(zoneOf(name), 49 * hourMs)).filter(difference => difference !== undefined),
+  ).toEqual([])
 })
 
 test('the zones with the shortest spells agree in every hour of 2000–2035', { timeout: 90_000 }, () => {
   const irregular = ['Asia/Gaza', 'Africa/Cairo', 'America/Recife', 'Pacific/Apia', 'Antarctica/Casey']
-  expect(irregular.map(name => firstDifference(zoneOf(name), hourMs)).filter(difference => difference !== undefined)).toEqual([])
+  expect(
+    irregular.map(name => firstDifference(zoneOf(name), hourMs)).filter(difference => difference !== undefined),
+  ).toEqual([])
 })
 
 test('the stepping finds a change that is missing and one that is an hour late', () => {
@@ -85,7 +91,9 @@ test('changes rise, are one fewer than the offsets, and each changes the offset'
   for (const name of names) {
     const { changes, offsets } = zoneOf(name)
     expect(offsets.length).toBe(changes.length + 1)
-    expect(changes.every((change, index) => change > (changes[index - 1] ?? 0) && offsets[index] !== offsets[index + 1])).toBe(true)
+    expect(
+      changes.every((change, index) => change > (changes[index - 1] ?? 0) && offsets[index] !== offsets[index + 1]),
+    ).toBe(true)
   }
 })
 
@@ -102,9 +110,12 @@ test.each([
   expect(timeZone(given)?.name).toBe(spelled)
 })
 
-test.each(['', 'PST', 'IST', '+05:30', 'SystemV/AST4', 'Factory', 'Europe/Nowhere', 'europe', 'Europe/Berlin '])('%j is no zone', name => {
-  expect(timeZone(name)).toBeNull()
-})
+test.each(['', 'PST', 'IST', '+05:30', 'SystemV/AST4', 'Factory', 'Europe/Nowhere', 'europe', 'Europe/Berlin '])(
+  '%j is no zone',
+  name => {
+    expect(timeZone(name)).toBeNull()
+  },
+)
 
 test('the sign of Etc zones is that of the table: Etc/GMT+5 is five hours behind', () => {
   expect(timeZone('Etc/GMT+5')).toEqual({ name: 'Etc/GMT+5', changes: [], offsets: [-5 * hourMs] })
@@ -120,6 +131,8 @@ test('an alias keeps its name and shares the clock', () => {
 
 test('every zone of the place data is known', () => {
   expect(
-    ['Europe/Kyiv', 'Asia/Ho_Chi_Minh', 'America/Nuuk', 'Pacific/Kanton', 'America/Coyhaique'].map(name => timeZone(name)?.name),
+    ['Europe/Kyiv', 'Asia/Ho_Chi_Minh', 'America/Nuuk', 'Pacific/Kanton', 'America/Coyhaique'].map(
+      name => timeZone(name)?.name,
+    ),
   ).toEqual(['Europe/Kyiv', 'Asia/Ho_Chi_Minh', 'America/Nuuk', 'Pacific/Kanton', 'America/Coyhaique'])
 })

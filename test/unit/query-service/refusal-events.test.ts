@@ -16,7 +16,13 @@ describe('refused writes of a key without the right', () => {
     const { live, test } = await makeAccount(service)
     const tenant = { accountId: live.accountId, liveMode: true }
     const draft = { scope: 'read', description: null } as const
-    const { apiKey, secret } = await createApiKey(opened.database.operator, tenant, draft, 'a secret of at least thirty-two characters', 0)
+    const { apiKey, secret } = await createApiKey(
+      opened.database.operator,
+      tenant,
+      draft,
+      'a secret of at least thirty-two characters',
+      0,
+    )
     const read = caller(service.app, { authorization: `Bearer ${secret}` })
     const events = async (): Promise<number> => {
       const { rows } = await sql<{ count: string }>`
@@ -25,7 +31,8 @@ describe('refused writes of a key without the right', () => {
       )
       return Number(rows[0]?.count)
     }
-    for (let index = 0; index < maxRefusalEvents; index += 1) expect((await read('POST', '/customers', {})).status).toBe(403)
+    for (let index = 0; index < maxRefusalEvents; index += 1)
+      expect((await read('POST', '/customers', {})).status).toBe(403)
     expect(await events()).toBe(100)
     for (let index = 0; index < 7; index += 1) expect((await read('POST', '/customers', {})).status).toBe(403)
     expect(await events()).toBe(100)

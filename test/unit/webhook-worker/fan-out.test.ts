@@ -58,13 +58,22 @@ it('an event waits for a registry that is away, and one that cannot be read hold
   for (const message of [first, { key: 'garbage', value: Buffer.from('not an event'), headers: {} }, second]) {
     await log.append(eventTopic, 0, message)
   }
-  stack.use(await startFanOut({ log, codec: awayAtFirst(codec, 2), database, logger, at: () => at, onQueued: () => undefined }))
+  stack.use(
+    await startFanOut({ log, codec: awayAtFirst(codec, 2), database, logger, at: () => at, onQueued: () => undefined }),
+  )
   const listed = await until(
     () =>
       withTenant(database, tenant, one =>
-        listDeliveries(one, endpointId, { status: null, eventId: null }, { limit: 10, startingAfter: null, endingBefore: null }),
+        listDeliveries(
+          one,
+          endpointId,
+          { status: null, eventId: null },
+          { limit: 10, startingAfter: null, endingBefore: null },
+        ),
       ),
     list => list.ok && list.value.items.length === 2,
   )
-  expect(listed.ok ? listed.value.items.map(({ eventId }) => eventId).toSorted() : []).toEqual(events.map(({ id }) => id).toSorted())
+  expect(listed.ok ? listed.value.items.map(({ eventId }) => eventId).toSorted() : []).toEqual(
+    events.map(({ id }) => id).toSorted(),
+  )
 })

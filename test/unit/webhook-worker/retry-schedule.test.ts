@@ -8,7 +8,12 @@ import { resendDelivery, type StoredDelivery } from '../../../services/platform/
 import { updateEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { until } from '../../support/system/until.ts'
 import { openReceiver, type Receiver, type Reply } from '../../support/webhooks/receiver.ts'
-import { type Clock, openClock, openWebhookFixture, type WebhookFixture } from '../../support/webhooks/webhook-fixture.ts'
+import {
+  type Clock,
+  openClock,
+  openWebhookFixture,
+  type WebhookFixture,
+} from '../../support/webhooks/webhook-fixture.ts'
 
 const start = 1_757_840_000_000
 const hourMs = 3_600_000
@@ -31,7 +36,11 @@ const openRetryFixture = async (reply: () => Reply, chance = Math.random): Promi
 }
 
 /** The one delivery of an endpoint once it has so many attempts behind it. */
-const deliveryAfter = async ({ fixture }: RetryFixture, endpointId: string, attempts: number): Promise<StoredDelivery> => {
+const deliveryAfter = async (
+  { fixture }: RetryFixture,
+  endpointId: string,
+  attempts: number,
+): Promise<StoredDelivery> => {
   const [delivery] = await until(
     () => fixture.deliveries(endpointId),
     ([first]) => first !== undefined && first.attempts >= attempts,
@@ -47,7 +56,9 @@ const disabled = ({ fixture }: RetryFixture, id: string) =>
   )
 
 describe('a delivery that never succeeds', () => {
-  it('is attempted ten times, each gap inside its band, under one id, and is then given up', { timeout: 60_000 }, async () => {
+  it('is attempted ten times, each gap inside its band, under one id, and is then given up', {
+    timeout: 60_000,
+  }, async () => {
     const retryFixture = await openRetryFixture(() => ({ status: 500, body: 'out of order' }))
     const { clock, fixture, receiver } = retryFixture
     const { id } = await fixture.subscribe(receiver.url)
@@ -70,7 +81,9 @@ describe('a delivery that never succeeds', () => {
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([eventId]))
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1)
     const attempts = await fixture.attempts(last.id, 10)
-    expect(attempts.map(({ statusCode, responseBody }) => [statusCode, responseBody])).toEqual(attempts.map(() => [500, 'out of order']))
+    expect(attempts.map(({ statusCode, responseBody }) => [statusCode, responseBody])).toEqual(
+      attempts.map(() => [500, 'out of order']),
+    )
     const times = attempts.map(({ createdAt }) => Math.floor(createdAt / 1000))
     expect(receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))).toEqual(times)
   })
@@ -103,13 +116,20 @@ describe('an endpoint', () => {
     expect((await disabled(retryFixture, id)).disabledReason).toBe('GONE')
     expect((await deliveryAfter(retryFixture, id, 1)).status).toBe('FAILED')
     const audit = await withTenant(fixture.database, fixture.tenant, transaction => readAudit(transaction, 1))
-    expect(audit[0]).toMatchObject({ actor: 'system', action: 'webhook_endpoint.disable', objectId: id, detail: { reason: 'GONE' } })
+    expect(audit[0]).toMatchObject({
+      actor: 'system',
+      action: 'webhook_endpoint.disable',
+      objectId: id,
+      detail: { reason: 'GONE' },
+    })
     await fixture.emit(1)
     clock.set(clock.at() + hourMs)
     await sleep(quietMs)
     expect(receiver.received).toHaveLength(1)
     status = 200
-    await changeTenant(fixture.database, fixture.tenant, transaction => updateEndpoint(transaction, id, { isEnabled: true }, clock.at()))
+    await changeTenant(fixture.database, fixture.tenant, transaction =>
+      updateEndpoint(transaction, id, { isEnabled: true }, clock.at()),
+    )
     await fixture.emit(1)
     await until(
       async () => receiver.received.length,
@@ -193,7 +213,9 @@ describe('a delivery that is sent again', () => {
     clock.set(dueAt ?? 0)
     await deliveryAfter(retryFixture, id, 2)
     const again = () =>
-      changeTenant(fixture.database, fixture.tenant, transaction => resendDelivery(transaction, id, deliveryId, clock.at()))
+      changeTenant(fixture.database, fixture.tenant, transaction =>
+        resendDelivery(transaction, id, deliveryId, clock.at()),
+      )
     await again()
     await fixture.attempts(deliveryId, 3)
     const restarted = await deliveryAfter(retryFixture, id, 1)

@@ -33,7 +33,9 @@ const claimOf = (secrets: DeliveryClaim['secrets'], data = '{"id":"cus_1"}'): De
 
 const sent = (secrets: DeliveryClaim['secrets'], data?: string, at = Date.now()) => {
   const claim = claimOf(secrets, data)
-  const { headers, body } = runToEnd(signedPost(claim, runToEnd(eventBody(claim, claim.data ?? '', createdAt)), { seal: { open } }, at))
+  const { headers, body } = runToEnd(
+    signedPost(claim, runToEnd(eventBody(claim, claim.data ?? '', createdAt)), { seal: { open } }, at),
+  )
   return { body: body.toString(), headers: headers as Record<string, string> }
 }
 
@@ -120,9 +122,15 @@ describe('what is sent', () => {
     const now = Date.now()
     const fresh = seal(second, endpointId)
     const both = sent(rotateSecret(one, fresh, now - rotationWindowMs + 5_000))
-    expect([isVerified(first, both.body, both.headers), isVerified(second, both.body, both.headers)]).toEqual([true, true])
+    expect([isVerified(first, both.body, both.headers), isVerified(second, both.body, both.headers)]).toEqual([
+      true,
+      true,
+    ])
     const alone = sent(rotateSecret(one, fresh, now - rotationWindowMs - 5_000))
-    expect([isVerified(first, alone.body, alone.headers), isVerified(second, alone.body, alone.headers)]).toEqual([false, true])
+    expect([isVerified(first, alone.body, alone.headers), isVerified(second, alone.body, alone.headers)]).toEqual([
+      false,
+      true,
+    ])
   })
 })
 

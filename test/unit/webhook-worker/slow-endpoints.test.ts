@@ -9,13 +9,19 @@ const events = Number(process.env['WEBHOOK_EVENTS'] ?? 20)
 const endpoints = 50
 const hanging = 5
 
-type EndpointTimes = { readonly p99Ms: number; readonly waits: number; readonly hung: number; readonly errors: readonly unknown[] }
+type EndpointTimes = {
+  readonly p99Ms: number
+  readonly waits: number
+  readonly hung: number
+  readonly errors: readonly unknown[]
+}
 
 /** Send events to endpoints of which some hang, and see how long each event takes to the others. */
 const play = async (count: number, hangs: number): Promise<EndpointTimes> => {
   await using receiver = await openReceiver(({ path }) => (path.startsWith('/hang') ? 'hang' : { status: 204 }))
   await using fixture = await openWebhookFixture({ at: Date.now, timeoutMs: 15_000 })
-  for (let index = 0; index < endpoints; index += 1) await fixture.subscribe(`${receiver.url}/${index < hangs ? 'hang' : 'well'}/${index}`)
+  for (let index = 0; index < endpoints; index += 1)
+    await fixture.subscribe(`${receiver.url}/${index < hangs ? 'hang' : 'well'}/${index}`)
   const well = () => receiver.received.filter(({ path }) => path.startsWith('/well'))
   const emittedAt = new Map<string, number>()
   for (let sent = 0; sent < count; sent += 1) {
@@ -39,7 +45,9 @@ const quietMs = 2_000
 const maxMs = 10_000
 
 describe('endpoints that never answer', () => {
-  it('delay nobody: the other 45 of 50 have 99 % of the events within 2 s, or as soon as without them', { timeout: 120_000 }, async () => {
+  it('delay nobody: the other 45 of 50 have 99 % of the events within 2 s, or as soon as without them', {
+    timeout: 120_000,
+  }, async () => {
     const beside = await play(events, hanging)
     expect(beside.waits).toBe(events * (endpoints - hanging))
     expect(beside.hung).toBeGreaterThanOrEqual(hanging)

@@ -32,11 +32,15 @@ describe('the fan-out', () => {
         (events: readonly EventEnvelope[], subscriptions: readonly EndpointSubscription[]) => {
           const pendingDeliveries = events.flatMap(({ accountId, liveMode, type, timeCreated, eventId }) =>
             subscriptions
-              .filter(one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000)
+              .filter(
+                one => one.accountId === accountId && one.liveMode === liveMode && one.since <= timeCreated + 5_000,
+              )
               .filter(one => matchesAnyFilter(one.eventTypes, type))
               .map(({ endpointId }) => [eventId, endpointId]),
           )
-          expect(deliveriesOf(events, subscriptions).map(({ eventId, endpointId }) => [eventId, endpointId])).toEqual(pendingDeliveries)
+          expect(deliveriesOf(events, subscriptions).map(({ eventId, endpointId }) => [eventId, endpointId])).toEqual(
+            pendingDeliveries,
+          )
         },
       ),
     )
@@ -52,7 +56,8 @@ describe('what is under way', () => {
       { endpointId: 'a', capacity: 8 },
       { endpointId: 'b', capacity: 8 },
     ])
-    for (const { endpointId, capacity } of first) for (let count = 0; count < capacity; count += 1) subscribers.begin(endpointId, false)
+    for (const { endpointId, capacity } of first)
+      for (let count = 0; count < capacity; count += 1) subscribers.begin(endpointId, false)
     subscribers.note(['a', 'b', 'c', 'd'])
     expect(subscribers.choose(10)).toEqual([
       { endpointId: 'c', capacity: 8 },

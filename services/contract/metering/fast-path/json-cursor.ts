@@ -62,20 +62,26 @@ export const takeByte = (cursor: JsonCursor, byte: number): boolean => {
 }
 
 /** Four bytes as a number, the first one lowest; 0 where there are not four. */
-export const int32At = ({ view, length }: JsonCursor, at: number): number => (at + 4 <= length ? view.getInt32(at, true) : 0)
+export const int32At = ({ view, length }: JsonCursor, at: number): number =>
+  at + 4 <= length ? view.getInt32(at, true) : 0
 
 /** The number that `wordAt` gives for four ASCII characters. */
 export const int32Of = (text: string, start = 0): number =>
-  text.charCodeAt(start) | (text.charCodeAt(start + 1) << 8) | (text.charCodeAt(start + 2) << 16) | (text.charCodeAt(start + 3) << 24)
+  text.charCodeAt(start) |
+  (text.charCodeAt(start + 1) << 8) |
+  (text.charCodeAt(start + 2) << 16) |
+  (text.charCodeAt(start + 3) << 24)
 
 /**
  * Eight bytes as a double, NaN where there are not eight: two that are equal are of the same bytes, but for zeros, and one comparison
  * tells for ASCII text. What it is as a number says nothing.
  */
-export const float64At = ({ view, length }: JsonCursor, at: number): number => (at + 8 <= length ? view.getFloat64(at) : Number.NaN)
+export const float64At = ({ view, length }: JsonCursor, at: number): number =>
+  at + 8 <= length ? view.getFloat64(at) : Number.NaN
 
 /** What `eightAt` gives for eight ASCII characters. */
-export const float64Of = (text: string, start = 0): number => Buffer.from(text.slice(start, start + 8), 'latin1').readDoubleBE()
+export const float64Of = (text: string, start = 0): number =>
+  Buffer.from(text.slice(start, start + 8), 'latin1').readDoubleBE()
 
 const nullWord = int32Of('null')
 

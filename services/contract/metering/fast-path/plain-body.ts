@@ -36,10 +36,12 @@ const nextLineElement = (cursor: JsonCursor, start: number): NextPart => {
   const newline = cursor.bytes.indexOf(lineFeed, start)
   const lineEnd = newline < 0 ? cursor.length : newline
   const isLast = peekByte(cursor) < 0
-  if (lineEnd < end || lineEnd > cursor.index || lineEnd - start > submissionLimits.recordBytes - maxSpaceBytes) return 'unclear'
+  if (lineEnd < end || lineEnd > cursor.index || lineEnd - start > submissionLimits.recordBytes - maxSpaceBytes)
+    return 'unclear'
   if (isLast) return isComplete(cursor) ? 'end' : 'unclear'
   return newline < 0 || cursor.index - newline > maxSpaceBytes ? 'unclear' : 'element'
 }
 
 /** The body ends at the cursor, and its texts are in UTF-8. */
-const isComplete = (cursor: JsonCursor): boolean => cursor.index === cursor.length && (cursor.isAscii || isUtf8(cursor.bytes))
+const isComplete = (cursor: JsonCursor): boolean =>
+  cursor.index === cursor.length && (cursor.isAscii || isUtf8(cursor.bytes))

@@ -20,7 +20,8 @@ export const createCachedDay = (): CachedDay => ({ firstBytes: 0, lastBytes: 0, 
 export const readInstantBytes = (cursor: JsonCursor, day: CachedDay): number => {
   const { bytes, index } = cursor
   const start = index + 1
-  if (index + 22 > cursor.length || bytes[index] !== quote || bytes[start + 10] !== letterT) return readAnyInstant(cursor)
+  if (index + 22 > cursor.length || bytes[index] !== quote || bytes[start + 10] !== letterT)
+    return readAnyInstant(cursor)
   if (bytes[start + 13] !== colon || bytes[start + 16] !== colon) return readAnyInstant(cursor)
   const hour = twoDigits(bytes, start + 11)
   const minute = twoDigits(bytes, start + 14)
@@ -39,7 +40,8 @@ const cachedDayStart = ({ bytes, view }: JsonCursor, start: number, day: CachedD
   const firstBytes = view.getFloat64(start)
   const lastBytes = view.getInt16(start + 8)
   if (firstBytes !== day.firstBytes || lastBytes !== day.lastBytes) {
-    day.at = parseInstant(`${Buffer.from(bytes.subarray(start, start + 10)).toString('latin1')}T00:00:00Z`) ?? Number.NaN
+    day.at =
+      parseInstant(`${Buffer.from(bytes.subarray(start, start + 10)).toString('latin1')}T00:00:00Z`) ?? Number.NaN
     day.firstBytes = firstBytes
     day.lastBytes = lastBytes
   }

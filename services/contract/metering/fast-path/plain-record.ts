@@ -225,11 +225,17 @@ const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 const plainEnergyOf = ({ cursor, members }: PlainReader, units: EnergyUnits, elapsedMs: number): number => {
   const { mantissa, decimals } = members.value
   const shift = (units === 'WH' ? 6 : units === 'KWH' ? 9 : -1) - decimals
-  const energy = shift >= 0 ? mantissa * (powersOfTen[shift] as number) : readExactEnergy(cursor, members, units, elapsedMs)
+  const energy =
+    shift >= 0 ? mantissa * (powersOfTen[shift] as number) : readExactEnergy(cursor, members, units, elapsedMs)
   return energy <= Number.MAX_SAFE_INTEGER ? energy : Number.NaN
 }
 
-const readExactEnergy = (cursor: JsonCursor, { valueIndex, value }: MemberValues, units: EnergyUnits, elapsedMs: number): number => {
+const readExactEnergy = (
+  cursor: JsonCursor,
+  { valueIndex, value }: MemberValues,
+  units: EnergyUnits,
+  elapsedMs: number,
+): number => {
   const end = cursor.index
   cursor.index = valueIndex
   readDecimalBytes(cursor, value)

@@ -64,7 +64,8 @@ export const readEnergyFlowBytes = (cursor: JsonCursor, isCurrent: boolean): Ene
 export const readTariffDirectionBytes = (cursor: JsonCursor): TariffDirection | null => {
   if (matchPattern(cursor, importText)) return 'IMPORT'
   if (matchPattern(cursor, exportText)) return 'EXPORT'
-  if (int32At(cursor, cursor.index) !== localWords.first || int32At(cursor, cursor.index + 3) !== localWords.last) return null
+  if (int32At(cursor, cursor.index) !== localWords.first || int32At(cursor, cursor.index + 3) !== localWords.last)
+    return null
   cursor.index += 7
   return 'LOCAL'
 }

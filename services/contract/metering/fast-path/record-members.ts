@@ -28,10 +28,18 @@ export type RecordMember = {
   next: RecordMember | null
 }
 
-const earlierNames: Partial<Record<RecordMemberName, string>> = { energy_flow_direction: 'direction', tariff_direction: 'tariff_rate' }
+const earlierNames: Partial<Record<RecordMemberName, string>> = {
+  energy_flow_direction: 'direction',
+  tariff_direction: 'tariff_rate',
+}
 
 const membersOf = (written: (name: RecordMemberName) => string): readonly RecordMember[] =>
-  currentNames.map((name, index) => ({ name, bit: 1 << index, written: createBytePattern(`"${written(name)}":`), next: null }))
+  currentNames.map((name, index) => ({
+    name,
+    bit: 1 << index,
+    written: createBytePattern(`"${written(name)}":`),
+    next: null,
+  }))
 
 /** The members of a record as each layout writes them; no two begin with the same seven characters. */
 export const recordMembers: Readonly<Record<ApiVersion, readonly RecordMember[]>> = {
@@ -40,10 +48,15 @@ export const recordMembers: Readonly<Record<ApiVersion, readonly RecordMember[]>
 }
 
 /** Step over the name at the cursor and its colon; null for one that is not known, or has space before the colon. `before` is the member before it. */
-export const readMemberName = (cursor: JsonCursor, names: readonly RecordMember[], previous: RecordMember | null): RecordMember | null => {
+export const readMemberName = (
+  cursor: JsonCursor,
+  names: readonly RecordMember[],
+  previous: RecordMember | null,
+): RecordMember | null => {
   const firstBytes = float64At(cursor, cursor.index)
   const expected = previous === null ? null : previous.next
-  const member = expected !== null && expected.written.firstBytes === firstBytes ? expected : findMember(names, firstBytes)
+  const member =
+    expected !== null && expected.written.firstBytes === firstBytes ? expected : findMember(names, firstBytes)
   if (member === null || !matchRest(cursor, member.written)) return null
   if (previous !== null) previous.next = member
   return member

@@ -20,7 +20,8 @@ const deviceLocationsTable = 'meter_device_locations'
 type Table = { readonly name: string; readonly columns: ReadonlySet<string> }
 
 /** The table whose rows stay, without their words: receipts count them. */
-const isFailuresTable = (columns: Table['columns']): boolean => columns.has('error') && columns.has('record_reference_id')
+const isFailuresTable = (columns: Table['columns']): boolean =>
+  columns.has('error') && columns.has('record_reference_id')
 
 const quoted = (name: string): string => `\`${name}\``
 
@@ -35,7 +36,8 @@ const accountTables = async (db: ClickHouse): Promise<readonly Table[]> => {
 /** Begin to change rows; parts that have none are not rewritten, and tables that have none are left alone. */
 const mutate = async (db: ClickHouse, table: string, change: string, condition: string): Promise<void> => {
   const [found] = await db.rows(`SELECT 1 FROM ${quoted(table)} WHERE ${condition} LIMIT 1`)
-  if (found !== undefined) await db.command(`ALTER TABLE ${quoted(table)} ${change} WHERE ${condition} SETTINGS mutations_sync = 0`)
+  if (found !== undefined)
+    await db.command(`ALTER TABLE ${quoted(table)} ${change} WHERE ${condition} SETTINGS mutations_sync = 0`)
 }
 
 const pollIntervalMs = 50
@@ -58,7 +60,9 @@ const waitForMutations = async (db: ClickHouse, tables: readonly Table[], onProg
       progressAt = performance.now()
       onProgress()
     } else if (performance.now() - progressAt > stallTimeoutMs) {
-      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${remaining} left. ${reason}`, { retriable: true })
+      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${remaining} left. ${reason}`, {
+        retriable: true,
+      })
     }
     before = remaining
   }
@@ -102,7 +106,10 @@ const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Pr
 
 /** Conditions that find rows by location or device, some ids at a time. */
 const objectConditions = (rows: RowsToErase): readonly string[] => {
-  const ids = [...rows.locationIds.map(id => ({ column: 'location_id', id })), ...rows.deviceIds.map(id => ({ column: 'device_id', id }))]
+  const ids = [
+    ...rows.locationIds.map(id => ({ column: 'location_id', id })),
+    ...rows.deviceIds.map(id => ({ column: 'device_id', id })),
+  ]
   return groupsOf(ids).map(group =>
     [...Map.groupBy(group, ({ column }) => column)]
       .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
@@ -150,9 +157,13 @@ export type EraseOptions = {
  * Throws `Failure` where the engine does not do it.
  */
 export const eraseRows = async (db: ClickHouse, rows: RowsToErase, options: EraseOptions): Promise<void> => {
-  const tables = (await accountTables(db)).filter(({ name }) => !(options.keepDeviceLocations && name === deviceLocationsTable))
+  const tables = (await accountTables(db)).filter(
+    ({ name }) => !(options.keepDeviceLocations && name === deviceLocationsTable),
+  )
   // Failures first: the stored records tell which batches are about the objects.
-  for (const table of tables.toSorted((a, b) => Number(isFailuresTable(b.columns)) - Number(isFailuresTable(a.columns)))) {
+  for (const table of tables.toSorted(
+    (a, b) => Number(isFailuresTable(b.columns)) - Number(isFailuresTable(a.columns)),
+  )) {
     if (table.columns.has('location_id') && !isFailuresTable(table.columns)) await eraseObjectRows(db, table, rows)
     else await eraseReceipts(db, table, rows)
   }

@@ -5,7 +5,10 @@ import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
 import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** One flow of energy in one direction of tariffs. */
-export type FlowDirections = { readonly energyFlowDirection: EnergyFlowDirection; readonly tariffDirection: TariffDirection }
+export type FlowDirections = {
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+}
 
 /** Whether a location has uncancelled records of its own, and of its devices. */
 export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
@@ -29,13 +32,21 @@ type Kind = { readonly locationId: string; readonly isDevice: boolean }
 const keyOf = ({ locationId, isDevice }: Kind): string => `${locationId} ${isDevice}`
 
 const kindsOf = (answer: readonly (readonly unknown[])[]): readonly Kind[] =>
-  answer.map(([location, isDevice]) => ({ locationId: `loc_${location}`, isDevice: isDevice === true || Number(isDevice) === 1 }))
+  answer.map(([location, isDevice]) => ({
+    locationId: `loc_${location}`,
+    isDevice: isDevice === true || Number(isDevice) === 1,
+  }))
 
 const fromLocationFlows = (tenant: Tenant, flow: FlowDirections, ids: readonly string[] | null): string =>
   `FROM meter_location_flows WHERE ${tenantIs(tenant)} AND ${flowIs(flow)} AND ${ids === null ? 'true' : locationsAre(ids)}`
 
 /** Read which kinds of records locations have or had. */
-const readSeenKinds = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, ids: readonly string[]): Promise<readonly Kind[]> =>
+const readSeenKinds = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  ids: readonly string[],
+): Promise<readonly Kind[]> =>
   kindsOf(
     await db.rows(
       `SELECT lower(hex(location_id)), is_device ${fromLocationFlows(tenant, flow, ids)} GROUP BY location_id, is_device ${readSettings}`,
@@ -61,7 +72,12 @@ const readUncancelledKinds = async (
 }
 
 /** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
-const hasUncancelled = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections, { locationId, isDevice }: Kind): Promise<boolean> => {
+const hasUncancelled = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  flow: FlowDirections,
+  { locationId, isDevice }: Kind,
+): Promise<boolean> => {
   const condition = `${locationsAre([locationId])} AND ${isOf(isDevice)} AND ${flowIs(flow)} AND ${isUncancelled}`
   const rows = await db.rows(`SELECT 1 ${meterCost(tenant, condition)} LIMIT 1 ${readSettings}`, tenant)
   return rows.length > 0
@@ -81,11 +97,17 @@ export const kindsOfLocations = async (
   const kinds = new Map<string, RecordKinds>()
   for (let from = 0; from < ids.length; from += locationsPerStatement) {
     const group = ids.slice(from, from + locationsPerStatement)
-    const [seen, uncancelled] = await Promise.all([readSeenKinds(db, tenant, flow, group), readUncancelledKinds(db, tenant, flow, group)])
+    const [seen, uncancelled] = await Promise.all([
+      readSeenKinds(db, tenant, flow, group),
+      readUncancelledKinds(db, tenant, flow, group),
+    ])
     for (const kind of seen) {
       if (!uncancelled.has(keyOf(kind)) && !(await hasUncancelled(db, tenant, flow, kind))) continue
       const known = kinds.get(kind.locationId) ?? { hasOwnRecords: false, hasDeviceRecords: false }
-      kinds.set(kind.locationId, kind.isDevice ? { ...known, hasDeviceRecords: true } : { ...known, hasOwnRecords: true })
+      kinds.set(
+        kind.locationId,
+        kind.isDevice ? { ...known, hasDeviceRecords: true } : { ...known, hasOwnRecords: true },
+      )
     }
   }
   return kinds
@@ -108,7 +130,10 @@ export const locationsOfBothKinds = async (
 
 /** Find all locations that have or had records in one flow, their own or those of devices. */
 const seenLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections): Promise<ReadonlySet<string>> => {
-  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, null)} ${readSettings}`, tenant)
+  const answer = await db.rows(
+    `SELECT DISTINCT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, null)} ${readSettings}`,
+    tenant,
+  )
   return new Set(answer.map(([location]) => `loc_${location}`))
 }
 
@@ -120,7 +145,10 @@ const findUncancelledLocations = async (
   ids: readonly string[],
 ): Promise<readonly string[]> => {
   const condition = `${locationsAre(ids)} AND ${flowIs(flow)} AND ${isUncancelled}`
-  const answer = await db.rows(`SELECT DISTINCT lower(hex(location_id)) ${meterCost(tenant, condition)} ${readSettings}`, tenant)
+  const answer = await db.rows(
+    `SELECT DISTINCT lower(hex(location_id)) ${meterCost(tenant, condition)} ${readSettings}`,
+    tenant,
+  )
   return answer.map(([location]) => `loc_${location}`)
 }
 

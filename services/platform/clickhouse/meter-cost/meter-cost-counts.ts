@@ -3,7 +3,12 @@ import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encodin
 import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
 /** So many rows of a location start in a month of UTC, which begins at `month` (ms); their lengths together in ms. */
-export type MonthCount = { readonly locationId: string; readonly month: number; readonly rows: number; readonly lengthMs: number }
+export type MonthCount = {
+  readonly locationId: string
+  readonly month: number
+  readonly rows: number
+  readonly lengthMs: number
+}
 
 /** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
 export const rowsByMonth = async (
@@ -55,7 +60,11 @@ export const longRowsWithin = async (
     ${meterCost(tenant, `${locationIs} AND ${isLong}`)} GROUP BY location_id ${readSettings}`,
     tenant,
   )
-  return answer.map(([location, rows, lengthMs]) => ({ locationId: `loc_${location}`, rows: Number(rows), lengthMs: Number(lengthMs) }))
+  return answer.map(([location, rows, lengthMs]) => ({
+    locationId: `loc_${location}`,
+    rows: Number(rows),
+    lengthMs: Number(lengthMs),
+  }))
 }
 
 /** Tell when the row behind the first `count` ones of a location that start in a span does; null where there are not so many. */
@@ -80,7 +89,9 @@ export type EstimatedObject = { readonly locationId: string; readonly deviceId: 
 
 /** Read which objects have or had estimates, over all accounts. */
 export const estimatedObjects = async (db: ClickHouse): Promise<readonly EstimatedObject[]> => {
-  const answer = await db.rows('SELECT lower(hex(location_id)), lower(hex(device_id)) FROM meter_estimates GROUP BY location_id, device_id')
+  const answer = await db.rows(
+    'SELECT lower(hex(location_id)), lower(hex(device_id)) FROM meter_estimates GROUP BY location_id, device_id',
+  )
   return answer.map(([location, device]) => ({
     locationId: `loc_${location}`,
     deviceId: device === '0'.repeat(24) ? null : `dev_${device}`,

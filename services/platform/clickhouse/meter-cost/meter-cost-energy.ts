@@ -36,7 +36,9 @@ export const energyByStart = async (
 ): Promise<readonly EnergyByStart[]> => {
   const start = 'toUnixTimestamp64Milli(start_time)'
   const last = 'toUnixTimestamp64Milli(greatest(start_time, end_time - INTERVAL 1 MILLISECOND))'
-  const within = intervals.map(({ from, to }) => `(start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)})`)
+  const within = intervals.map(
+    ({ from, to }) => `(start_time >= ${instantLiteral(from)} AND start_time < ${instantLiteral(to)})`,
+  )
   const isWhole = `${start} >= ${wholeLiteral(countingEdges[0] ?? 0)} AND roundDown(${start}, cells) = roundDown(${last}, cells)`
   const answer = await db.rows(
     `WITH ${wholeNumbers('cells', countingEdges)}${edges === null ? '' : `, ${wholeNumbers('edges', edges)}`}
@@ -44,7 +46,11 @@ export const energyByStart = async (
     ${meterCost(tenant, `${isCounted(of)} AND (${within.join(' OR ')}) AND ${isWhole}`)} GROUP BY started ORDER BY started ${readSettings}`,
     tenant,
   )
-  return answer.map(([from, records, energy]) => ({ from: Number(from), records: Number(records), energy: BigInt(String(energy)) }))
+  return answer.map(([from, records, energy]) => ({
+    from: Number(from),
+    records: Number(records),
+    energy: BigInt(String(energy)),
+  }))
 }
 
 /** Read the counted rows of a location that begin before one of some instants and end behind it; each row once, in no order. */

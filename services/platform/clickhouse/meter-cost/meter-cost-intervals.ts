@@ -34,7 +34,9 @@ export async function* rowsInIntervals(
     listLiteral([...new Set(of.map(({ locationId }) => locationId))].map(idLiteral))
   const byInterval = Map.groupBy(intervals, ({ from, to }) => `${from}/${to}`)
   const all = locations(intervals)
-  const each = [...byInterval.values()].map(group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as QueryInterval)})`)
+  const each = [...byInterval.values()].map(
+    group => `(location_id IN ${locations(group)} AND ${startsIn(group[0] as QueryInterval)})`,
+  )
   const long = `toDate(start_time) IN (SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND location_id IN ${all})`
   const rows = meterCost(tenant, `location_id IN ${all} AND (${[...each, long].join(' OR ')})`)
   const statement = `SELECT ${columnsWithoutPieces} ${rows} ORDER BY start_time, end_time, record_id ${rowSettings}`

@@ -17,33 +17,53 @@ export type RowSelection = {
 }
 
 /** A page of a list that begins behind a row (null: at the newest), going back to newer rows or on to older ones. */
-export type RowPage = { readonly after: Pick<MeterCostRow, 'start' | 'recordId'> | null; readonly isBack: boolean; readonly limit: number }
+export type RowPage = {
+  readonly after: Pick<MeterCostRow, 'start' | 'recordId'> | null
+  readonly isBack: boolean
+  readonly limit: number
+}
 
 /** A row without its pieces, but for what its own columns tell of a single one, and how many pieces it has. */
 export type ListedRow = MeterCostRow & { readonly pieceCount: number }
 
 const listedColumns = `${columnsWithoutPieces}, length(\`pieces.start_time\`)`
 
-async function* listedRows(db: ClickHouse, tenant: Tenant, fromAndWhere: string, settings: string): AsyncIterable<readonly ListedRow[]> {
-  for await (const block of db.stream(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`, tenant)) yield decodeListedRows(block)
+async function* listedRows(
+  db: ClickHouse,
+  tenant: Tenant,
+  fromAndWhere: string,
+  settings: string,
+): AsyncIterable<readonly ListedRow[]> {
+  for await (const block of db.stream(`SELECT ${listedColumns} ${fromAndWhere} ${settings}`, tenant))
+    yield decodeListedRows(block)
 }
 
 /** Read the row of a record by its digits, without its pieces; null where there is none. */
 export const listedRowOf = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<ListedRow | null> => {
-  for await (const block of listedRows(db, tenant, meterCost(tenant, `record_id = ${idLiteral(recordId)}`), byRecordId)) {
+  for await (const block of listedRows(
+    db,
+    tenant,
+    meterCost(tenant, `record_id = ${idLiteral(recordId)}`),
+    byRecordId,
+  )) {
     for (const row of block) return row
   }
   return null
 }
 
 /** Read listed rows again with all of their pieces, as blocks for `decodeMeterCostRows`, in no order. A row that has gone is left out. */
-export const blocksOfRows = async (db: ClickHouse, tenant: Tenant, rows: readonly ListedRow[]): Promise<readonly Buffer[]> => {
+export const blocksOfRows = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  rows: readonly ListedRow[],
+): Promise<readonly Buffer[]> => {
   const starts = rows.map(({ start }) => start)
   const locationIds = [...new Set(rows.map(({ locationId }) => locationId))]
   const condition = `${isAmong('location_id', locationIds)} AND start_time >= ${instantLiteral(Math.min(...starts))}
     AND start_time <= ${instantLiteral(Math.max(...starts))} AND record_id IN ${listLiteral(rows.map(({ recordId }) => idLiteral(recordId)))}`
   const blocks: Buffer[] = []
-  for await (const block of db.stream(`SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`, tenant)) blocks.push(block)
+  for await (const block of db.stream(`SELECT ${allColumns} ${meterCost(tenant, condition)} ${readSettings}`, tenant))
+    blocks.push(block)
   return blocks
 }
 
@@ -64,7 +84,9 @@ export const pageOfRows = async (
     batchId === null ? null : `batch_id = ${idLiteral(batchId)}`,
     from === null ? null : `start_time >= ${instantLiteral(from)}`,
     to === null ? null : `start_time < ${instantLiteral(to)}`,
-    after === null ? null : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
+    after === null
+      ? null
+      : `(start_time, record_id) ${isBack ? '>' : '<'} (${instantLiteral(after.start)}, ${idLiteral(after.recordId)})`,
   ].filter(condition => condition !== null)
   const statement = `${meterCost(tenant, conditions.join(' AND '))} ORDER BY start_time ${order}, record_id ${order} LIMIT ${wholeLiteral(limit)}`
   const rows: ListedRow[] = []

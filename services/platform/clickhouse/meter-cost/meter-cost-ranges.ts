@@ -11,10 +11,17 @@ import { decodeMeterCostRows } from './meter-cost-rows.ts'
 export type Flow = { readonly tenant: Tenant; readonly locationId: string; readonly direction: TariffDirection }
 
 /** Energy of the rows that lie wholly within a span, in 1e-6 Wh. */
-export type IntervalEnergy = QueryInterval & { readonly energyFlowDirection: EnergyFlowDirection; readonly energy: bigint }
+export type IntervalEnergy = QueryInterval & {
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly energy: bigint
+}
 
 /** What is read of a flow: rows that start in `span`, rows that begin before one of the instants and end behind it, rows that start at one of `starts`. */
-export type RowRangeQuery = { readonly interval: QueryInterval; readonly across: readonly number[]; readonly starts: readonly number[] }
+export type RowRangeQuery = {
+  readonly interval: QueryInterval
+  readonly across: readonly number[]
+  readonly starts: readonly number[]
+}
 
 const day = 86_400_000
 const noDevice = '0'.repeat(24)
@@ -83,7 +90,11 @@ export const latestEnd = async (db: ClickHouse, flow: Flow, starts: readonly num
 }
 
 /** Sum the energy of the rows that lie wholly within each of some spans, by flow of energy. Spans are apart from each other. */
-export const energyWithin = async (db: ClickHouse, flow: Flow, intervals: readonly QueryInterval[]): Promise<readonly IntervalEnergy[]> => {
+export const energyWithin = async (
+  db: ClickHouse,
+  flow: Flow,
+  intervals: readonly QueryInterval[],
+): Promise<readonly IntervalEnergy[]> => {
   const [first, last] = [intervals[0], intervals.at(-1)]
   if (first === undefined || last === undefined) return []
   const sums = intervals.map(

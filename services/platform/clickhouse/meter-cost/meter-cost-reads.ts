@@ -26,15 +26,18 @@ export type QueryInterval = { readonly from: number; readonly to: number }
 
 const day = 86_400_000
 // Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
-export const readSettings = 'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
+export const readSettings =
+  'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
 /** Settings of reads that decode rows: a block of this many rows takes some milliseconds of the thread. */
 export const rowSettings = `${readSettings}, max_block_size=2048`
 export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
-export const tenantIs = ({ accountId, liveMode }: Tenant): string => `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
+export const tenantIs = ({ accountId, liveMode }: Tenant): string =>
+  `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
 /** The one way to a cost row: settled by FINAL, bound to a tenant. */
-export const meterCost = (tenant: Tenant, condition: string): string => `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+export const meterCost = (tenant: Tenant, condition: string): string =>
+  `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const noDevice = '0'.repeat(24)
 /** Whether a column of ids is one of some; the engine plans an equation faster than a set. */
@@ -45,7 +48,8 @@ export const isAmong = (column: string, all: readonly (string | null)[]): string
 
 const isOwn = `(device_id = ${idLiteral(noDevice)})`
 
-const locationsAre = ({ locationIds }: RowFilter): string => (locationIds === null ? '' : isAmong('location_id', locationIds))
+const locationsAre = ({ locationIds }: RowFilter): string =>
+  locationIds === null ? '' : isAmong('location_id', locationIds)
 
 export const isEmpty = ({ locationIds }: RowFilter): boolean => locationIds?.length === 0
 
@@ -55,7 +59,9 @@ export const filterIs = (filter: RowFilter): string =>
     filter.deviceIds === undefined ? '' : isAmong('device_id', filter.deviceIds),
     filter.isOfDevices === true ? `NOT ${isOwn}` : '',
     filter.ownOnly === undefined ? '' : `(${isOwn} OR NOT ${isAmong('location_id', filter.ownOnly)})`,
-    filter.energyFlowDirection === undefined ? '' : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
+    filter.energyFlowDirection === undefined
+      ? ''
+      : `energy_flow_direction = ${textLiteral(filter.energyFlowDirection)}`,
     filter.tariffDirection === undefined ? '' : `tariff_direction = ${textLiteral(filter.tariffDirection)}`,
     filter.status === undefined ? '' : `status = ${textLiteral(filter.status)}`,
   ]
@@ -73,7 +79,11 @@ const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval):
   `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`
 
 /** Read what a statement selects, block by block. */
-export async function* rowsOf(db: ClickHouse, tenant: Tenant, fromAndWhere: string): AsyncIterable<readonly MeterCostRow[]> {
+export async function* rowsOf(
+  db: ClickHouse,
+  tenant: Tenant,
+  fromAndWhere: string,
+): AsyncIterable<readonly MeterCostRow[]> {
   for await (const block of blocksOf(db, tenant, fromAndWhere)) yield decodeMeterCostRows(block)
 }
 
@@ -101,7 +111,12 @@ async function* noRows(): AsyncIterable<never> {
 }
 
 /** Read the rows that cross an edge of buckets, as blocks: those that `readBucketSums` leaves out because they are in none as a whole. */
-export const blocksAcrossBuckets = (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): AsyncIterable<Buffer> => {
+export const blocksAcrossBuckets = (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+): AsyncIterable<Buffer> => {
   const condition = `${filterIs(filter)} AND ${sharesTime(tenant, filter, intervalOf(edges))} AND NOT ${isWhole(edges)}`
   return isEmpty(filter)
     ? noRows()
@@ -127,7 +142,12 @@ const isWhole = (edges: readonly number[]): string => {
 }
 
 /** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */
-export type SessionLocation = { readonly locationId: string; readonly deviceId: string | null; readonly from: number; readonly to: number }
+export type SessionLocation = {
+  readonly locationId: string
+  readonly deviceId: string | null
+  readonly from: number
+  readonly to: number
+}
 
 export const locationsOfSession = async (
   db: ClickHouse,
@@ -140,7 +160,11 @@ export const locationsOfSession = async (
     GROUP BY location_id, device_id ORDER BY location_id, device_id ${readSettings}`,
     tenant,
   )
-  return answer.map(([location, device, from, to]) => ({ ...objectIdsOf(location, device), from: Number(from), to: Number(to) }))
+  return answer.map(([location, device, from, to]) => ({
+    ...objectIdsOf(location, device),
+    from: Number(from),
+    to: Number(to),
+  }))
 }
 
 /** Read the rows of a session at the places found for it, as blocks ordered by start, end and record id. */
@@ -177,7 +201,10 @@ export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: stri
   return null
 }
 
-const objectIdsOf = (location: unknown, device: unknown): { readonly locationId: string; readonly deviceId: string | null } => ({
+const objectIdsOf = (
+  location: unknown,
+  device: unknown,
+): { readonly locationId: string; readonly deviceId: string | null } => ({
   locationId: `loc_${location}`,
   deviceId: device === noDevice ? null : `dev_${device}`,
 })

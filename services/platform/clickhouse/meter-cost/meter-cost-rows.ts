@@ -56,7 +56,8 @@ export const noBatch = `bat_${'0'.repeat(24)}`
 const noPieces: readonly never[] = []
 
 /** A single piece is told by the row's own columns; arrays are for more. */
-export const onlyPiece = (row: MeterCostRow): CostPiece | undefined => (row.pieces.length === 1 ? row.pieces[0] : undefined)
+export const onlyPiece = (row: MeterCostRow): CostPiece | undefined =>
+  row.pieces.length === 1 ? row.pieces[0] : undefined
 
 /** The columns of a row in the order in which `decodeMeterCostRows` wants them selected. */
 export const meterCostColumns: readonly string[] = [

@@ -45,7 +45,12 @@ const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
  * Read the sums of the rows that lie in one bucket as a whole, for `costSumsOf`; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
  * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
  */
-export const readBucketSums = async (db: ClickHouse, tenant: Tenant, filter: RowFilter, edges: readonly number[]): Promise<BucketSums> => {
+export const readBucketSums = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  filter: RowFilter,
+  edges: readonly number[],
+): Promise<BucketSums> => {
   if (isEmpty(filter)) return { lines: '', crossingRows: null }
   const interval = intervalOf(edges)
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
@@ -102,13 +107,14 @@ export function* costSumsOf(lines: string, edges: readonly number[]): Generator<
   return [...found.values()].sort(byBucketAndCurrency)
 }
 
-const byBucketAndCurrency = (a: CostSum, b: CostSum): number => a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
+const byBucketAndCurrency = (a: CostSum, b: CostSum): number =>
+  a.bucket - b.bucket || (a.currency < b.currency ? -1 : 1)
 
 const unweighted = { energy: 0n, cost: 0n, weightedEnergy: 0n, weightedTime: 0n, weightedRecords: 0n }
 
 const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: readonly unknown[]): CostSum => {
-  const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, weightedRecords = 0n] = sums.map(sum =>
-    BigInt(String(sum)),
+  const [energy = 0n, cost = 0n, weightedEnergy = 0n, time = 0n, weightedTime = 0n, weightedRecords = 0n] = sums.map(
+    sum => BigInt(String(sum)),
   )
   const of = { bucket, currency: String(currency), records: Number(records), time }
   return Number(isUnpriced) === 1
@@ -119,7 +125,11 @@ const costSumOf = (bucket: number, [currency, isUnpriced, records, ...sums]: rea
 const addSums = (a: CostSum, b: CostSum): CostSum => ({
   ...{ bucket: a.bucket, currency: a.currency },
   ...{ records: a.records + b.records, energy: a.energy + b.energy, cost: a.cost + b.cost },
-  ...{ weightedEnergy: a.weightedEnergy + b.weightedEnergy, time: a.time + b.time, weightedTime: a.weightedTime + b.weightedTime },
+  ...{
+    weightedEnergy: a.weightedEnergy + b.weightedEnergy,
+    time: a.time + b.time,
+    weightedTime: a.weightedTime + b.weightedTime,
+  },
   ...{ weightedRecords: a.weightedRecords + b.weightedRecords },
   ...{ unpricedRecords: a.unpricedRecords + b.unpricedRecords, unpricedEnergy: a.unpricedEnergy + b.unpricedEnergy },
 })

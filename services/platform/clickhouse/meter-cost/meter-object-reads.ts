@@ -16,12 +16,24 @@ export type MeteredObject = {
 }
 
 /** Find where devices were metered, by device, then location. */
-export const locationsOfDevices = (db: ClickHouse, tenant: Tenant, deviceIds: readonly string[]): Promise<readonly MeteredObject[]> =>
-  deviceIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
+export const locationsOfDevices = (
+  db: ClickHouse,
+  tenant: Tenant,
+  deviceIds: readonly string[],
+): Promise<readonly MeteredObject[]> =>
+  deviceIds.length === 0
+    ? Promise.resolve([])
+    : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
 
 /** Find what was metered at locations: the locations themselves first, then by device. */
-export const objectsOfLocations = (db: ClickHouse, tenant: Tenant, locationIds: readonly string[]): Promise<readonly MeteredObject[]> =>
-  locationIds.length === 0 ? Promise.resolve([]) : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
+export const objectsOfLocations = (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationIds: readonly string[],
+): Promise<readonly MeteredObject[]> =>
+  locationIds.length === 0
+    ? Promise.resolve([])
+    : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
 
 /** Where a page of devices begins, and how many it has at most. */
 export type DevicePage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
@@ -63,7 +75,10 @@ export const intervalOfLocation = async (
 ): Promise<{ readonly from: number; readonly to: number } | null> => {
   const objects = await objectsOfLocations(db, tenant, [locationId])
   if (objects.length === 0) return null
-  return { from: Math.min(...objects.map(object => object.firstStart)), to: Math.max(...objects.map(object => object.lastEnd)) }
+  return {
+    from: Math.min(...objects.map(object => object.firstStart)),
+    to: Math.max(...objects.map(object => object.lastEnd)),
+  }
 }
 
 const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string): Promise<readonly MeteredObject[]> => {
@@ -91,7 +106,11 @@ export type Receipt = {
   readonly receivedAt: number
   readonly failures: readonly ReceiptFailure[]
 }
-export type ReceiptFailure = { readonly recordNumber: number; readonly recordReferenceId: string | null; readonly error: string }
+export type ReceiptFailure = {
+  readonly recordNumber: number
+  readonly recordReferenceId: string | null
+  readonly error: string
+}
 
 /** Read the receipt of a batch; null while its header is not stored. Failures are by record number. */
 export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: string): Promise<Receipt | null> => {

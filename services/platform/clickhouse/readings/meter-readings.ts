@@ -42,8 +42,11 @@ const energy = decimal128('Decimal(19, 6)')
 
 const noDevice = `dev_${'0'.repeat(24)}`
 const noBatch = `bat_${'0'.repeat(24)}`
-const ofRow = <T>(name: string, nativeType: NativeType<T>, of: (row: MeterReadingRow) => T): BlockColumn<MeterReadingRow> =>
-  column(name, nativeType, of)
+const ofRow = <T>(
+  name: string,
+  nativeType: NativeType<T>,
+  of: (row: MeterReadingRow) => T,
+): BlockColumn<MeterReadingRow> => column(name, nativeType, of)
 
 export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
   ofRow('account_id', account, row => row.accountId),
@@ -114,7 +117,8 @@ const names = meterReadingColumns.map(({ name }) => name)
 const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direction'].join(', ')
 
 /** The one way to a reading: settled by FINAL, bound to a tenant. */
-const meterReadings = (tenant: Tenant, condition: string): string => `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
+const meterReadings = (tenant: Tenant, condition: string): string =>
+  `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const queryLiteral = ({ register, times }: ReadingQuery): string => {
   const { locationId, deviceId, energyFlowDirection, tariffDirection } = register
@@ -156,7 +160,8 @@ const readNearest = async (
       GROUP BY ${key}, gap, is_asked
     ) ${readSettings}`
   const rows: MeterReadingRow[] = []
-  for await (const block of db.stream(statement, tenant)) for (const row of decodeBlocks(block, readRows)) rows.push(row)
+  for await (const block of db.stream(statement, tenant))
+    for (const row of decodeBlocks(block, readRows)) rows.push(row)
   return rows
 }
 
@@ -196,17 +201,28 @@ const statementsOf = (queries: readonly ReadingQuery[]): readonly (readonly Read
 }
 
 /** Name a register, among all accounts and modes. */
-export const registerKey = ({ accountId, liveMode, locationId, deviceId, energyFlowDirection, tariffDirection }: Register): string =>
-  `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
+export const registerKey = ({
+  accountId,
+  liveMode,
+  locationId,
+  deviceId,
+  energyFlowDirection,
+  tariffDirection,
+}: Register): string => `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
 
 /** Tell which asks have no reading before their first time among those that were found. */
-const withoutEarlierReading = (queries: readonly ReadingQuery[], found: readonly MeterReadingRow[]): readonly ReadingQuery[] => {
+const withoutEarlierReading = (
+  queries: readonly ReadingQuery[],
+  found: readonly MeterReadingRow[],
+): readonly ReadingQuery[] => {
   const earliest = new Map<string, number>()
   for (const row of found) {
     const key = registerKey(row)
     earliest.set(key, Math.min(row.time, earliest.get(key) ?? row.time))
   }
-  return queries.filter(query => (earliest.get(registerKey(query.register)) ?? Number.POSITIVE_INFINITY) >= firstTimeOf(query))
+  return queries.filter(
+    query => (earliest.get(registerKey(query.register)) ?? Number.POSITIVE_INFINITY) >= firstTimeOf(query),
+  )
 }
 
 /**
@@ -234,7 +250,10 @@ export const readingsAround = async (
       ]
       rows = await readNearest(db, tenant, remaining, conditions.join(' AND '))
       addFound(rows)
-      remaining = withoutEarlierReading(remaining, rows).map(({ register, times }) => ({ register, times: times.slice(0, 1) }))
+      remaining = withoutEarlierReading(remaining, rows).map(({ register, times }) => ({
+        register,
+        times: times.slice(0, 1),
+      }))
       if (remaining.length === 0 || lookBackMs === null) break
       to = first - lookBackMs
     }

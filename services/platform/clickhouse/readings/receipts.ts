@@ -4,7 +4,11 @@ import { bool, id, instant, text, uint32 } from '../encoding/fast-path/native-ty
 type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
 
 /** A submission as it arrived. */
-export type BatchRow = Batch & { readonly recordsSubmitted: number; readonly recordsAccepted: number; readonly receivedAt: number }
+export type BatchRow = Batch & {
+  readonly recordsSubmitted: number
+  readonly recordsAccepted: number
+  readonly receivedAt: number
+}
 /** So many records of a batch in one chunk are all stored or dead-lettered. */
 export type BatchPartRow = Batch & { readonly chunkId: string; readonly recordsHandled: number }
 /** A record that failed: at submission, or (`foundLater`) after it was accepted. */

@@ -62,15 +62,24 @@ export const avroType = (schema: string): avro.Type =>
  */
 export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   const [records, letters, events] = await Promise.all(
-    (['meter.records.v1', 'meter.dead-letters.v1', 'webhook.events.v1'] as const).map(topic => openTopic(topic, schemaIds)),
+    (['meter.records.v1', 'meter.dead-letters.v1', 'webhook.events.v1'] as const).map(topic =>
+      openTopic(topic, schemaIds),
+    ),
   )
   if (records === undefined || letters === undefined || events === undefined) throw new Error('a topic has no schema')
   return {
     encodeMeterMessage: message =>
-      message.kind === 'records' ? writeHeader(encodeRecordChunk(message, headerLength), records.id) : records.encode(wrapUnion(message)),
+      message.kind === 'records'
+        ? writeHeader(encodeRecordChunk(message, headerLength), records.id)
+        : records.encode(wrapUnion(message)),
     encodeParts: parts => writeHeader(joinParts(parts, headerLength), records.id),
     decodeMeterMessage: async value => {
-      if (value[0] === 0 && value.length > headerLength && value.readUInt32BE(1) === records.id && value[headerLength] === 0)
+      if (
+        value[0] === 0 &&
+        value.length > headerLength &&
+        value.readUInt32BE(1) === records.id &&
+        value[headerLength] === 0
+      )
         return decodeOrThrow(() => decodeRecordChunk(value, headerLength))
       const message = await records.decode(value)
       return decodeOrThrow(() => unwrapUnion(records.type, message))
@@ -110,11 +119,13 @@ const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicC
     type,
     encode: value => writeHeader(Buffer.concat([Buffer.alloc(headerLength), type.toBuffer(value)]), id),
     decode: async value => {
-      if (value[0] !== 0 || value.length <= headerLength) throw undecodable(new RangeError('the message has no schema number'))
+      if (value[0] !== 0 || value.length <= headerLength)
+        throw undecodable(new RangeError('the message has no schema number'))
       const schemaId = value.readUInt32BE(1)
       if (!readers.has(schemaId)) {
         const schema = await schemaIds.schemaOf(schemaId)
-        if (schema === null) throw new Failure('schema_unknown', `no schema has number ${schemaId}`, { retriable: false })
+        if (schema === null)
+          throw new Failure('schema_unknown', `no schema has number ${schemaId}`, { retriable: false })
         decodeOrThrow(() => addReader(schemaId, schema))
       }
       return decodeOrThrow(() => readers.get(schemaId)?.(value.subarray(headerLength)))

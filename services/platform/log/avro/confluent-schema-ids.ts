@@ -5,7 +5,11 @@ import type { SchemaIds } from './schema-ids.ts'
 /** Where a Confluent-compatible registry answers, and how to be let in. */
 export type RegistryAddress = { readonly url: string; readonly user: string | null; readonly password: string | null }
 
-export type ConfluentOptions = { readonly address: RegistryAddress; readonly fetch: typeof fetch; readonly requestTimeoutMs?: number }
+export type ConfluentOptions = {
+  readonly address: RegistryAddress
+  readonly fetch: typeof fetch
+  readonly requestTimeoutMs?: number
+}
 
 type Answer = { readonly status: number; readonly body: unknown }
 
@@ -20,7 +24,11 @@ const conflictPauseMs = 100
  * Schema numbers of a registry. Numbers never change, so each is asked for once; that nobody knows a number is asked again, as another
  * process may register it. Throws `registry_away` (retriable) where it does not answer, `schema_refused` for what it does not take.
  */
-export const confluentSchemaIds = ({ address, fetch, requestTimeoutMs: limitMs = requestTimeoutMs }: ConfluentOptions): SchemaIds => {
+export const confluentSchemaIds = ({
+  address,
+  fetch,
+  requestTimeoutMs: limitMs = requestTimeoutMs,
+}: ConfluentOptions): SchemaIds => {
   const ids = new Map<string, Promise<number>>()
   const schemas = new Map<number, Promise<string | null>>()
   const headers: Record<string, string> = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
@@ -31,13 +39,19 @@ export const confluentSchemaIds = ({ address, fetch, requestTimeoutMs: limitMs =
   const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const init = { method, headers, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
     try {
-      const answer = await fetch(`${address.url}${path}`, body === undefined ? init : { ...init, body: JSON.stringify(body) })
+      const answer = await fetch(
+        `${address.url}${path}`,
+        body === undefined ? init : { ...init, body: JSON.stringify(body) },
+      )
       const text = await answer.text()
       const { status } = answer
       if (status >= 500 || status === 429 || status === 408) throw new Error(`the registry answered ${status}`)
       return { status, body: JSON.parse(text) as unknown }
     } catch (cause) {
-      throw new Failure('registry_away', `the schema registry did not answer ${method} ${path}`, { retriable: true, cause })
+      throw new Failure('registry_away', `the schema registry did not answer ${method} ${path}`, {
+        retriable: true,
+        cause,
+      })
     }
   }
 
@@ -53,9 +67,13 @@ export const confluentSchemaIds = ({ address, fetch, requestTimeoutMs: limitMs =
   const registerSchema = async (subject: string, schema: string): Promise<number> => {
     const name = encodeURIComponent(subject)
     refuseUnless(await put('PUT', `/config/${name}`, { compatibility }), subject)
-    const answer = refuseUnless(await put('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }), subject)
+    const answer = refuseUnless(
+      await put('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }),
+      subject,
+    )
     const id = memberOf(answer.body, 'id')
-    if (typeof id !== 'number') throw new Failure('registry_away', 'the schema registry gave no number', { retriable: true })
+    if (typeof id !== 'number')
+      throw new Failure('registry_away', 'the schema registry gave no number', { retriable: true })
     schemas.set(id, Promise.resolve(schema))
     return id
   }
@@ -103,5 +121,7 @@ const memberOf = (body: unknown, name: string): unknown =>
 const refuseUnless = (answer: Answer, what: string): Answer => {
   if (answer.status >= 200 && answer.status < 300) return answer
   const reason = memberOf(answer.body, 'message')
-  throw new Failure('schema_refused', `the schema registry refused ${what}: ${answer.status} ${String(reason ?? '')}`, { retriable: false })
+  throw new Failure('schema_refused', `the schema registry refused ${what}: ${answer.status} ${String(reason ?? '')}`, {
+    retriable: false,
+  })
 }

@@ -16,7 +16,12 @@ export type AppenderOptions = {
 
 /** Appends to the partitions of topics, each in its own order. */
 export type Appender = {
-  readonly append: (topic: string, partition: number, message: Message, maxMessageBytes: number) => ReturnType<Log['append']>
+  readonly append: (
+    topic: string,
+    partition: number,
+    message: Message,
+    maxMessageBytes: number,
+  ) => ReturnType<Log['append']>
   readonly close: () => Promise<void>
 }
 
@@ -24,7 +29,11 @@ export type Appender = {
 type Append = { readonly message: Message; readonly size: number; isTimedOut: boolean }
 
 /** `overdue` counts the appends whose caller was told so and whose fate is still open. */
-type Writer = { readonly commits: GroupCommit<Append, number>; readonly close: () => Promise<void>; overdueAppends: number }
+type Writer = {
+  readonly commits: GroupCommit<Append, number>
+  readonly close: () => Promise<void>
+  overdueAppends: number
+}
 
 const appendsPerCommit = 1_000
 const bytesPerSend = 1_048_576
@@ -43,7 +52,12 @@ const sizeOf = ({ key, value, headers }: Message): number => {
  * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it; what comes
  * meanwhile is refused at once, since it could only wait behind.
  */
-export const openAppender = ({ address, appendTimeoutMs, sendTimeoutMs, maxWaitingBytes }: AppenderOptions): Appender => {
+export const openAppender = ({
+  address,
+  appendTimeoutMs,
+  sendTimeoutMs,
+  maxWaitingBytes,
+}: AppenderOptions): Appender => {
   const writers = new Map<string, Writer>()
   let waitingBytes = 0
   let isClosed = false
@@ -57,14 +71,17 @@ export const openAppender = ({ address, appendTimeoutMs, sendTimeoutMs, maxWaiti
     append: async (topic, partition, message, maxMessageBytes) => {
       if (isClosed) throw logUnavailable('the log is closed')
       if (message.value.length > maxMessageBytes) {
-        throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${topic}`, { retriable: false })
+        throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${topic}`, {
+          retriable: false,
+        })
       }
       const append: Append = { message, size: sizeOf(message), isTimedOut: false }
       if (waitingBytes + append.size > maxWaitingBytes) {
         throw new Failure('log_full', 'too many appends wait for the brokers', { retriable: true })
       }
       const writer = writerOf(topic, partition)
-      if (writer.overdueAppends > 0) throw logUnavailable(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
+      if (writer.overdueAppends > 0)
+        throw logUnavailable(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
       waitingBytes += append.size
       const written = writer.commits.submit(append).finally(() => {
         waitingBytes -= append.size
@@ -137,7 +154,11 @@ const openWriter = (
   const send = async (appends: readonly Append[]): Promise<readonly (number | Error)[]> => {
     try {
       const messages = appends.map(({ message }) => toRecord(topic, partition, message))
-      const { offsets } = await withLogTimeout(sendTimeoutMs, `a send to ${topic} ${partition}`, openProducer().send({ messages }))
+      const { offsets } = await withLogTimeout(
+        sendTimeoutMs,
+        `a send to ${topic} ${partition}`,
+        openProducer().send({ messages }),
+      )
       const first = offsets?.[0]?.offset
       if (first === undefined) throw logUnavailable('the broker told no offset')
       return appends.map((_, index) => Number(first) + index)

@@ -77,7 +77,8 @@ export const openKafkaAssignment = ({
     })
 
   const refuseLost = (): void => {
-    if (lost.signal.aborted) throw new Failure('lane_lost', `${group} reads partition ${partition} no more`, { retriable: false })
+    if (lost.signal.aborted)
+      throw new Failure('lane_lost', `${group} reads partition ${partition} no more`, { retriable: false })
   }
 
   const assignment: Assignment = {

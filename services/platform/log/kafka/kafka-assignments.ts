@@ -17,7 +17,12 @@ export type KafkaAssignments = {
 }
 
 /** Begin with no lanes. One that could not be opened is opened with the next `hold`. */
-export const kafkaAssignments = ({ offsetsOf, openAssignment, onOpened, log }: KafkaAssignmentsOptions): KafkaAssignments => {
+export const kafkaAssignments = ({
+  offsetsOf,
+  openAssignment,
+  onOpened,
+  log,
+}: KafkaAssignmentsOptions): KafkaAssignments => {
   const assignments = new Map<number, KafkaAssignment>()
   /** Partitions whose lanes are being opened, and by which attempt. */
   const opening = new Map<number, symbol>()
@@ -27,7 +32,9 @@ export const kafkaAssignments = ({ offsetsOf, openAssignment, onOpened, log }: K
     const isWanted = (partition: number): boolean => opening.get(partition) === attempt
     try {
       const offsets = await offsetsOf()
-      const created = partitions.filter(isWanted).map(partition => openAssignment(partition, offsets[partition]?.committed ?? 0))
+      const created = partitions
+        .filter(isWanted)
+        .map(partition => openAssignment(partition, offsets[partition]?.committed ?? 0))
       for (const assignment of created) assignments.set(assignment.partition, assignment)
       onOpened(created)
     } catch (error) {

@@ -39,7 +39,8 @@ export const clientOptions = ({ brokers, tls, sasl }: KafkaAddress, name: string
 })
 
 /** The broker did not answer, or answered that it cannot now. */
-export const logUnavailable = (what: string, cause?: unknown): Failure => new Failure('log_away', what, { retriable: true, cause })
+export const logUnavailable = (what: string, cause?: unknown): Failure =>
+  new Failure('log_away', what, { retriable: true, cause })
 
 /** Wait for a promise no longer than a limit; `null` where it takes longer or fails. What it does goes on. */
 export const waitUpTo = async <T>(limitMs: number, promise: Promise<T>): Promise<T | null> => {

@@ -91,7 +91,12 @@ export const joinGroup = (options: GroupOptions): Subscription => {
   }
 }
 
-const toKafkaOffset = (topic: string, { partition, next }: OffsetCommit) => ({ topic, partition, offset: BigInt(next), leaderEpoch: -1 })
+const toKafkaOffset = (topic: string, { partition, next }: OffsetCommit) => ({
+  topic,
+  partition,
+  offset: BigInt(next),
+  leaderEpoch: -1,
+})
 
 const assignedPartitions = ({ consumer }: Member, topicName: string): ReadonlySet<number> =>
   new Set(consumer.assignments?.find(({ topic }) => topic === topicName)?.partitions ?? [])
@@ -120,7 +125,12 @@ const openAssignments = (
 type OpenedMember = ReturnType<typeof openMember>
 
 const openMember = ({ address, topicName, group }: GroupOptions, updateAssignments: (member: Member) => void) => {
-  const consumer = new Consumer({ ...clientOptions(address, 'reader'), groupId: group, groupProtocol: 'consumer', autocommit: false })
+  const consumer = new Consumer({
+    ...clientOptions(address, 'reader'),
+    groupId: group,
+    groupProtocol: 'consumer',
+    autocommit: false,
+  })
   const broken = Promise.withResolvers<string>()
   const member: Member = { consumer, broken, heartbeatAt: performance.now() }
   const watch = setInterval(() => {

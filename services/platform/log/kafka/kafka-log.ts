@@ -3,7 +3,14 @@ import { Admin } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type Log, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { openAppender } from './kafka-appender.ts'
-import { clientOptions, type KafkaAddress, lingerMs, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import {
+  clientOptions,
+  type KafkaAddress,
+  lingerMs,
+  requestTimeoutMs,
+  waitUpTo,
+  withLogTimeout,
+} from './kafka-client.ts'
 import { joinGroup } from './kafka-group.ts'
 import { openOffsetReader } from './kafka-offsets.ts'
 import { openPeeker } from './kafka-peek.ts'
@@ -57,7 +64,8 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
   const offsetReader = openOffsetReader(address)
   const peeker = openPeeker(address)
   const readers = new Map<string, () => Promise<void>>()
-  const offsetsOf = (topic: TopicName, group: string) => offsetReader.offsetsOf(nameOf(topic), countOf(topic), prefixed(prefix, group))
+  const offsetsOf = (topic: TopicName, group: string) =>
+    offsetReader.offsetsOf(nameOf(topic), countOf(topic), prefixed(prefix, group))
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
     await Promise.all([...readers.values()].map(end => end()))
@@ -104,7 +112,10 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
   }
 }
 
-const readPartitions = async (address: KafkaAddress, nameOf: (topic: TopicName) => string): Promise<ReadonlyMap<TopicName, number>> => {
+const readPartitions = async (
+  address: KafkaAddress,
+  nameOf: (topic: TopicName) => string,
+): Promise<ReadonlyMap<TopicName, number>> => {
   const admin = new Admin({ ...clientOptions(address, 'topics'), retries: 3, retryDelay: 300 })
   try {
     let missing = topicNames.map(nameOf)
@@ -113,7 +124,9 @@ const readPartitions = async (address: KafkaAddress, nameOf: (topic: TopicName) 
       missing = missing.filter(name => !names.has(name))
       if (missing.length > 0 && performance.now() > end) {
         const list = missing.join(', ')
-        throw new Failure('topic_missing', `the brokers have no ${list}; run "npx wattledger topics" first`, { retriable: false })
+        throw new Failure('topic_missing', `the brokers have no ${list}; run "npx wattledger topics" first`, {
+          retriable: false,
+        })
       }
       if (missing.length > 0) await sleep(100)
     }

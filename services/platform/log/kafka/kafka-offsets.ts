@@ -19,22 +19,35 @@ export const openOffsetReader = (address: KafkaAddress): OffsetReader => {
   const admin = new Admin({ ...clientOptions(address, 'offsets'), retries: 3, retryDelay: 200 })
   const batchers = new Map<string, ReturnType<typeof groupCommit<null, readonly Offsets[]>>>()
 
-  const listOffsetsAt = async (topic: string, partitions: number, timestamp: bigint): Promise<ReadonlyMap<number, number>> => {
+  const listOffsetsAt = async (
+    topic: string,
+    partitions: number,
+    timestamp: bigint,
+  ): Promise<ReadonlyMap<number, number>> => {
     const indexes = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp }))
     const [found] = await admin.listOffsets({ topics: [{ name: topic, partitions: indexes }] })
     return new Map(found?.partitions.map(({ partitionIndex, offset }) => [partitionIndex, Number(offset)]))
   }
 
-  const committedOf = async (topic: string, partitions: number, group: string): Promise<ReadonlyMap<number, number>> => {
+  const committedOf = async (
+    topic: string,
+    partitions: number,
+    group: string,
+  ): Promise<ReadonlyMap<number, number>> => {
     const partitionIndexes = Array.from({ length: partitions }, (_, index) => index)
-    const [found] = await admin.listConsumerGroupOffsets({ groups: [{ groupId: group, topics: [{ name: topic, partitionIndexes }] }] })
+    const [found] = await admin.listConsumerGroupOffsets({
+      groups: [{ groupId: group, topics: [{ name: topic, partitionIndexes }] }],
+    })
     const entries = found?.topics.find(({ name }) => name === topic)?.partitions ?? []
     return new Map(entries.map(({ partitionIndex, committedOffset }) => [partitionIndex, Number(committedOffset)]))
   }
 
   const readOffsets = async (topic: string, partitions: number, group: string): Promise<readonly Offsets[]> => {
     // The end is asked last: it must not lie before what was committed.
-    const [begins, committed] = await Promise.all([listOffsetsAt(topic, partitions, earliest), committedOf(topic, partitions, group)])
+    const [begins, committed] = await Promise.all([
+      listOffsetsAt(topic, partitions, earliest),
+      committedOf(topic, partitions, group),
+    ])
     const ends = await listOffsetsAt(topic, partitions, latest)
     return Array.from({ length: partitions }, (_, index) => {
       const begin = begins.get(index) ?? 0
@@ -48,7 +61,11 @@ export const openOffsetReader = (address: KafkaAddress): OffsetReader => {
       const batcher =
         batchers.get(name) ??
         groupCommit<null, readonly Offsets[]>(async items => {
-          const offsets = await withLogTimeout(2 * requestTimeoutMs, 'asking for offsets', readOffsets(topic, partitions, group))
+          const offsets = await withLogTimeout(
+            2 * requestTimeoutMs,
+            'asking for offsets',
+            readOffsets(topic, partitions, group),
+          )
           return items.map(() => offsets)
         }, 10_000)
       batchers.set(name, batcher)

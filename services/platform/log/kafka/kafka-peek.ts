@@ -30,14 +30,27 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
   const readAt = async (topic: string, partition: number, from: number, maxBytes: number) => {
     const found = (await client.metadata({ topics: [topic] })).topics.get(topic)
     const node = found?.partitions[partition]?.leader ?? -1
-    const wanted = { partition, fetchOffset: BigInt(from), currentLeaderEpoch: -1, lastFetchedEpoch: -1, partitionMaxBytes: maxBytes }
+    const wanted = {
+      partition,
+      fetchOffset: BigInt(from),
+      currentLeaderEpoch: -1,
+      lastFetchedEpoch: -1,
+      partitionMaxBytes: maxBytes,
+    }
     const topics = [{ topicId: found?.id ?? '', partitions: [wanted] }]
     const { responses } = await client.fetch({ node, topics, maxWaitTime: 0, minBytes: 0, maxBytes })
-    const records = responses.flatMap(({ partitions }) => partitions).find(({ partitionIndex }) => partitionIndex === partition)?.records
+    const records = responses
+      .flatMap(({ partitions }) => partitions)
+      .find(({ partitionIndex }) => partitionIndex === partition)?.records
     return readRecords(records ?? [], from)
   }
 
-  const peekOnce = async (topic: string, partition: number, from: number, bounds: Omit<ReadBounds, 'signal'>): Promise<Peek> => {
+  const peekOnce = async (
+    topic: string,
+    partition: number,
+    from: number,
+    bounds: Omit<ReadBounds, 'signal'>,
+  ): Promise<Peek> => {
     const begin = await offsetAt(topic, partition, ListOffsetTimestamps.EARLIEST)
     const end = await offsetAt(topic, partition, ListOffsetTimestamps.LATEST)
     const seen: StoredMessage[] = []
@@ -46,7 +59,8 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
       const { messages, next } = await readAt(topic, partition, at, Math.min(partitionBytes, bounds.maxBytes))
       for (const message of messages) {
         bytes += message.value.length
-        if (seen.length === bounds.maxMessages || (seen.length > 0 && bytes > bounds.maxBytes)) return { messages: seen, begin, end }
+        if (seen.length === bounds.maxMessages || (seen.length > 0 && bytes > bounds.maxBytes))
+          return { messages: seen, begin, end }
         seen.push(message)
       }
       if (next === at) break
@@ -57,7 +71,9 @@ export const openPeeker = (address: KafkaAddress): Peeker => {
 
   return {
     peek: (topic, partition, from, bounds) => {
-      const seen = last.then(() => withLogTimeout(2 * requestTimeoutMs, `looking at ${topic}`, peekOnce(topic, partition, from, bounds)))
+      const seen = last.then(() =>
+        withLogTimeout(2 * requestTimeoutMs, `looking at ${topic}`, peekOnce(topic, partition, from, bounds)),
+      )
       last = seen.catch(() => undefined)
       return seen
     },

@@ -13,10 +13,19 @@ export type TopicPlan = {
 }
 
 /** A topic as it is or is to be: partitions, copies and its settings in the brokers' own words. */
-type Topic = { readonly partitions: number; readonly replicas: number; readonly configs: Readonly<Record<string, string>> }
+type Topic = {
+  readonly partitions: number
+  readonly replicas: number
+  readonly configs: Readonly<Record<string, string>>
+}
 
 /** One setting of a topic that is not as planned. */
-export type TopicDrift = { readonly topic: string; readonly setting: string; readonly planned: string; readonly found: string }
+export type TopicDrift = {
+  readonly topic: string
+  readonly setting: string
+  readonly planned: string
+  readonly found: string
+}
 
 /** What was made, and what differs of that which was there. */
 export type TopicReport = { readonly created: readonly string[]; readonly drift: readonly TopicDrift[] }
@@ -46,7 +55,10 @@ const plannedTopic = (topic: TopicName, plan: TopicPlan): Topic => {
 }
 
 /** List the topics that are not there yet. Throws `log_away` as `ensureTopics` does. */
-export const missingTopics = (address: KafkaAddress, { prefix }: Pick<TopicPlan, 'prefix'>): Promise<readonly TopicName[]> =>
+export const missingTopics = (
+  address: KafkaAddress,
+  { prefix }: Pick<TopicPlan, 'prefix'>,
+): Promise<readonly TopicName[]> =>
   withAdmin(address, async admin => {
     const known = new Set(await admin.listTopics())
     return topicNames.filter(topic => !known.has(prefix + topic))
@@ -63,7 +75,9 @@ export const ensureTopics = (address: KafkaAddress, plan: TopicPlan): Promise<To
     for (const topic of missing) {
       const { partitions, replicas, configs } = plannedTopic(topic, plan)
       const entries = Object.entries(configs).map(([name, value]) => ({ name, value }))
-      await admin.createTopics({ topics: [plan.prefix + topic], partitions, replicas, configs: entries }).catch(ignoreExisting)
+      await admin
+        .createTopics({ topics: [plan.prefix + topic], partitions, replicas, configs: entries })
+        .catch(ignoreExisting)
     }
     await waitForLeaders(
       admin,
@@ -71,7 +85,9 @@ export const ensureTopics = (address: KafkaAddress, plan: TopicPlan): Promise<To
     )
     const drift: TopicDrift[] = []
     for (const topic of topicNames.filter(one => !missing.includes(one))) {
-      drift.push(...differences(plan.prefix + topic, plannedTopic(topic, plan), await foundTopic(admin, plan.prefix + topic)))
+      drift.push(
+        ...differences(plan.prefix + topic, plannedTopic(topic, plan), await foundTopic(admin, plan.prefix + topic)),
+      )
     }
     return { created: missing.map(topic => plan.prefix + topic), drift }
   })
@@ -101,14 +117,17 @@ export const addPartitions = (address: KafkaAddress, plan: TopicPlan): Promise<r
     const names = topicNames.map(topic => plan.prefix + topic)
     const { topics: found } = await admin.metadata({ topics: names, forceUpdate: true })
     const fewer = names.filter(name => (found.get(name)?.partitionsCount ?? plan.partitions) < plan.partitions)
-    if (fewer.length > 0) await admin.createPartitions({ topics: fewer.map(name => ({ name, count: plan.partitions, assignments: null })) })
+    if (fewer.length > 0)
+      await admin.createPartitions({ topics: fewer.map(name => ({ name, count: plan.partitions, assignments: null })) })
     return fewer
   })
 
 const foundTopic = async (admin: Admin, name: string): Promise<Topic> => {
   const { topics: found } = await admin.metadata({ topics: [name], forceUpdate: true })
   const partitions = found.get(name)?.partitions ?? []
-  const [described] = await admin.describeConfigs({ resources: [{ resourceType: ConfigResourceTypes.TOPIC, resourceName: name }] })
+  const [described] = await admin.describeConfigs({
+    resources: [{ resourceType: ConfigResourceTypes.TOPIC, resourceName: name }],
+  })
   return {
     partitions: partitions.length,
     replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),

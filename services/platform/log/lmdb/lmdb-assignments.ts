@@ -50,8 +50,10 @@ const openAssignment = (partition: Partition, group: string, lost: AbortSignal, 
       nextOffset = committedOf(partition, group)
     },
     commit: async next => {
-      if (lost.aborted) throw new Failure('lane_lost', `${group} reads partition ${partition.index} no more`, { retriable: false })
-      if (next > partition.offsetRange.end) throw new RangeError(`offset ${next} lies behind the end ${partition.offsetRange.end}`)
+      if (lost.aborted)
+        throw new Failure('lane_lost', `${group} reads partition ${partition.index} no more`, { retriable: false })
+      if (next > partition.offsetRange.end)
+        throw new RangeError(`offset ${next} lies behind the end ${partition.offsetRange.end}`)
       if (next > committedOf(partition, group)) await commit(partition, group, next)
     },
   }

@@ -30,7 +30,12 @@ export type LmdbLogOptions = {
   readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
 }
 
-type Append = { readonly kind: 'append'; readonly partition: Partition; readonly message: Message; readonly size: number }
+type Append = {
+  readonly kind: 'append'
+  readonly partition: Partition
+  readonly message: Message
+  readonly size: number
+}
 type Commit = { readonly kind: 'commit'; readonly partition: Partition; readonly group: string; readonly next: number }
 type Trim = { readonly kind: 'trim'; readonly partition: Partition }
 type Write = Append | Commit | Trim
@@ -101,9 +106,13 @@ const fixPartitionCount = async (store: Store, topic: TopicName, requestedCount:
   const storedCount = store.metadata.get(key)?.readDoubleBE(0)
   if (storedCount === undefined) await store.metadata.put(key, encodeDoubles(requestedCount))
   else if (storedCount !== requestedCount)
-    throw new Failure('partitions_changed', `${topic} was made with ${storedCount} partitions, asked for are ${requestedCount}`, {
-      retriable: false,
-    })
+    throw new Failure(
+      'partitions_changed',
+      `${topic} was made with ${storedCount} partitions, asked for are ${requestedCount}`,
+      {
+        retriable: false,
+      },
+    )
 }
 
 const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Partition[]>, unlock: () => void): Log => {
@@ -118,7 +127,8 @@ const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Par
     await writes.submit({ kind: 'commit', partition, group, next })
   })
   const trimTimer = setInterval(() => {
-    for (const partition of [...partitions.values()].flat()) void writes.submit({ kind: 'trim', partition }).catch(() => undefined)
+    for (const partition of [...partitions.values()].flat())
+      void writes.submit({ kind: 'trim', partition }).catch(() => undefined)
   }, trimIntervalMs).unref()
   let waitingBytes = 0
   return {
@@ -158,10 +168,15 @@ const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Par
 const refuseAppend = (store: Store, partition: Partition, message: Message, waitingBytes: number): void => {
   if (store.isClosed) throw new Failure('log_away', 'the log is closed', { retriable: true })
   if (message.value.length > partition.settings.maxMessageBytes)
-    throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${partition.topic}`, {
-      retriable: false,
-    })
-  if (waitingBytes > maxWaitingBytes) throw new Failure('log_full', 'too many appends wait for the disk', { retriable: true })
+    throw new Failure(
+      'message_too_large',
+      `${message.value.length} bytes do not fit into a message of ${partition.topic}`,
+      {
+        retriable: false,
+      },
+    )
+  if (waitingBytes > maxWaitingBytes)
+    throw new Failure('log_full', 'too many appends wait for the disk', { retriable: true })
 }
 
 /** Stage all writes into one transaction, wait for the disk, then let readers see them. */
@@ -196,7 +211,8 @@ const freeBytes = ({ folder }: Store): number => {
   return bavail * bsize
 }
 
-const diskFull = (cause?: unknown): Failure => new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
+const diskFull = (cause?: unknown): Failure =>
+  new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
 
 const stage = (store: Store, pending: PendingCommit, item: Write, now: number): number | Error => {
   const { partition } = item
@@ -215,7 +231,9 @@ const stage = (store: Store, pending: PendingCommit, item: Write, now: number): 
   if (usedBytes(pending, partition) > capacityBytes) trim(store, pending, partition, now, capacityBytes)
   const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
   if (offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin > capacityBytes)
-    return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, { retriable: true })
+    return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, {
+      retriable: true,
+    })
   pending.free -= 2 * item.size
   const timestamp = Math.max(now, offsetRange.lastTimestamp)
   const frame = writeFrame(item.message, item.size, { timestamp, bytesBefore: offsetRange.bytesBeforeEnd })
@@ -255,7 +273,9 @@ const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC
 const classifyError = async (error: unknown): Promise<Failure> => {
   const cause = error instanceof Error && 'commitError' in error ? await rejectionReason(error.commitError) : error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return fullCodes.has(code) ? diskFull(cause) : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
+  return fullCodes.has(code)
+    ? diskFull(cause)
+    : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
 }
 
 /** The store rejects each write with a promise of the commit's own error. */

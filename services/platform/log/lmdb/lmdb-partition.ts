@@ -53,7 +53,8 @@ export const messageKey = (partition: number, offset: number): Buffer => {
 }
 
 export const beginKey = (partition: Partition): Buffer => Buffer.from(`begin ${partition.topic} ${partition.index}`)
-export const groupKey = (partition: Partition, group: string): Buffer => Buffer.from(`group ${partition.topic} ${partition.index} ${group}`)
+export const groupKey = (partition: Partition, group: string): Buffer =>
+  Buffer.from(`group ${partition.topic} ${partition.index} ${group}`)
 
 export const encodeDoubles = (...values: readonly number[]): Buffer => {
   const buffer = Buffer.allocUnsafeSlow(values.length * 8)
@@ -64,7 +65,10 @@ export const encodeDoubles = (...values: readonly number[]): Buffer => {
 }
 
 /** Find where a partition stands in the store. */
-export const openPartition = (metadata: ByteStore, at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>): Partition => {
+export const openPartition = (
+  metadata: ByteStore,
+  at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>,
+): Partition => {
   const partition: Partition = {
     ...at,
     committed: new Map(),
@@ -76,12 +80,24 @@ export const openPartition = (metadata: ByteStore, at: Pick<Partition, 'topic' |
   const begin = storedBegin?.readDoubleBE(0) ?? 0
   const bytesBeforeBegin = storedBegin?.readDoubleBE(8) ?? 0
   partition.offsetRange = { begin, bytesBeforeBegin, end: begin, bytesBeforeEnd: bytesBeforeBegin, lastTimestamp: 0 }
-  const range = { start: messageKey(at.index, 2 ** 48 - 1), end: messageKey(at.index, 0), inclusiveEnd: true, reverse: true, limit: 1 }
+  const range = {
+    start: messageKey(at.index, 2 ** 48 - 1),
+    end: messageKey(at.index, 0),
+    inclusiveEnd: true,
+    reverse: true,
+    limit: 1,
+  }
   for (const { key, value } of at.messages.getRange(range)) {
     if (key.readUInt16BE(0) !== at.index) break
     const last = readFrameHeader(value)
     const end = key.readUIntBE(2, 6) + 1
-    partition.offsetRange = { begin, bytesBeforeBegin, end, bytesBeforeEnd: last.bytesBefore + value.length, lastTimestamp: last.timestamp }
+    partition.offsetRange = {
+      begin,
+      bytesBeforeBegin,
+      end,
+      bytesBeforeEnd: last.bytesBefore + value.length,
+      lastTimestamp: last.timestamp,
+    }
   }
   const prefix = groupKey(partition, '')
   for (const { key, value } of metadata.getRange({ start: prefix, end: Buffer.concat([prefix, Buffer.from([255])]) }))
@@ -133,7 +149,11 @@ export const beginAfterTrim = (
   bytesBeforeEnd: number,
 ): Pick<OffsetRange, 'begin' | 'bytesBeforeBegin'> => {
   const { begin, bytesBeforeBegin, end } = partition.offsetRange
-  const until = Math.min(end, begin + maxMessages, ...partition.settings.retainedForGroups.map(group => committedOf(partition, group)))
+  const until = Math.min(
+    end,
+    begin + maxMessages,
+    ...partition.settings.retainedForGroups.map(group => committedOf(partition, group)),
+  )
   let at = { begin, bytesBeforeBegin }
   while (at.begin < until) {
     const frame = frameAt(partition, at.begin)

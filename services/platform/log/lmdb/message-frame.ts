@@ -14,7 +14,8 @@ const fixedBytes = 19
 /** Number of bytes that `writeFrame` will need. */
 export const frameSize = (message: Message): number => {
   let size = fixedBytes + 2 + Buffer.byteLength(message.key) + message.value.length
-  for (const [name, value] of Object.entries(message.headers)) size += 4 + Buffer.byteLength(name) + Buffer.byteLength(value)
+  for (const [name, value] of Object.entries(message.headers))
+    size += 4 + Buffer.byteLength(name) + Buffer.byteLength(value)
   return size
 }
 
@@ -33,7 +34,10 @@ export const writeFrame = (message: Message, size: number, header: FrameHeader):
 }
 
 /** Read when a frame was appended and where it lies, without its message. */
-export const readFrameHeader = (frame: Buffer): FrameHeader => ({ timestamp: frame.readDoubleBE(1), bytesBefore: frame.readDoubleBE(9) })
+export const readFrameHeader = (frame: Buffer): FrameHeader => ({
+  timestamp: frame.readDoubleBE(1),
+  bytesBefore: frame.readDoubleBE(9),
+})
 
 /** Read a message back; its value shares memory with `frame`. Throws on a format of another version. */
 export const readFrame = (frame: Buffer, offset: number): StoredMessage => {
@@ -50,7 +54,13 @@ export const readFrame = (frame: Buffer, offset: number): StoredMessage => {
     const name = text()
     headers[name] = text()
   }
-  return { offset, timestamp: frame.readDoubleBE(1), key, headers: headers satisfies Headers, value: frame.subarray(at) }
+  return {
+    offset,
+    timestamp: frame.readDoubleBE(1),
+    key,
+    headers: headers satisfies Headers,
+    value: frame.subarray(at),
+  }
 }
 
 const writeText = (frame: Buffer, at: number, text: string): number => {

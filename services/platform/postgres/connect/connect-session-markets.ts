@@ -10,7 +10,11 @@ const selectAreaSources = (area: string, currencyCode: string) => sql<{ id: stri
   order by price_revision = 0, id limit 1`
 
 /** Find the shared source of a market area in a currency, one with prices before an empty one; null when the operator keeps none. */
-export const findAreaSource = async ({ operator }: Database, area: string, currencyCode: string): Promise<string | null> => {
+export const findAreaSource = async (
+  { operator }: Database,
+  area: string,
+  currencyCode: string,
+): Promise<string | null> => {
   const { rows } = await selectAreaSources(area, currencyCode).execute(operator)
   return rows[0]?.id ?? null
 }
@@ -28,7 +32,9 @@ export const findOrCreateAreaSource = async (
   const known = await findAreaSource(database, area, currencyCode)
   if (known !== null) return known
   return withOperator(database, async transaction => {
-    await sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`.execute(transaction.query)
+    await sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`.execute(
+      transaction.query,
+    )
     const { rows } = await selectAreaSources(area, currencyCode).execute(transaction.query)
     if (rows[0] !== undefined) return rows[0].id
     const draft = { displayName: area, currencyCode, area, resolutionMinutes: null, importer: null }
@@ -37,7 +43,11 @@ export const findOrCreateAreaSource = async (
 }
 
 /** Tell whether one of some areas has a shared source with prices in a currency. */
-export const hasPricedArea = async ({ operator }: Database, areas: readonly string[], currencyCode: string): Promise<boolean> => {
+export const hasPricedArea = async (
+  { operator }: Database,
+  areas: readonly string[],
+  currencyCode: string,
+): Promise<boolean> => {
   const { rows } = await sql`
     select 1 from market_sources
     where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0
@@ -55,7 +65,10 @@ export type MisplacedLocation = {
 }
 
 /** List locations that wait for prices at an empty source of an area that has another one with prices. Operator. */
-export const misplacedLocations = async ({ operator }: Database, limit: number): Promise<readonly MisplacedLocation[]> => {
+export const misplacedLocations = async (
+  { operator }: Database,
+  limit: number,
+): Promise<readonly MisplacedLocation[]> => {
   const { rows } = await sql<MisplacedLocation>`
     select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId", min(filled.id) as "filledId"
     from market_sources empty

@@ -36,7 +36,10 @@ const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sess
   expires_at as "expiresAt"`
 
 /** Write a new session. */
-export const createConnectSession = async ({ query }: Pick<TenantTransaction, 'query'>, session: StoredSession): Promise<void> => {
+export const createConnectSession = async (
+  { query }: Pick<TenantTransaction, 'query'>,
+  session: StoredSession,
+): Promise<void> => {
   await sql`
     insert into connect_sessions (account_id, live_mode, id, session_id, key_id, config, request, state, customer_id, location_id, tariff_id,
       saved_print, replaced, complete_action, completed_at, announced_at, time_created, expires_at)
@@ -82,9 +85,14 @@ export const retrieveConnectSession = async (
 }
 
 /** Retrieve a session by the id that names it; null when there is none. */
-export const findSessionByName = async (transaction: TenantTransaction, sessionId: string): Promise<StoredSession | null> => {
+export const findSessionByName = async (
+  transaction: TenantTransaction,
+  sessionId: string,
+): Promise<StoredSession | null> => {
   const { rows } = await sql<StoredSession>`
-    select ${columns} from connect_sessions where ${ownedBy(transaction)} and session_id = ${sessionId}`.execute(transaction.query)
+    select ${columns} from connect_sessions where ${ownedBy(transaction)} and session_id = ${sessionId}`.execute(
+    transaction.query,
+  )
   return rows[0] ?? null
 }
 
@@ -122,7 +130,11 @@ export const unannouncedSessions = async (
  * Remove sessions that expired before an instant (ms), with all that people typed in them; those that have kept a tariff of which nobody was
  * told yet stay as long as they completed after `since`, and those whose tariff is on its way from its provider. Gives how many. Operator.
  */
-export const removeExpiredSessions = async (operator: Kysely<Tables>, before: number, since: number): Promise<number> => {
+export const removeExpiredSessions = async (
+  operator: Kysely<Tables>,
+  before: number,
+  since: number,
+): Promise<number> => {
   const removed = await sql`
     delete from connect_sessions where expires_at < ${toTimestamp(before)}
       and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})
@@ -134,7 +146,10 @@ export const removeExpiredSessions = async (operator: Kysely<Tables>, before: nu
 }
 
 /** Tell how the account of a transaction wants the summary to be called. */
-export const summaryNameOf = async ({ query, accountId }: TenantTransaction): Promise<'tariffs_summary' | 'tariff_summary'> => {
+export const summaryNameOf = async ({
+  query,
+  accountId,
+}: TenantTransaction): Promise<'tariffs_summary' | 'tariff_summary'> => {
   const { rows } = await sql<{ name: 'tariffs_summary' | 'tariff_summary' }>`
     select summary_route as name from accounts where id = ${accountId}`.execute(query)
   return rows[0]?.name ?? 'tariffs_summary'

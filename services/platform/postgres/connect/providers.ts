@@ -7,7 +7,11 @@ import type { Tables } from '../tables.ts'
 export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
 
 /** How a person logs in at a provider: the page, and the address of the app that gives tariffs. */
-export type DirectConnection = { readonly loginUrl: string; readonly appUrl: string; readonly accentColor: string | null }
+export type DirectConnection = {
+  readonly loginUrl: string
+  readonly appUrl: string
+  readonly accentColor: string | null
+}
 
 /** A supplier of energy, the same for all accounts. Without address types it serves all. */
 export type StoredProvider = {
@@ -22,8 +26,11 @@ export type StoredProvider = {
 const columns = sql`id, display_name as "displayName", logo_url as "logoUrl", countries, address_types as "addressTypes", direct`
 
 /** Tell whether a provider serves addresses of a country and type; null is any type. */
-export const serves = ({ countries, addressTypes }: StoredProvider, country: string, type: AddressType | null): boolean =>
-  countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
+export const serves = (
+  { countries, addressTypes }: StoredProvider,
+  country: string,
+  type: AddressType | null,
+): boolean => countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
 
 const isServing = (country: string | null, addressType: AddressType | null): RawBuilder<unknown> =>
   sql`(${country}::text is null or ${country} = any(countries))
@@ -68,8 +75,12 @@ export const pageOfProviders = (
   )
 
 /** Find providers by their ids; unknown ones are left out. */
-export const findProviders = async (query: Kysely<Tables>, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
-  const { rows } = await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)
+export const findProviders = async (
+  query: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<readonly StoredProvider[]> => {
+  const { rows } =
+    await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)
   return rows
 }
 

@@ -50,7 +50,8 @@ export const resealPage = async (
   { table, name, type, renew }: SealedColumn,
   after: ResealedPage['next'],
 ): Promise<ResealedPage> => {
-  const cursorCondition = after === null ? sql`true` : sql`(account_id, live_mode, id) > (${after[0]}, ${after[1]}, ${after[2]})`
+  const cursorCondition =
+    after === null ? sql`true` : sql`(account_id, live_mode, id) > (${after[0]}, ${after[1]}, ${after[2]})`
   const column = sql.ref(name)
   const { rows } = await sql<SealedValue>`
     select account_id as "accountId", live_mode as "liveMode", id, ${column}::text as text from ${sql.table(table)}
@@ -67,5 +68,8 @@ export const resealPage = async (
     resealed += Number(written.numAffectedRows ?? 0n)
   }
   const last = rows.at(-1)
-  return { rows: resealed, next: last === undefined || rows.length < pageRows ? null : [last.accountId, last.liveMode, last.id] }
+  return {
+    rows: resealed,
+    next: last === undefined || rows.length < pageRows ? null : [last.accountId, last.liveMode, last.id],
+  }
 }

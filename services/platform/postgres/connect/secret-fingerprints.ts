@@ -19,7 +19,9 @@ type Sealed = { readonly owner: string; readonly text: string }
 const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonly Sealed[]>>> = {
   secret: async query => {
     const { rows } = await sql<Sealed>`
-      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`.execute(query)
+      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`.execute(
+      query,
+    )
     return rows
   },
   credentials_key: async query => {
@@ -29,7 +31,10 @@ const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonl
   },
 }
 
-const purposeOf: Readonly<Record<GuardedSecret, string>> = { secret: webhookPurpose, credentials_key: credentialsPurpose }
+const purposeOf: Readonly<Record<GuardedSecret, string>> = {
+  secret: webhookPurpose,
+  credentials_key: credentialsPurpose,
+}
 const variableOf: Readonly<Record<GuardedSecret, string>> = {
   secret: 'WATTLEDGER_SECRET',
   credentials_key: 'WATTLEDGER_CREDENTIALS_KEY',
@@ -74,10 +79,13 @@ export const confirmSecret = (
   withOperator(database, async ({ query }) => {
     const { secret, isNew, save, at } = options
     await sql`select pg_advisory_xact_lock(hashtextextended('wattledger secret fingerprints', 0))`.execute(query)
-    const { rows } = await sql<{ fingerprint: string }>`select fingerprint from secret_fingerprints where name = ${name}`.execute(query)
+    const { rows } = await sql<{
+      fingerprint: string
+    }>`select fingerprint from secret_fingerprints where name = ${name}`.execute(query)
     const known = rows.map(({ fingerprint }) => fingerprint)
     const fingerprints = secretTexts(secret).map(fingerprintOf)
-    const isKnown = known.length > 0 ? fingerprints.some(one => known.includes(one)) : await fitsStored(query, name, secret, isNew)
+    const isKnown =
+      known.length > 0 ? fingerprints.some(one => known.includes(one)) : await fitsStored(query, name, secret, isNew)
     if (!isKnown) throw secretChanged(name)
     save()
     if (known.includes(fingerprints[0] as string)) return
@@ -90,5 +98,7 @@ export const confirmSecret = (
 const secretChanged = (name: GuardedSecret): Failure => {
   const variable = variableOf[name]
   const advice = `Restore secrets.json in the data folder, or set ${variable} to the value that the database was used with`
-  return new Failure('secret_changed', `This ${name.replace('_', ' ')} is not the one of the database. ${advice}.`, { retriable: false })
+  return new Failure('secret_changed', `This ${name.replace('_', ' ')} is not the one of the database. ${advice}.`, {
+    retriable: false,
+  })
 }

@@ -34,7 +34,10 @@ const columns = sql`account_id as "accountId", live_mode as "liveMode", id, sess
   time_created as "createdAt"`
 
 /** Write credentials, new ones or what has changed of them. */
-export const putCredentials = async ({ query }: Pick<TenantTransaction, 'query'>, one: TariffCredentials): Promise<void> => {
+export const putCredentials = async (
+  { query }: Pick<TenantTransaction, 'query'>,
+  one: TariffCredentials,
+): Promise<void> => {
   await sql`
     insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction, type, consented_at,
       location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
@@ -62,7 +65,11 @@ export const retrieveCredentials = async (
 }
 
 /** What names the tariff of a kind at a location. */
-export type LocationKind = { readonly locationId: string; readonly direction: TariffDirection; readonly type: TariffType }
+export type LocationKind = {
+  readonly locationId: string
+  readonly direction: TariffDirection
+  readonly type: TariffType
+}
 
 const isOfKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
   sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
@@ -71,7 +78,10 @@ const isOfKind = (transaction: TenantTransaction, { locationId, direction, type 
 const isWorking = sql`fetched_at is not null and failure_told_at is null`
 
 /** Find what fetches the tariff of a kind at a location, what works before what was given last; null where nothing does. */
-export const findCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<TariffCredentials | null> => {
+export const findCredentials = async (
+  transaction: TenantTransaction,
+  kind: LocationKind,
+): Promise<TariffCredentials | null> => {
   const { rows } = await sql<TariffCredentials>`
     select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`.execute(
     transaction.query,
@@ -83,7 +93,11 @@ export const findCredentials = async (transaction: TenantTransaction, kind: Loca
  * Tell whether the tariff of a kind is still on its way from its provider: a session waits for its first fetch, or nothing else works.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
-export const isTariffPending = async (transaction: TenantTransaction, kind: LocationKind, sessionId: string): Promise<boolean> => {
+export const isTariffPending = async (
+  transaction: TenantTransaction,
+  kind: LocationKind,
+  sessionId: string,
+): Promise<boolean> => {
   const { rows } = await sql`
     select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
       or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`.execute(
@@ -105,7 +119,9 @@ export const removeOlderCredentials = async (
   const { id, createdAt } = credentials
   await sql`
     delete from tariff_credentials
-    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(transaction.query)
+    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(
+    transaction.query,
+  )
 }
 
 /** Remove what was given in a session without consent so far. */
@@ -147,12 +163,20 @@ export const postponeFetch = async (
 
 /** Remove credentials without consent from before an instant (ms). Operator. */
 export const removeUnused = async (operator: Kysely<Tables>, before: number): Promise<void> => {
-  await sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`.execute(operator)
+  await sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`.execute(
+    operator,
+  )
 }
 
 /** Show a fetched tariff as one whose fetching has failed for long, or as well again. */
-export const setTariffStatus = async (transaction: TenantTransaction, tariffId: string, status: 'CONNECTED' | 'ERROR'): Promise<void> => {
-  await sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`.execute(transaction.query)
+export const setTariffStatus = async (
+  transaction: TenantTransaction,
+  tariffId: string,
+  status: 'CONNECTED' | 'ERROR',
+): Promise<void> => {
+  await sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`.execute(
+    transaction.query,
+  )
 }
 
 /** Remove credentials that lead to nothing. */

@@ -159,9 +159,13 @@ export const makeSocketFolder = async (user: ServerUser): Promise<string> => {
       (user === null || (await canEnter(await realpath(parent), user)))
     if (usable) return giveFolderTo(await mkdtemp(join(parent, 'wl-')), user)
   }
-  throw new Failure('postgres_socket_folder', 'No short, writable folder for the PostgreSQL socket: make /tmp writable.', {
-    retriable: false,
-  })
+  throw new Failure(
+    'postgres_socket_folder',
+    'No short, writable folder for the PostgreSQL socket: make /tmp writable.',
+    {
+      retriable: false,
+    },
+  )
 }
 
 const isWritable = (folder: string): Promise<boolean> =>

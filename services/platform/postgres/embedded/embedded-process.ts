@@ -70,7 +70,9 @@ const removeUnfinished = async (cluster: string): Promise<void> => {
   const prefix = `${basename(cluster)}${UNFINISHED}`
   const names = (await readdir(dirname(cluster))).filter(name => name.startsWith(prefix))
   // What an initdb still at work puts back while this removes it goes with the next first start.
-  await Promise.allSettled(names.map(name => rm(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 })))
+  await Promise.allSettled(
+    names.map(name => rm(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 })),
+  )
 }
 
 /** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
@@ -81,7 +83,10 @@ export const spawnServer = async (config: ServerConfig, socketFolder: string): P
   const log = await open(logFile, 'a')
   const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder, port: String(SOCKET_PORT) })
   const args = ['-D', cluster, ...flags.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-  const child = runAs(user, join(native, 'bin', 'postgres'), args, { detached: true, stdio: ['ignore', log.fd, log.fd] })
+  const child = runAs(user, join(native, 'bin', 'postgres'), args, {
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  })
   config.onLaunched()
   let code: number | string | null = null
   const ended = waitForExit(child).then(value => {
@@ -104,7 +109,12 @@ export const spawnServer = async (config: ServerConfig, socketFolder: string): P
 
 const runAs = (user: ServerUser, program: string, args: readonly string[], options: SpawnOptions): ChildProcess => {
   try {
-    return spawn(program, args, { ...options, ...user, cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' } })
+    return spawn(program, args, {
+      ...options,
+      ...user,
+      cwd: '/',
+      env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' },
+    })
   } catch (error) {
     throw permissionFailure(error)
   }
@@ -117,7 +127,9 @@ const waitForExit = (child: ChildProcess): Promise<number | string> =>
   })
 
 const startFailed = (what: string, log: string): Failure =>
-  new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`, { retriable: false })
+  new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`, {
+    retriable: false,
+  })
 
 /** Fast shutdown, then harder ones. An orphan in a container may stay as a zombie that nobody reaps: its note is gone all the same. */
 export const stopProcess = async (pid: number, cluster: string, child: ChildProcess | null): Promise<void> => {
@@ -132,6 +144,7 @@ export const stopProcess = async (pid: number, cluster: string, child: ChildProc
   ] as const) {
     if (await isGone()) return
     if (isAlive(pid)) process.kill(pid, signal)
-    for (const deadline = performance.now() + waitMs; performance.now() < deadline && !(await isGone()); ) await sleep(4)
+    for (const deadline = performance.now() + waitMs; performance.now() < deadline && !(await isGone()); )
+      await sleep(4)
   }
 }

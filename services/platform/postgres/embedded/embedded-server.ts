@@ -16,13 +16,25 @@ import {
   removeSocketFolder,
   type ServerUser,
 } from './embedded-files.ts'
-import { embeddedSettings, ensureCluster, type ServerConfig, type ServerSettings, spawnServer, stopProcess } from './embedded-process.ts'
+import {
+  embeddedSettings,
+  ensureCluster,
+  type ServerConfig,
+  type ServerSettings,
+  spawnServer,
+  stopProcess,
+} from './embedded-process.ts'
 import { isAlive, isPostmasterOf, pidFile, readPostmaster, SOCKET_PORT } from './postmaster.ts'
 
 export type EmbeddedServer = AsyncDisposable & { readonly address: PostgresAddress }
 
 /** A running server and the session that marks it as ours; `child` is null for an adopted one. */
-type RunningServer = { readonly pid: number; readonly socketFolder: string; readonly child: ChildProcess | null; readonly owner: pg.Client }
+type RunningServer = {
+  readonly pid: number
+  readonly socketFolder: string
+  readonly child: ChildProcess | null
+  readonly owner: pg.Client
+}
 
 const DATABASE = 'wattledger'
 const OWNER_LOCK = 7_246_001
@@ -45,7 +57,14 @@ export const startEmbeddedServer = async (options: {
   const user = await chooseServerUser()
   const native = await findBinaries(user, report)
   const cluster = await chooseClusterFolder(options.dataFolder, user, report)
-  const config: ServerConfig = { native, cluster, user, settings: { ...embeddedSettings, ...options.settings }, report, onLaunched }
+  const config: ServerConfig = {
+    native,
+    cluster,
+    user,
+    settings: { ...embeddedSettings, ...options.settings },
+    report,
+    onLaunched,
+  }
   await ensureCluster(config)
   let running = await launch(config, null)
   await ensureDatabase(running.owner)
@@ -131,7 +150,8 @@ const launch = async (config: ServerConfig, socketFolder: string | null): Promis
 const emptySocketFolder = async (user: ServerUser, known: string | null): Promise<string> => {
   if (known === null) return makeSocketFolder(user)
   if (existsSync(known)) {
-    for (const name of [`.s.PGSQL.${SOCKET_PORT}`, `.s.PGSQL.${SOCKET_PORT}.lock`]) await rm(join(known, name), { force: true })
+    for (const name of [`.s.PGSQL.${SOCKET_PORT}`, `.s.PGSQL.${SOCKET_PORT}.lock`])
+      await rm(join(known, name), { force: true })
     return known
   }
   await mkdir(known, 0o700)

@@ -34,6 +34,8 @@ export const isPostmasterOf = async (pid: number, cluster: string): Promise<bool
   if (!isAlive(pid)) return false
   const folder = await realpath(cluster)
   if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
+    stdout: '',
+  }))
   return stdout.includes('postgres') && stdout.includes(folder)
 }

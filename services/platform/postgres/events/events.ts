@@ -64,7 +64,8 @@ const messageData = sql`case when octet_length(data::text) <= ${sql.lit(maxDataB
 /**
  * Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. Bytes are sent as they are.
  */
-const rowOf = ({ id, type, objectId, data }: WrittenEvent) => sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
+const rowOf = ({ id, type, objectId, data }: WrittenEvent) =>
+  sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
 
 /**
  * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
@@ -104,7 +105,9 @@ export const writeEvents = async (
 
 /** Retrieve an event; null when there is none. */
 export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
-  const { rows } = await sql<Row>`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  const { rows } = await sql<Row>`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`.execute(
+    transaction.query,
+  )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -123,7 +126,11 @@ export type EventFilter = {
  * List events, newest first: of some types, about one object, in a span. A page ends sooner than asked for where its events have much
  * data. Refuses `cursor_not_found`.
  */
-export const listEvents = (transaction: TenantTransaction, filter: EventFilter, paging: Paging): Promise<Result<Page<StoredEvent>>> =>
+export const listEvents = (
+  transaction: TenantTransaction,
+  filter: EventFilter,
+  paging: Paging,
+): Promise<Result<Page<StoredEvent>>> =>
   readBoundedPage(
     transaction.query,
     {

@@ -72,7 +72,11 @@ export const writeRecostRequests = async (
  * Read the oldest messages that wait, up to `limit`, of one topic. Without a cursor: a change that commits late is found all the same.
  * One reader at a time, under a lease; a message that was published but not yet deleted comes again.
  */
-export const readOutbox = async (operator: Kysely<Tables>, topic: TopicName, limit: number): Promise<readonly OutboxMessage[]> => {
+export const readOutbox = async (
+  operator: Kysely<Tables>,
+  topic: TopicName,
+  limit: number,
+): Promise<readonly OutboxMessage[]> => {
   const { rows } = await sql<OutboxMessage>`
     select id, topic, key, account_id as "accountId", live_mode as "liveMode", payload
     from outbox where topic = ${topic} order by id limit ${limit}`.execute(operator)

@@ -14,7 +14,11 @@ export type ContractTimer = Tenant & {
  * Take the timers that are due by `at` (ms), the oldest first and up to `limit` of them. They are gone with the transaction, in which their
  * events must be written; what another transaction is taking is left out, and the end of a tariff until it has been told that it is near.
  */
-export const takeContractTimers = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<readonly ContractTimer[]> => {
+export const takeContractTimers = async (
+  { query }: OperatorTransaction,
+  at: number,
+  limit: number,
+): Promise<readonly ContractTimer[]> => {
   const { rows } = await sql<ContractTimer>`
     with due as (
       select account_id, live_mode, tariff_id, type from contract_timers one

@@ -13,22 +13,34 @@ export type CostTarget =
 const columns = sql`id, timezone, currency_code as "currencyCode"`
 
 /** Find some locations of a tenant, deleted ones included; unknown ones are left out. */
-export const costedLocations = async (transaction: TenantTransaction, ids: readonly string[]): Promise<readonly CostedLocation[]> => {
+export const costedLocations = async (
+  transaction: TenantTransaction,
+  ids: readonly string[],
+): Promise<readonly CostedLocation[]> => {
   if (ids.length === 0) return []
   const { rows } = await sql<CostedLocation>`
-    select ${columns} from locations where ${ownedBy(transaction)} and id = any(${ids}) order by id`.execute(transaction.query)
+    select ${columns} from locations where ${ownedBy(transaction)} and id = any(${ids}) order by id`.execute(
+    transaction.query,
+  )
   return rows
 }
 
-const allLocations = async (transaction: TenantTransaction, customerId: string | null): Promise<readonly CostedLocation[]> => {
+const allLocations = async (
+  transaction: TenantTransaction,
+  customerId: string | null,
+): Promise<readonly CostedLocation[]> => {
   const { rows } = await sql<CostedLocation>`
     select ${columns} from locations
-    where ${ownedBy(transaction)} and (${customerId}::text is null or customer_id = ${customerId}) order by id`.execute(transaction.query)
+    where ${ownedBy(transaction)} and (${customerId}::text is null or customer_id = ${customerId}) order by id`.execute(
+    transaction.query,
+  )
   return rows
 }
 
 const exists = async (transaction: TenantTransaction, table: 'customers' | 'devices', id: string): Promise<boolean> => {
-  const { rows } = await sql`select 1 from ${sql.table(table)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  const { rows } = await sql`select 1 from ${sql.table(table)} where ${ownedBy(transaction)} and id = ${id}`.execute(
+    transaction.query,
+  )
   return rows.length > 0
 }
 
@@ -40,7 +52,9 @@ export const costTarget = async (transaction: TenantTransaction, id: string): Pr
   }
   if (id.startsWith('dev_')) return (await exists(transaction, 'devices', id)) ? { kind: 'device' } : null
   if (id.startsWith('cus_')) {
-    return (await exists(transaction, 'customers', id)) ? { kind: 'customer', locations: await allLocations(transaction, id) } : null
+    return (await exists(transaction, 'customers', id))
+      ? { kind: 'customer', locations: await allLocations(transaction, id) }
+      : null
   }
   return id === transaction.accountId ? { kind: 'account', locations: await allLocations(transaction, null) } : null
 }

@@ -7,7 +7,12 @@ import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
 
 /** A source whose published prices changed from `from` (ms) on, and the revision at which that was read. */
-export type DueForecast = { readonly sourceId: string; readonly revision: number; readonly area: string | null; readonly from: number }
+export type DueForecast = {
+  readonly sourceId: string
+  readonly revision: number
+  readonly area: string | null
+  readonly from: number
+}
 
 /** A span without published prices; `end` null behind the last one. Half-open (ms). */
 export type PriceGap = { readonly start: number; readonly end: number | null }
@@ -37,7 +42,9 @@ export const priceGaps = async (
       select end_time, lead(start_time) over (order by start_time) as next from market_prices
       where source_id = ${sourceId} and published and start_time >= coalesce((select q.start_time from market_prices q
         where q.source_id = ${sourceId} and q.published and q.start_time < ${toTimestamp(from)} order by q.start_time desc limit 1), '-infinity')
-    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`.execute(operator)
+    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`.execute(
+    operator,
+  )
   return rows
 }
 
@@ -69,7 +76,9 @@ const replacedBy = ({ due: { sourceId, from }, next }: Pick<ForecastRun, 'due' |
 
 const readReplaced = async (query: Kysely<Tables>, run: ForecastRun): Promise<readonly ForecastInterval[]> => {
   const { rows } = await sql<ForecastRow>`
-    select start_time, end_time, value, confidence from market_prices where ${replacedBy(run)} order by start_time`.execute(query)
+    select start_time, end_time, value, confidence from market_prices where ${replacedBy(run)} order by start_time`.execute(
+    query,
+  )
   return rows.map(row => ({
     start: row.start_time,
     end: row.end_time,
@@ -83,9 +92,13 @@ const differenceOf = (
   oldForecasts: readonly ForecastInterval[],
   newForecasts: readonly ForecastInterval[],
 ): Pick<PriceChangeInterval, 'from' | 'to'> | null => {
-  const keyOf = ({ start, end, value, confidence }: ForecastInterval): string => `${start}/${end}/${value}/${confidence}`
+  const keyOf = ({ start, end, value, confidence }: ForecastInterval): string =>
+    `${start}/${end}/${value}/${confidence}`
   const [oldKeys, newKeys] = [new Set(oldForecasts.map(keyOf)), new Set(newForecasts.map(keyOf))]
-  const changed = [...oldForecasts.filter(one => !newKeys.has(keyOf(one))), ...newForecasts.filter(one => !oldKeys.has(keyOf(one)))]
+  const changed = [
+    ...oldForecasts.filter(one => !newKeys.has(keyOf(one))),
+    ...newForecasts.filter(one => !oldKeys.has(keyOf(one))),
+  ]
   if (changed.length === 0) return null
   return { from: Math.min(...changed.map(({ start }) => start)), to: Math.max(...changed.map(({ end }) => end)) }
 }
@@ -99,7 +112,11 @@ export type ForecastRun = {
   readonly next: number | null
 }
 
-const insertForecasts = async (query: Kysely<Tables>, sourceId: string, forecasts: readonly ForecastInterval[]): Promise<void> => {
+const insertForecasts = async (
+  query: Kysely<Tables>,
+  sourceId: string,
+  forecasts: readonly ForecastInterval[],
+): Promise<void> => {
   await sql`
     insert into market_prices (source_id, published, start_time, end_time, value, confidence)
     select ${sourceId}, false, a, b, value * 0.000000001, confidence * 0.0001
@@ -122,7 +139,11 @@ const truncateForecasts = async (query: Kysely<Tables>, { sourceId, from }: DueF
  * Stores nothing where prices changed since `due` was read: it is still due then.
  * Source: docs/rules/markets-and-forecasts.md #price-changes, #forecasts.
  */
-export const storeForecasts = async ({ query }: OperatorTransaction, run: ForecastRun, at: number): Promise<PriceChangeInterval | null> => {
+export const storeForecasts = async (
+  { query }: OperatorTransaction,
+  run: ForecastRun,
+  at: number,
+): Promise<PriceChangeInterval | null> => {
   const { due, forecasts, firstGap, next } = run
   const { sourceId } = due
   const { rows } = await sql<{ revision: number }>`

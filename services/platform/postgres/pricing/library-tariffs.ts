@@ -43,7 +43,10 @@ export type LibraryFilter = {
 }
 
 /** List the tariffs of providers that fit, by name. */
-export const listLibraryTariffs = async (query: Kysely<Tables>, filter: LibraryFilter): Promise<readonly LibraryTariff[]> => {
+export const listLibraryTariffs = async (
+  query: Kysely<Tables>,
+  filter: LibraryFilter,
+): Promise<readonly LibraryTariff[]> => {
   const { rows } = await sql<Row>`
     select ${columns} from library_tariffs
     where provider_id = any(${filter.providerIds}) and (countries = '{}' or ${filter.country} = any(countries))
@@ -61,9 +64,15 @@ export const findLibraryTariff = async (query: Kysely<Tables>, id: string): Prom
 }
 
 /** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
-export const putLibraryTariffs = async (operator: Kysely<Tables>, tariffs: readonly LibraryTariff[], at: number): Promise<void> => {
+export const putLibraryTariffs = async (
+  operator: Kysely<Tables>,
+  tariffs: readonly LibraryTariff[],
+  at: number,
+): Promise<void> => {
   for (const one of tariffs) {
-    const terms = await runInTimeSlices(writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts))
+    const terms = await runInTimeSlices(
+      writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts),
+    )
     await sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
         time_created)

@@ -72,7 +72,10 @@ export const readMarketPrices = async (
 ): Promise<{ readonly market: StoredMarket; readonly blocks: readonly string[] } | null> => {
   const market = await retrieveMarket(writer, sourceId)
   if (market === null) return null
-  return { market, blocks: await overlappingPrices(writer.query, sourceId, [{ start: interval.from, end: interval.to }]) }
+  return {
+    market,
+    blocks: await overlappingPrices(writer.query, sourceId, [{ start: interval.from, end: interval.to }]),
+  }
 }
 
 /** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
@@ -118,11 +121,17 @@ function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
 const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
   for (const group of groupsOf(starts)) {
     await sql`delete from market_prices
-      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`.execute(query)
+      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`.execute(
+      query,
+    )
   }
 }
 
-const insertPrices = async (query: Kysely<Tables>, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
+const insertPrices = async (
+  query: Kysely<Tables>,
+  sourceId: string,
+  prices: readonly PriceInterval[],
+): Promise<void> => {
   for (const group of groupsOf(prices)) {
     await sql`
       insert into market_prices (source_id, published, start_time, end_time, value)

@@ -25,7 +25,10 @@ export const sharedSourceId = (area: string, currencyCode: string): string =>
  * Make the shared sources that are not there yet; one that was ever there, deleted ones included, is left as it is, and so is an area
  * that has a source of the operator's making in that currency. Gives how many were made. Repeats and concurrent calls do no harm.
  */
-export const seedSharedSources = async (operator: Kysely<Tables>, drafts: readonly SharedSourceDraft[]): Promise<number> => {
+export const seedSharedSources = async (
+  operator: Kysely<Tables>,
+  drafts: readonly SharedSourceDraft[],
+): Promise<number> => {
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
   const made = await sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
@@ -40,13 +43,20 @@ export const seedSharedSources = async (operator: Kysely<Tables>, drafts: readon
 }
 
 /** A shared source of an area that locations from before it may still lack; `createdAt` in ms. */
-export type UnlinkedSource = { readonly id: string; readonly area: string; readonly currencyCode: string; readonly createdAt: number }
+export type UnlinkedSource = {
+  readonly id: string
+  readonly area: string
+  readonly currencyCode: string
+  readonly createdAt: number
+}
 
 /** Read the shared sources whose area's locations have not all been looked at since. In the order of ids, as `marketOfArea` prefers them. */
 export const unlinkedSources = async (operator: Kysely<Tables>): Promise<readonly UnlinkedSource[]> => {
   const { rows } = await sql<UnlinkedSource>`
     select id, area, currency_code as "currencyCode", time_created as "createdAt" from market_sources
-    where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`.execute(operator)
+    where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`.execute(
+    operator,
+  )
   return rows
 }
 

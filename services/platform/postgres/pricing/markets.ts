@@ -56,7 +56,9 @@ export const noMarket = refused('not_found', 'No market source has this id.')
 
 /** The condition for the sources that a keeper may change. */
 export const ownedByWriter = (writer: MarketWriter): RawBuilder<unknown> =>
-  'accountId' in writer ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}` : sql`account_id is null`
+  'accountId' in writer
+    ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}`
+    : sql`account_id is null`
 
 /** The condition for the sources that a keeper may use: the shared ones are everybody's. */
 const usableBy = (writer: MarketWriter): RawBuilder<unknown> => sql`(account_id is null or ${ownedByWriter(writer)})`
@@ -75,12 +77,18 @@ export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at:
 /** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
 export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
   const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`.execute(writer.query)
+    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`.execute(
+    writer.query,
+  )
   return rows[0] === undefined ? null : marketFromRow(rows[0])
 }
 
 /** Find the shared source of a market area in a currency; null when the operator keeps none. */
-export const marketOfArea = async (writer: MarketWriter, area: string, currencyCode: string): Promise<StoredMarket | null> => {
+export const marketOfArea = async (
+  writer: MarketWriter,
+  area: string,
+  currencyCode: string,
+): Promise<StoredMarket | null> => {
   const { rows } = await sql<MarketRow>`
     select ${marketColumns} from market_sources
     where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`.execute(
@@ -90,7 +98,11 @@ export const marketOfArea = async (writer: MarketWriter, area: string, currencyC
 }
 
 /** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
-export const listMarkets = (writer: MarketWriter, area: string | null, paging: Paging): Promise<Result<Page<StoredMarket>>> =>
+export const listMarkets = (
+  writer: MarketWriter,
+  area: string | null,
+  paging: Paging,
+): Promise<Result<Page<StoredMarket>>> =>
   readPage(
     writer.query,
     {
@@ -115,7 +127,8 @@ export const deleteMarket = async (writer: MarketWriter, id: string, at: number)
     select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`.execute(
     writer.query,
   )
-  if (used.rows.length > 0) return refused('market_in_use', 'Locations use this market source: give them another one first.')
+  if (used.rows.length > 0)
+    return refused('market_in_use', 'Locations use this market source: give them another one first.')
   await sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`.execute(writer.query)
   return accepted(marketFromRow(rows[0]))
 }

@@ -13,7 +13,10 @@ export type PriceUpdate = OpenInterval & { readonly locationId: string; readonly
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
 /** Make the event `price.update` of a location. Source: docs/rules/events-and-webhooks.md #price-updates. */
-export const priceEvent = ({ accountId, liveMode }: Tenant, { locationId, direction, from, to }: PriceUpdate): EventDraft => ({
+export const priceEvent = (
+  { accountId, liveMode }: Tenant,
+  { locationId, direction, from, to }: PriceUpdate,
+): EventDraft => ({
   type: 'price.update',
   objectId: locationId,
   data: {
@@ -30,7 +33,9 @@ export const priceEvent = ({ accountId, liveMode }: Tenant, { locationId, direct
 export const directionsOfSource = (location: StoredLocation, sourceId: string): readonly TariffDirection[] => {
   const sources = { IMPORT: location.importSourceId, EXPORT: location.exportSourceId } as const
   const own = (['IMPORT', 'EXPORT'] as const).filter(direction => sources[direction] === sourceId)
-  const followed = own.filter(direction => location.tariffs.some(tariff => tariff.direction === direction && tariff.marketRates))
+  const followed = own.filter(direction =>
+    location.tariffs.some(tariff => tariff.direction === direction && tariff.marketRates),
+  )
   // Without a market tariff that is active, tariffs that have ended are priced again.
   return followed.length === 0 ? own : followed
 }
@@ -52,7 +57,9 @@ export const writePriceUpdates = async (
     EXPORT: before.exportSourceId !== after.exportSourceId,
     LOCAL: false,
   }
-  const changed = rows.filter(row => before.timezone !== after.timezone || (row.followsMarket && hasNewSource[row.direction]))
+  const changed = rows.filter(
+    row => before.timezone !== after.timezone || (row.followsMarket && hasNewSource[row.direction]),
+  )
   const updates = changed.map(({ direction }) => ({ locationId: before.id, direction, from: null, to: null }))
   await writeEvents(
     transaction,

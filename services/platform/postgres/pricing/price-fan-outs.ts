@@ -3,7 +3,12 @@ import { toTimestamp } from '../column.ts'
 import type { Tables } from '../tables.ts'
 
 /** A change of a source's prices: what is priced again, half-open (ms), and the revision that the change made. */
-export type PriceChangeInterval = { readonly sourceId: string; readonly revision: number; readonly from: number; readonly to: number }
+export type PriceChangeInterval = {
+  readonly sourceId: string
+  readonly revision: number
+  readonly from: number
+  readonly to: number
+}
 
 /**
  * A price change on its way to the locations that the source prices. `cursor`: the last location that was told ('' before the first);
@@ -48,13 +53,22 @@ export const nextPriceFanOut = async (operator: Kysely<Tables>): Promise<PriceFa
 }
 
 /** What a page has done: how many locations it told, the last of them, and how many there are in all. */
-export type FanOutStep = { readonly locations: number; readonly cursor: string; readonly total: number; readonly isLast: boolean }
+export type FanOutStep = {
+  readonly locations: number
+  readonly cursor: string
+  readonly total: number
+  readonly isLast: boolean
+}
 
 /**
  * Move a fan-out past a page, or end it after its last one; in the transaction of the page's events. False where another was faster:
  * what that transaction has written must then be undone.
  */
-export const advancePriceFanOut = async (query: Kysely<Tables>, fanOut: PriceFanOut, step: FanOutStep): Promise<boolean> => {
+export const advancePriceFanOut = async (
+  query: Kysely<Tables>,
+  fanOut: PriceFanOut,
+  step: FanOutStep,
+): Promise<boolean> => {
   const unmoved = sql`source_id = ${fanOut.sourceId} and revision = ${fanOut.revision} and cursor = ${fanOut.cursor} and page = ${fanOut.page}`
   const moved = step.isLast
     ? await sql`delete from price_fan_outs where ${unmoved}`.execute(query)

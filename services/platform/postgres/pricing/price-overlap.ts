@@ -19,7 +19,10 @@ export type PriceReplacement = {
  * interval is counted once. One that adds time and changes no price on the rest counts as stored.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
-export const replacePrices = (stored: readonly PriceInterval[], newPrices: readonly PriceInterval[]): PriceReplacement => {
+export const replacePrices = (
+  stored: readonly PriceInterval[],
+  newPrices: readonly PriceInterval[],
+): PriceReplacement => {
   const counts = { stored: 0, replaced: 0, unchanged: 0 }
   const written: PriceInterval[] = []
   let first = 0
@@ -39,7 +42,11 @@ export const replacePrices = (stored: readonly PriceInterval[], newPrices: reado
   }
 }
 
-const classifyPrice = (stored: readonly PriceInterval[], first: number, price: PriceInterval): 'stored' | 'replaced' | 'unchanged' => {
+const classifyPrice = (
+  stored: readonly PriceInterval[],
+  first: number,
+  price: PriceInterval,
+): 'stored' | 'replaced' | 'unchanged' => {
   let covered = price.start
   for (let index = first; index < stored.length; index += 1) {
     const old = stored[index]

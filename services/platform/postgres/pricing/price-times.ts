@@ -7,7 +7,10 @@ import type { TenantTransaction } from '../transaction.ts'
  * Tell when a location, its tariffs or its market prices last changed (ms); null for an unknown location. A change of prices is known by
  * the location's events, which are kept for 90 days.
  */
-export const pricesChangedAt = async ({ query, accountId, liveMode }: TenantTransaction, locationId: string): Promise<number | null> => {
+export const pricesChangedAt = async (
+  { query, accountId, liveMode }: TenantTransaction,
+  locationId: string,
+): Promise<number | null> => {
   const { rows } = await sql<{ changed: number }>`
     select greatest(l.time_created,
       (select max(greatest(t.time_created, t.closed_at, t.voided_at)) from tariffs t
@@ -15,13 +18,21 @@ export const pricesChangedAt = async ({ query, accountId, liveMode }: TenantTran
       (select e.time_created from events e
        where e.account_id = l.account_id and e.live_mode = l.live_mode and e.object_id = l.id and e.type = 'location.update'
        order by e.id desc limit 1)) as changed
-    from locations l where l.account_id = ${accountId} and l.live_mode = ${liveMode} and l.id = ${locationId}`.execute(query)
+    from locations l where l.account_id = ${accountId} and l.live_mode = ${liveMode} and l.id = ${locationId}`.execute(
+    query,
+  )
   return rows[0]?.changed ?? null
 }
 
 /** Tell when the prices of a source are fetched next after `at` (ms); null where nothing fetches them, or the time has passed. */
-export const nextPublication = async (operator: Kysely<Tables>, sourceId: string, at: number): Promise<number | null> => {
+export const nextPublication = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  at: number,
+): Promise<number | null> => {
   const { rows } = await sql<{ next: number }>`
-    select next_at as next from market_feeds where source_id = ${sourceId} and next_at > ${toTimestamp(at)}`.execute(operator)
+    select next_at as next from market_feeds where source_id = ${sourceId} and next_at > ${toTimestamp(at)}`.execute(
+    operator,
+  )
   return rows[0]?.next ?? null
 }

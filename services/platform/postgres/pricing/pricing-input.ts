@@ -67,7 +67,10 @@ const sourcesOf = ({ importId, importRevision, exportId, exportRevision }: Revis
  * Load what prices some locations, in one statement and so as of one instant; deleted locations too. In no order; unknown ones are left out.
  * `query` is the operator's, or a tenant's for its own.
  */
-export const loadLocationPricing = async (query: Kysely<Tables>, keys: readonly LocationKey[]): Promise<readonly LocationPricing[]> => {
+export const loadLocationPricing = async (
+  query: Kysely<Tables>,
+  keys: readonly LocationKey[],
+): Promise<readonly LocationPricing[]> => {
   // A row for each tariff, or one without: a list of all tariffs of a location would be read in one turn.
   const { rows } = await sql<PricingRow>`
     select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt", ${termsColumns}
@@ -95,12 +98,25 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
   return [...byLocation.values()].map(({ row, tariffs }) => {
     const { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt } = row
     const sortedTariffs = [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-    return { accountId, liveMode, locationId, revision, currencyCode, timezone, deletedAt, tariffs: sortedTariffs, ...sourcesOf(row) }
+    return {
+      accountId,
+      liveMode,
+      locationId,
+      revision,
+      currencyCode,
+      timezone,
+      deletedAt,
+      tariffs: sortedTariffs,
+      ...sourcesOf(row),
+    }
   })
 }
 
 /** Read the revisions of some locations and their sources as they are now. Unknown locations are left out. */
-export const readPricingRevisions = async (query: Kysely<Tables>, keys: readonly LocationKey[]): Promise<readonly PricingRevisions[]> => {
+export const readPricingRevisions = async (
+  query: Kysely<Tables>,
+  keys: readonly LocationKey[],
+): Promise<readonly PricingRevisions[]> => {
   const { rows } = await sql<RevisionRow>`select ${revisionColumns} ${fromKeys(keys)}`.execute(query)
   return rows.map(row => ({
     accountId: row.accountId,
@@ -184,10 +200,19 @@ const isPricedBy = (sourceId: string) => sql`
  * Some locations that a source prices, in the order of ids, and where the next page begins. A page may have few or none although more
  * follow: it looks at so many locations of the source, whether or not a tariff makes use of it, and so takes the same time wherever it is.
  */
-export type PricedPage = { readonly locations: readonly LocationKey[]; readonly cursor: string; readonly isLast: boolean }
+export type PricedPage = {
+  readonly locations: readonly LocationKey[]
+  readonly cursor: string
+  readonly isLast: boolean
+}
 
 /** Page through the living locations that a source prices, over all accounts and both modes, after a location ('': from the first). */
-export const locationsPricedBy = async (operator: Kysely<Tables>, sourceId: string, after: string, limit: number): Promise<PricedPage> => {
+export const locationsPricedBy = async (
+  operator: Kysely<Tables>,
+  sourceId: string,
+  after: string,
+  limit: number,
+): Promise<PricedPage> => {
   const using = (column: string) => sql`
     (select account_id, live_mode, id, import_market_source_id, export_market_source_id from locations
      where ${sql.ref(column)} = ${sourceId} and id > ${after} and deleted_at is null order by id limit ${limit})`
@@ -196,7 +221,9 @@ export const locationsPricedBy = async (operator: Kysely<Tables>, sourceId: stri
     from (${using('import_market_source_id')} union ${using('export_market_source_id')} order by id limit ${limit}) as l
     order by id`.execute(operator)
   return {
-    locations: rows.filter(({ isPriced }) => isPriced).map(({ accountId, liveMode, locationId }) => ({ accountId, liveMode, locationId })),
+    locations: rows
+      .filter(({ isPriced }) => isPriced)
+      .map(({ accountId, liveMode, locationId }) => ({ accountId, liveMode, locationId })),
     cursor: rows.at(-1)?.locationId ?? after,
     isLast: rows.length < limit,
   }

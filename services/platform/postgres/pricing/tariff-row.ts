@@ -19,7 +19,10 @@ export type StoredTariff = Tariff & {
   readonly createdAt: number
 }
 
-export type TariffDraft = Omit<StoredTariff, 'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'>
+export type TariffDraft = Omit<
+  StoredTariff,
+  'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'
+>
 
 export type TariffRow = {
   id: string
@@ -60,7 +63,16 @@ export type TermsRow = Omit<Tariff, 'id' | 'schedule' | 'versions'> & {
 
 export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
   const { tariffId: id, direction, type, marketRates, contractStart, contractEnd, closedAt, terms, versions } = row
-  return { id, direction, type, marketRates, contractStart, contractEnd, closedAt, ...(yield* pricesFromText(terms, versions)) }
+  return {
+    id,
+    direction,
+    type,
+    marketRates,
+    contractStart,
+    contractEnd,
+    closedAt,
+    ...(yield* pricesFromText(terms, versions)),
+  }
 }
 
 export function* tariffFromRow(row: TariffRow): Generator<void, StoredTariff> {
@@ -93,7 +105,10 @@ export const readTariffRows = <Row, Item>(
   account?: string,
 ): Promise<readonly Item[]> => runInTimeSlices(readAll(rows, read), account)
 
-function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator<void, Item>): Generator<void, readonly Item[]> {
+function* readAll<Row, Item>(
+  rows: readonly Row[],
+  read: (row: Row) => Generator<void, Item>,
+): Generator<void, readonly Item[]> {
   const items: Item[] = []
   for (const row of rows) {
     items.push(yield* read(row))
@@ -105,7 +120,9 @@ function* readAll<Row, Item>(rows: readonly Row[], read: (row: Row) => Generator
 const maxCachedTexts = 5_000
 
 /** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
-const textReader = <T>(schedulesOf: (value: T) => readonly (readonly StoredEntry[])[]): ((text: string) => Generator<void, T>) => {
+const textReader = <T>(
+  schedulesOf: (value: T) => readonly (readonly StoredEntry[])[],
+): ((text: string) => Generator<void, T>) => {
   const read = new Map<string, T>()
   return function* (text) {
     const known = read.get(text)
@@ -147,8 +164,12 @@ function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
   }
 }
 
-const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>(({ schedule }) => [schedule as readonly StoredEntry[]])
-const readVersions = textReader<readonly TariffVersion[]>(versions => versions.map(({ schedule }) => schedule as readonly StoredEntry[]))
+const readTerms = textReader<{ readonly schedule: readonly ScheduleEntry[] }>(({ schedule }) => [
+  schedule as readonly StoredEntry[],
+])
+const readVersions = textReader<readonly TariffVersion[]>(versions =>
+  versions.map(({ schedule }) => schedule as readonly StoredEntry[]),
+)
 
 /** Read the column `terms`. */
 export function* scheduleFromText(text: string): Generator<void, readonly ScheduleEntry[]> {
@@ -169,7 +190,9 @@ const rateFromJson = (rate: RateJson): Rate => ({
 })
 
 /** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */
-export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> => writeJson({ schedule }, integersAsTexts)
+export const termsToText = (schedule: readonly ScheduleEntry[]): Generator<void, string> =>
+  writeJson({ schedule }, integersAsTexts)
 
 /** Write later versions as the column `versions`, in steps. */
-export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> => writeJson(versions, integersAsTexts)
+export const versionsToText = (versions: readonly TariffVersion[]): Generator<void, string> =>
+  writeJson(versions, integersAsTexts)

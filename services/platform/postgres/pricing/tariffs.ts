@@ -45,7 +45,11 @@ const isActiveTariff = sql`closed_at is null and voided_at is null`
  * Create a tariff at `at` (ms), raise its location's pricing revision and owe the lanes the order that prices again.
  * Refuses `location_not_found`, `tariff_overlap` naming the other, `currency_mismatch`; an unknown provider by its constraint.
  */
-export const createTariff = async (transaction: TenantTransaction, draft: TariffDraft, at: number): Promise<Result<TariffChange>> => {
+export const createTariff = async (
+  transaction: TenantTransaction,
+  draft: TariffDraft,
+  at: number,
+): Promise<Result<TariffChange>> => {
   const { accountId, liveMode, query } = transaction
   const location = await lockPricedLocation(transaction, draft.locationId)
   if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
@@ -73,7 +77,10 @@ export const createTariff = async (transaction: TenantTransaction, draft: Tariff
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
   `.execute(query)
-  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at) })
+  return accepted({
+    tariff,
+    recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at),
+  })
 }
 
 const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
@@ -122,7 +129,10 @@ export const updateTariff = async (
     return refused('end_before_start', 'contract_end_date must be after contract_start_date.', 'contract_end_date')
   }
   await writePatch(transaction, tariff, versions)
-  return accepted({ tariff, recostRequest: await requestRecost(transaction, tariff, changedInterval(before, tariff, others), at) })
+  return accepted({
+    tariff,
+    recostRequest: await requestRecost(transaction, tariff, changedInterval(before, tariff, others), at),
+  })
 }
 
 const tooManyVersions = refused(
@@ -140,34 +150,55 @@ const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, 
 }
 
 /** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
-export const endTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+export const endTariff = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<TariffChange>> => {
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
-  await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(
+    transaction.query,
+  )
   const interval = changedInterval(before, { ...before, closedAt: at }, others)
   return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
 }
 
 /** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
-export const voidTariff = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> => {
+export const voidTariff = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<TariffChange>> => {
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
-  await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
-  return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, changedInterval(before, null, others), at) })
+  await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(
+    transaction.query,
+  )
+  return accepted({
+    tariff: before,
+    recostRequest: await requestRecost(transaction, before, changedInterval(before, null, others), at),
+  })
 }
 
 /** Retrieve a tariff; null when there is none, or it has ended. */
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
   const { rows } = await sql<TariffRow>`
-    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`.execute(transaction.query)
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`.execute(
+    transaction.query,
+  )
   const [row] = rows
   return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
 }
 
 /** Which tariffs are listed; null for no such condition. */
-type TariffFilter = { readonly locationId: string | null; readonly direction: TariffDirection | null; readonly type: TariffType | null }
+type TariffFilter = {
+  readonly locationId: string | null
+  readonly direction: TariffDirection | null
+  readonly type: TariffType | null
+}
 
 const listing = (
   transaction: TenantTransaction,
@@ -176,11 +207,20 @@ const listing = (
   table: 'tariffs',
   columns: tariffColumns,
   scope: ownedBy(transaction),
-  filter: allOf(isActiveTariff, matching('location_id', locationId), matching('direction', direction), matching('type', type)),
+  filter: allOf(
+    isActiveTariff,
+    matching('location_id', locationId),
+    matching('direction', direction),
+    matching('type', type),
+  ),
 })
 
 /** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
-export const listTariffs = (transaction: TenantTransaction, filter: TariffFilter, paging: Paging): Promise<Result<Page<StoredTariff>>> =>
+export const listTariffs = (
+  transaction: TenantTransaction,
+  filter: TariffFilter,
+  paging: Paging,
+): Promise<Result<Page<StoredTariff>>> =>
   readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: identity }, paging))
 
 const identity = (row: TariffRow): TariffRow => row
@@ -190,7 +230,9 @@ const readTariffs = async (
   page: Promise<Result<Page<TariffRow>>>,
 ): Promise<Result<Page<StoredTariff>>> => {
   const read = await page
-  return read.ok ? accepted({ ...read.value, items: await readTariffRows(read.value.items, tariffFromRow, accountId) }) : read
+  return read.ok
+    ? accepted({ ...read.value, items: await readTariffRows(read.value.items, tariffFromRow, accountId) })
+    : read
 }
 
 /** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
@@ -207,7 +249,11 @@ export const listTariffPage = (
 ): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
   const fromRow = (row: TariffRow) => () => tariffFromRow(row)
   const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
-  return readBoundedPage(transaction.query, { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes }, paging)
+  return readBoundedPage(
+    transaction.query,
+    { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes },
+    paging,
+  )
 }
 
 type PricedLocation = {
@@ -218,12 +264,17 @@ type PricedLocation = {
 }
 
 /** Keep others from changing a location or its tariffs until the transaction ends. */
-const lockPricedLocation = async (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> => {
+const lockPricedLocation = async (
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<PricedLocation | null> => {
   const { rows } = await sql<PricedLocation>`
     select timezone, currency_code,
       (select currency_code from market_sources where id = import_market_source_id) as import_currency,
       (select currency_code from market_sources where id = export_market_source_id) as export_currency
-    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`.execute(transaction.query)
+    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`.execute(
+    transaction.query,
+  )
   return rows[0] ?? null
 }
 
@@ -260,6 +311,12 @@ const requestRecost = async (
     where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
   if (rows[0] === undefined) throw new Error('a location that is locked is gone')
   await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...interval })], at)
-  const recostRequest = newRecostRequest({ accountId, liveMode, locations: [locationId], revision: rows[0].revision, ...interval })
+  const recostRequest = newRecostRequest({
+    accountId,
+    liveMode,
+    locations: [locationId],
+    revision: rows[0].revision,
+    ...interval,
+  })
   return (await writeRecostRequests(query, [recostRequest], at))[0] ?? null
 }

@@ -5,7 +5,11 @@ import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Tables } from '../tables.ts'
 
 /** Addresses of an account that people see beside its name; null: none. */
-export type AccountPages = { readonly privacyUrl: string | null; readonly termsUrl: string | null; readonly logoUrl: string | null }
+export type AccountPages = {
+  readonly privacyUrl: string | null
+  readonly termsUrl: string | null
+  readonly logoUrl: string | null
+}
 
 /** An account as it is kept; both modes share it. Instants in ms; `requestsPerSecond` null: the installation's limit. */
 export type StoredAccount = AccountPages & {
@@ -58,7 +62,11 @@ export const apiVersionOf = (version: string): ApiVersion => {
 }
 
 /** Create an account at `at` (ms). Operator. */
-export const createAccount = async (operator: Kysely<Tables>, draft: AccountDraft, at: number): Promise<StoredAccount> => {
+export const createAccount = async (
+  operator: Kysely<Tables>,
+  draft: AccountDraft,
+  at: number,
+): Promise<StoredAccount> => {
   const id = newId('account', at)
   await sql`
     insert into accounts (id, display_name, default_version, requests_per_second, time_created)
@@ -92,7 +100,9 @@ export const updateAccount = async (
   await sql`
     update accounts set display_name = ${after.displayName}, default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
-      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(operator)
+      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(
+    operator,
+  )
   return after
 }
 

@@ -11,6 +11,8 @@ export const findActiveObjects = async (
   const { rows } = await sql<{ id: string }>`
     select id from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and ${isActive}
     union all
-    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`.execute(transaction.query)
+    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`.execute(
+    transaction.query,
+  )
   return new Set(rows.map(({ id }) => id))
 }

@@ -82,11 +82,14 @@ export const findApiKey = async (
   hashes: string | readonly [string, ...string[]],
 ): Promise<StoredApiKey | null> => {
   const [present, ...former] = typeof hashes === 'string' ? [hashes] : hashes
-  const { rows } = await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
+  const { rows } =
+    await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
   if (rows[0] !== undefined) return fromRow(rows[0])
   if (former.length === 0) return null
   const { rows: rehashed } = await sql<Row>`
-    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(operator)
+    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(
+    operator,
+  )
   return rehashed[0] === undefined ? null : fromRow(rehashed[0])
 }
 
@@ -107,10 +110,15 @@ const stateFromRow = ({ scope, default_version, disabled, requests_per_second }:
 })
 
 /** Read what a living key may do; null when it was revoked or never existed. Operator. */
-export const readKeyState = async (operator: Kysely<Tables>, { accountId, liveMode, keyId }: TokenSubject): Promise<KeyState | null> => {
+export const readKeyState = async (
+  operator: Kysely<Tables>,
+  { accountId, liveMode, keyId }: TokenSubject,
+): Promise<KeyState | null> => {
   const { rows } = await sql<StateRow>`
     select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
-    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(operator)
+    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(
+    operator,
+  )
   return rows[0] === undefined ? null : stateFromRow(rows[0])
 }
 
@@ -121,7 +129,10 @@ export const keyStore = (operator: Kysely<Tables>): KeyStore => ({
   rehash: async hashes => void (await findApiKey(operator, hashes)),
 })
 
-const findKeys = async (operator: Kysely<Tables>, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
+const findKeys = async (
+  operator: Kysely<Tables>,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, FoundKey>> => {
   const { rows } = await sql<StateRow & TokenSubject & { readonly hash: string }>`
     select k.hash, k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
     from api_keys k join accounts a on a.id = k.account_id
@@ -135,7 +146,12 @@ const findKeys = async (operator: Kysely<Tables>, hashes: readonly string[]): Pr
 }
 
 /** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */
-export const revokeApiKey = async (query: Kysely<Tables>, tenant: Tenant, id: string, at: number): Promise<StoredApiKey | null> => {
+export const revokeApiKey = async (
+  query: Kysely<Tables>,
+  tenant: Tenant,
+  id: string,
+  at: number,
+): Promise<StoredApiKey | null> => {
   const { rows } = await sql<Row>`
     update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
     returning ${columns}`.execute(query)
@@ -144,6 +160,8 @@ export const revokeApiKey = async (query: Kysely<Tables>, tenant: Tenant, id: st
 
 /** List a tenant's keys, newest first, revoked ones included. */
 export const listApiKeys = async (query: Kysely<Tables>, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
-  const { rows } = await sql<Row>`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`.execute(query)
+  const { rows } = await sql<Row>`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`.execute(
+    query,
+  )
   return rows.map(fromRow)
 }

@@ -40,7 +40,10 @@ const chainHash = (parts: readonly (string | null)[]): string =>
   sha256(parts.map(part => (part === null ? '-' : `${Buffer.byteLength(part)}:${part}`)).join(','))
 
 /** Read where the chains of both modes of accounts end; of all accounts where none is named. Operator. */
-export const readAuditHeads = async (operator: Kysely<Tables>, accountId: string | null): Promise<readonly AuditHead[]> => {
+export const readAuditHeads = async (
+  operator: Kysely<Tables>,
+  accountId: string | null,
+): Promise<readonly AuditHead[]> => {
   const { rows } = await sql<AuditHead>`
     select account_id as "accountId", live_mode as "liveMode", entries, hash from audit_heads
     where ${accountId}::text is null or account_id = ${accountId} order by account_id, live_mode desc`.execute(operator)
@@ -75,7 +78,8 @@ const faultOf = (row: Row, entryNumber: number, before: string, { accountId, liv
     row.micros,
     row.detail_hash,
   ]
-  if (chainHash(parts) !== row.hash) return `entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
+  if (chainHash(parts) !== row.hash)
+    return `entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
   if (sha256(row.detail) === row.detail_hash || (row.detail === '{}' && row.erased)) return null
   return `the detail of entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
 }

@@ -19,7 +19,11 @@ export type AuditEntry = {
  * Write an audit entry into the transaction of what it tells of, at its end: entries of one account and mode are chained, so whoever adds
  * one keeps the others waiting until the transaction ends. The database lets nobody change or remove it.
  */
-export const appendAudit = async (query: Kysely<Tables>, { accountId, liveMode }: Tenant, entry: AuditEntry): Promise<void> => {
+export const appendAudit = async (
+  query: Kysely<Tables>,
+  { accountId, liveMode }: Tenant,
+  entry: AuditEntry,
+): Promise<void> => {
   const detail = await runInTimeSlices(writeJson(entry.detail ?? {}), accountId)
   await sql`
     insert into audit_log (account_id, live_mode, actor, action, object_id, detail, time_created)
@@ -28,7 +32,10 @@ export const appendAudit = async (query: Kysely<Tables>, { accountId, liveMode }
 }
 
 /** Read the newest audit entries, up to `limit`. */
-export const readAudit = async ({ query, ...tenant }: TenantTransaction, limit: number): Promise<readonly AuditEntry[]> => {
+export const readAudit = async (
+  { query, ...tenant }: TenantTransaction,
+  limit: number,
+): Promise<readonly AuditEntry[]> => {
   const { rows } = await sql<AuditEntry>`
     select actor, action, object_id as "objectId", detail, time_created as at
     from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`.execute(query)

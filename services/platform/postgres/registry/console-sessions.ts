@@ -7,7 +7,11 @@ import type { Tables } from '../tables.ts'
 export type ConsoleSession = TokenSubject & { readonly createdAt: number; readonly expiresAt: number }
 
 /** Note that somebody has signed in. `hash` stands for what the cookie holds, which is kept nowhere. Operator. */
-export const createConsoleSession = async (operator: Kysely<Tables>, hash: string, session: ConsoleSession): Promise<void> => {
+export const createConsoleSession = async (
+  operator: Kysely<Tables>,
+  hash: string,
+  session: ConsoleSession,
+): Promise<void> => {
   await sql`
     insert into console_sessions (account_id, live_mode, hash, key_id, time_created, expires_at)
     values (${session.accountId}, ${session.liveMode}, ${hash}, ${session.keyId}, ${toTimestamp(session.createdAt)},
@@ -15,7 +19,11 @@ export const createConsoleSession = async (operator: Kysely<Tables>, hash: strin
 }
 
 /** Find a session that has not ended by `at` (ms); null when there is none. Operator. */
-export const findConsoleSession = async (operator: Kysely<Tables>, hash: string, at: number): Promise<ConsoleSession | null> => {
+export const findConsoleSession = async (
+  operator: Kysely<Tables>,
+  hash: string,
+  at: number,
+): Promise<ConsoleSession | null> => {
   const { rows } = await sql<ConsoleSession>`
     select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt", expires_at as "expiresAt"
     from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`.execute(operator)
@@ -28,9 +36,15 @@ export const deleteConsoleSession = async (operator: Kysely<Tables>, hash: strin
 }
 
 /** Delete sessions that have ended by `at` (ms), up to `limit` of them. Gives how many went. Operator. */
-export const deleteExpiredConsoleSessions = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
+export const deleteExpiredConsoleSessions = async (
+  operator: Kysely<Tables>,
+  at: number,
+  limit: number,
+): Promise<number> => {
   const result = await sql`
     delete from console_sessions
-    where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`.execute(operator)
+    where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`.execute(
+    operator,
+  )
   return Number(result.numAffectedRows ?? 0)
 }

@@ -49,19 +49,26 @@ const fromRow = (row: Row): StoredCustomer => ({
 const notFound = refused('not_found', 'No customer has this id.')
 
 /** Create a customer at `at` (ms). A taken reference_id is refused by its constraint. */
-export const createCustomer = async (transaction: TenantTransaction, draft: CustomerDraft, at: number): Promise<StoredCustomer> => {
+export const createCustomer = async (
+  transaction: TenantTransaction,
+  draft: CustomerDraft,
+  at: number,
+): Promise<StoredCustomer> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
   await sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(
+    query,
+  )
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
 }
 
 /** Retrieve a customer; null when there is none, or it was deleted. */
 export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
-  const { rows } = await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
-    transaction.query,
-  )
+  const { rows } =
+    await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
+      transaction.query,
+    )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -92,7 +99,10 @@ export const deleteCustomer = async (
     update customers set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
   if (rows[0] === undefined) return notFound
-  return accepted({ customer: fromRow(rows[0]), locations: await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at) })
+  return accepted({
+    customer: fromRow(rows[0]),
+    locations: await deleteLocationsOf(transaction, sql`customer_id = ${id}`, at),
+  })
 }
 
 /** List customers, newest first. Refuses `cursor_not_found`. */

@@ -18,7 +18,14 @@ export type StoredDevice = {
 
 export type DeviceDraft = { readonly referenceId: string; readonly metadata: Metadata }
 
-type Row = { id: string; account_id: string; live_mode: boolean; reference_id: string; metadata: Metadata; time_created: number }
+type Row = {
+  id: string
+  account_id: string
+  live_mode: boolean
+  reference_id: string
+  metadata: Metadata
+  time_created: number
+}
 
 const columns = sql`id, account_id, live_mode, reference_id, metadata, time_created`
 
@@ -34,19 +41,26 @@ const fromRow = (row: Row): StoredDevice => ({
 const notFound = refused('not_found', 'No device has this id.')
 
 /** Create a device at `at` (ms). A taken reference_id is refused by its constraint. */
-export const createDevice = async (transaction: TenantTransaction, draft: DeviceDraft, at: number): Promise<StoredDevice> => {
+export const createDevice = async (
+  transaction: TenantTransaction,
+  draft: DeviceDraft,
+  at: number,
+): Promise<StoredDevice> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
   await sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(query)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(
+    query,
+  )
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
 
 /** Retrieve a device; null when there is none, or it was deleted. */
 export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
-  const { rows } = await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
-    transaction.query,
-  )
+  const { rows } =
+    await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
+      transaction.query,
+    )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -65,7 +79,11 @@ export const updateDevice = async (
 }
 
 /** Delete a device: it is hidden, and its reference_id is free again. Gives its last state. Refuses `not_found`. */
-export const deleteDevice = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredDevice>> => {
+export const deleteDevice = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<StoredDevice>> => {
   const { rows } = await sql<Row>`
     update devices set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
@@ -95,8 +113,13 @@ export const listDevices = (
   )
 
 /** Tell which of some ids are devices that records may name. */
-export const findActiveDevices = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const findActiveDevices = async (
+  transaction: TenantTransaction,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ id: string }>`
-    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
+    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(
+    transaction.query,
+  )
   return new Set(rows.map(({ id }) => id))
 }

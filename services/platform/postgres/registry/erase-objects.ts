@@ -14,9 +14,14 @@ export const findObjectsToErase = async (
   at: number,
 ): Promise<ErasedObjects | null> => {
   const isAccount = objectId === tenant.accountId
-  const idsOf = async (table: 'locations' | 'devices' | 'customers', condition: RawBuilder<unknown>): Promise<readonly string[]> => {
+  const idsOf = async (
+    table: 'locations' | 'devices' | 'customers',
+    condition: RawBuilder<unknown>,
+  ): Promise<readonly string[]> => {
     const { rows } = await sql<{ id: string }>`
-      select id from ${sql.table(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`.execute(query)
+      select id from ${sql.table(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`.execute(
+      query,
+    )
     return rows.map(({ id }) => id)
   }
   const customerIds = await idsOf('customers', sql`id = ${objectId}`)
@@ -55,7 +60,12 @@ export const withReferencePlaceholders = async (
  * Erase what PostgreSQL knows of objects: their rows, and their traces elsewhere. Of a location its id, zone and currency stay, because
  * its lane still needs them, until `removeErasedLocations`. Repeats change nothing.
  */
-export const eraseObjects = async (transaction: OperatorTransaction, tenant: Tenant, objects: ErasedObjects, at: number): Promise<void> => {
+export const eraseObjects = async (
+  transaction: OperatorTransaction,
+  tenant: Tenant,
+  objects: ErasedObjects,
+  at: number,
+): Promise<void> => {
   // While the rows are there: they tell by which references of the caller's own the objects go.
   await eraseTraces(transaction, tenant, objects)
   const { query } = transaction

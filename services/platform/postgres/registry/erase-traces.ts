@@ -27,7 +27,11 @@ const eventsAtOnce = 2_000
  * Erase what is told of objects outside their own rows: events and those on their way, what receivers answered to them, kept answers, the
  * details of audit entries, and all of Connect: sessions with what people typed, credentials, reports. Repeats change nothing.
  */
-export const eraseTraces = async (transaction: OperatorTransaction, tenant: Tenant, objects: ErasedObjects): Promise<void> => {
+export const eraseTraces = async (
+  transaction: OperatorTransaction,
+  tenant: Tenant,
+  objects: ErasedObjects,
+): Promise<void> => {
   const { objectId, locationIds, deviceIds, otherIds, receiptsBefore } = objects
   const ids = [...new Set([objectId, ...locationIds, ...deviceIds, ...otherIds])]
   const isWhole = receiptsBefore !== null
@@ -38,7 +42,9 @@ export const eraseTraces = async (transaction: OperatorTransaction, tenant: Tena
     references: isWhole ? [] : await referencesOf(transaction, tenant, ids),
     isOld: time => (isWhole ? sql`${sql.ref(time)} <= ${toTimestamp(receiptsBefore)}` : sql`false`),
     names: (column, named) =>
-      isWhole ? sql`false` : sql`exists (select from unnest(${named}::text[]) n where strpos(${sql.ref(column)}::text, n) > 0)`,
+      isWhole
+        ? sql`false`
+        : sql`exists (select from unnest(${named}::text[]) n where strpos(${sql.ref(column)}::text, n) > 0)`,
   }
   await eraseEvents(transaction, traces)
   await eraseConnect(transaction, traces)
@@ -51,10 +57,16 @@ export const eraseTraces = async (transaction: OperatorTransaction, tenant: Tena
     where ${traces.owned} and object_id = any(${ids}) and action not like '%.erase' and detail <> '{}'`.execute(query)
 }
 
-const referencesOf = async ({ query }: OperatorTransaction, tenant: Tenant, ids: readonly string[]): Promise<readonly string[]> => {
+const referencesOf = async (
+  { query }: OperatorTransaction,
+  tenant: Tenant,
+  ids: readonly string[],
+): Promise<readonly string[]> => {
   const of = (table: string) => sql`
     select reference_id as reference from ${sql.table(table)} where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`
-  const { rows } = await sql<{ reference: string }>`${of('customers')} union ${of('locations')} union ${of('devices')}`.execute(query)
+  const { rows } = await sql<{
+    reference: string
+  }>`${of('customers')} union ${of('locations')} union ${of('devices')}`.execute(query)
   return rows.map(({ reference }) => reference)
 }
 
@@ -65,7 +77,9 @@ const eraseEvents = async ({ query }: OperatorTransaction, traces: Traces): Prom
     delete from outbox
     where ${owned} and topic = 'webhook.events.v1'
       and (payload ->> 'object_id' = any(${ids}) or ${isOld('time_created')} or ${names('payload', owners)}
-        or payload ->> 'type' like '%.failed' and payload -> 'data' ->> 'reference_id' = any(${references}))`.execute(query)
+        or payload ->> 'type' like '%.failed' and payload -> 'data' ->> 'reference_id' = any(${references}))`.execute(
+    query,
+  )
 }
 
 /** Give the last id of the page; null after the last page. Receivers may have said an event again in their answers. */
@@ -86,11 +100,16 @@ const eraseEventPage = async (query: Kysely<Tables>, traces: Traces, after: stri
       update webhook_attempts set response_body = ''
       where ${owned} and response_body <> '' and delivery_id in (
         select id from webhook_deliveries
-        where ${owned} and endpoint_id in (select id from webhook_endpoints where ${owned}) and event_id = any(${erased}))`.execute(query)
+        where ${owned} and endpoint_id in (select id from webhook_endpoints where ${owned}) and event_id = any(${erased}))`.execute(
+      query,
+    )
   return last
 }
 
-const eraseConnect = async ({ query }: OperatorTransaction, { owned, ids, references, isOld, names }: Traces): Promise<void> => {
+const eraseConnect = async (
+  { query }: OperatorTransaction,
+  { owned, ids, references, isOld, names }: Traces,
+): Promise<void> => {
   const isOf = sql`location_id = any(${ids}) or tariff_id = any(${ids}) or ${isOld('time_created')}`
   const erased = await sql<{ id: string }>`
     delete from connect_sessions
@@ -99,5 +118,7 @@ const eraseConnect = async ({ query }: OperatorTransaction, { owned, ids, refere
     returning id`.execute(query)
   const sessionIds = erased.rows.map(({ id }) => id)
   for (const table of ['tariff_credentials', 'tariff_reports'])
-    await sql`delete from ${sql.table(table)} where ${owned} and (${isOf} or session_id = any(${sessionIds}))`.execute(query)
+    await sql`delete from ${sql.table(table)} where ${owned} and (${isOf} or session_id = any(${sessionIds}))`.execute(
+      query,
+    )
 }

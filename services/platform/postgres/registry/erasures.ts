@@ -25,9 +25,11 @@ const dispatchIntervalMs = 86_400_000
 
 /** Mark objects as erased; every lane is told at once. A repeated mark adds to the one before. */
 export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasure): Promise<void> => {
-  const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, requestedAt, until } = erasure
+  const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, requestedAt, until } =
+    erasure
   const before = receiptsBefore === null ? null : toTimestamp(receiptsBefore)
-  const both = (name: string) => sql`array(select unnest(known.${sql.ref(name)}) union select unnest(excluded.${sql.ref(name)}) order by 1)`
+  const both = (name: string) =>
+    sql`array(select unnest(known.${sql.ref(name)}) union select unnest(excluded.${sql.ref(name)}) order by 1)`
   await sql`
     insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids, receipts_before, asked_at, until, due_at)
     values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[], ${before},
@@ -40,7 +42,11 @@ export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasu
 }
 
 /** Find the mark of an object; null where it was never erased. */
-export const findErasure = async (operator: Kysely<Tables>, { accountId, liveMode }: Tenant, objectId: string): Promise<Erasure | null> => {
+export const findErasure = async (
+  operator: Kysely<Tables>,
+  { accountId, liveMode }: Tenant,
+  objectId: string,
+): Promise<Erasure | null> => {
   const { rows } = await sql<Erasure>`
     select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode} and object_id = ${objectId}`.execute(
     operator,
@@ -50,7 +56,8 @@ export const findErasure = async (operator: Kysely<Tables>, { accountId, liveMod
 
 /** Read the marks that still hold, of all accounts. */
 export const loadErasures = async (operator: Kysely<Tables>): Promise<readonly Erasure[]> => {
-  const { rows } = await sql<Erasure>`select ${columns} from erasures where due_at is not null order by asked_at`.execute(operator)
+  const { rows } =
+    await sql<Erasure>`select ${columns} from erasures where due_at is not null order by asked_at`.execute(operator)
   return rows
 }
 
@@ -62,7 +69,11 @@ export const dueErasures = async (operator: Kysely<Tables>, at: number, limit: n
 }
 
 /** Note that every lane was told at `at` (ms): again in a day, or never more where the mark has run out. A mark renewed meanwhile stays due. */
-export const markErasureDispatched = async ({ query }: OperatorTransaction, erasure: Erasure, at: number): Promise<void> => {
+export const markErasureDispatched = async (
+  { query }: OperatorTransaction,
+  erasure: Erasure,
+  at: number,
+): Promise<void> => {
   const dueAt = at >= erasure.until ? null : toTimestamp(at + dispatchIntervalMs)
   await sql`
     update erasures set due_at = ${dueAt} where account_id = ${erasure.accountId} and live_mode = ${erasure.liveMode}

@@ -18,7 +18,8 @@ export const holdIdempotencyLock = async (database: Pick<Database, 'operator'>):
   const holder = randomBytes(6).readUIntBE(0, 6)
   const stopping = new AbortController()
   const acquired = Promise.withResolvers<void>()
-  const holdLock = (query: Kysely<Tables>): Promise<void> => holdUntilAborted(query, holder, acquired.resolve, stopping.signal)
+  const holdLock = (query: Kysely<Tables>): Promise<void> =>
+    holdUntilAborted(query, holder, acquired.resolve, stopping.signal)
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await database.operator.connection().execute(holdLock).catch(acquired.reject)
@@ -40,7 +41,12 @@ export const holdIdempotencyLock = async (database: Pick<Database, 'operator'>):
 }
 
 /** Hold the lock on one connection until it breaks, which throws, or the end is asked for. */
-const holdUntilAborted = async (query: Kysely<Tables>, holder: number, onAcquired: () => void, signal: AbortSignal): Promise<void> => {
+const holdUntilAborted = async (
+  query: Kysely<Tables>,
+  holder: number,
+  onAcquired: () => void,
+  signal: AbortSignal,
+): Promise<void> => {
   await sql`select pg_advisory_lock(${holder}::bigint)`.execute(query)
   onAcquired()
   while (!signal.aborted) {

@@ -6,7 +6,11 @@ import type { Tables } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
 /** An answer that is given again to whoever repeats its request. */
-export type StoredAnswer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+export type StoredAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
 
 /** What a key's first look-up says: work and finish with `token`; or the answer; or why neither. */
 export type ClaimAttempt =
@@ -47,7 +51,9 @@ export const beginIdempotent = async (
       returning 1`.execute(query)
     if (claimed.rows.length > 0) return { kind: 'begun', token }
     const { rows } = await sql<{ request_hash: string; answer: string | null }>`
-      select request_hash, answer from idempotency_keys where ${ownedBy(transaction)} and key = ${request.key}`.execute(query)
+      select request_hash, answer from idempotency_keys where ${ownedBy(transaction)} and key = ${request.key}`.execute(
+      query,
+    )
     const found = rows[0]
     // Given up between the two statements: free again.
     if (found === undefined) continue
@@ -80,11 +86,17 @@ export const abandonIdempotent = async (
 ): Promise<void> => {
   await sql`
     delete from idempotency_keys
-    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null`.execute(transaction.query)
+    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null`.execute(
+    transaction.query,
+  )
 }
 
 /** Delete keys older than 24 h at `at` (ms), up to `limit` of them. Gives how many went. */
-export const deleteExpiredIdempotency = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
+export const deleteExpiredIdempotency = async (
+  operator: Kysely<Tables>,
+  at: number,
+  limit: number,
+): Promise<number> => {
   const result = await sql`
     delete from idempotency_keys
     where ctid = any(array(select ctid from idempotency_keys where started_at <= ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(

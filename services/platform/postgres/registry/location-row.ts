@@ -39,7 +39,11 @@ export type LocationTariff = {
 }
 
 /** A tariff that is on its way from its provider; `failingSince` (ms): first of nothing but failures, null while none came. */
-export type PendingTariff = { readonly direction: TariffDirection; readonly type: TariffType; readonly failingSince: number | null }
+export type PendingTariff = {
+  readonly direction: TariffDirection
+  readonly type: TariffType
+  readonly failingSince: number | null
+}
 
 /** A location as it is kept, with its living tariffs in the order of their ids; `createdAt` in ms. */
 export type StoredLocation = LocationDraft & {

@@ -26,7 +26,11 @@ const notFound = refused('not_found', 'No location has this id.')
  * Create a location at `at` (ms). Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; a taken reference_id
  * is refused by its constraint.
  */
-export const createLocation = async (transaction: TenantTransaction, draft: LocationDraft, at: number): Promise<Result<StoredLocation>> => {
+export const createLocation = async (
+  transaction: TenantTransaction,
+  draft: LocationDraft,
+  at: number,
+): Promise<Result<StoredLocation>> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('location', at)
   await query
@@ -34,13 +38,17 @@ export const createLocation = async (transaction: TenantTransaction, draft: Loca
     .values({ account_id: accountId, live_mode: liveMode, id, ...locationToRow(draft), time_created: toTimestamp(at) })
     .execute()
   const checked = await checkReferences(transaction, draft)
-  return checked.ok ? accepted({ ...draft, id, accountId, liveMode, tariffs: [], pricingRevision: 0, createdAt: at }) : checked
+  return checked.ok
+    ? accepted({ ...draft, id, accountId, liveMode, tariffs: [], pricingRevision: 0, createdAt: at })
+    : checked
 }
 
 /** Retrieve a location; null when there is none, or it was deleted. */
 export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
   const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(transaction.query)
+    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
+    transaction.query,
+  )
   return rows[0] === undefined ? null : locationFromRow(rows[0])
 }
 
@@ -55,7 +63,10 @@ export const lockLocation = async (transaction: TenantTransaction, id: string): 
  * Retrieve the living ones of some locations of any tenant, in the order of ids, and keep others from changing them or their tariffs until
  * the operator's transaction ends.
  */
-export const lockLocations = async ({ query }: OperatorTransaction, keys: readonly LocationKey[]): Promise<readonly StoredLocation[]> => {
+export const lockLocations = async (
+  { query }: OperatorTransaction,
+  keys: readonly LocationKey[],
+): Promise<readonly StoredLocation[]> => {
   const named = sql`(account_id, live_mode, id) in (
     select * from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
       ${keys.map(({ locationId }) => locationId)}::text[]))`
@@ -107,7 +118,9 @@ const currencyInUse = refused(
 
 const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<boolean> => {
   const { rows } = await sql`
-    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`.execute(transaction.query)
+    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`.execute(
+    transaction.query,
+  )
   return rows.length > 0
 }
 
@@ -118,16 +131,20 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
   const { rows } = await sql<{ customer: boolean; import: string | null; export: string | null }>`
     select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive}) as customer,
       (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
-      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`.execute(transaction.query)
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`.execute(
+    transaction.query,
+  )
   const found = rows[0]
-  if (customerId !== null && found?.customer !== true) return refused('customer_not_found', 'No customer has this id.', 'customer_id')
+  if (customerId !== null && found?.customer !== true)
+    return refused('customer_not_found', 'No customer has this id.', 'customer_id')
   for (const [sourceId, currency, direction] of [
     [importSourceId, found?.import, 'import'],
     [exportSourceId, found?.export, 'export'],
   ] as const) {
     if (sourceId === null) continue
     const field = `market_sources.${direction}`
-    if (currency === null || currency === undefined) return refused('market_source_not_found', 'No market source has this id.', field)
+    if (currency === null || currency === undefined)
+      return refused('market_source_not_found', 'No market source has this id.', field)
     if (currency !== draft.currencyCode) {
       return refused(
         'currency_mismatch',
@@ -143,7 +160,11 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
  * Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`.
  * Source: docs/rules/registry.md #deletion.
  */
-export const deleteLocation = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredLocation>> => {
+export const deleteLocation = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<StoredLocation>> => {
   const [location] = await deleteLocationsOf(transaction, sql`id = ${id}`, at)
   return location === undefined ? notFound : accepted(location)
 }
@@ -167,8 +188,13 @@ export const listLocations = (
   )
 
 /** Tell which of some ids are locations that records may name. */
-export const findActiveLocations = async (transaction: TenantTransaction, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+export const findActiveLocations = async (
+  transaction: TenantTransaction,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ id: string }>`
-    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(transaction.query)
+    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(
+    transaction.query,
+  )
   return new Set(rows.map(({ id }) => id))
 }

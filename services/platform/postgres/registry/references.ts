@@ -11,11 +11,21 @@ import type { Database } from '../database.ts'
 import { isActive, ownedBy } from '../page.ts'
 import { type TenantTransaction, withTenant } from '../transaction.ts'
 
-const tables = { location: 'locations', device: 'devices', customer: 'customers' } as const satisfies Record<ReferenceKind, string>
+const tables = { location: 'locations', device: 'devices', customer: 'customers' } as const satisfies Record<
+  ReferenceKind,
+  string
+>
 
 /** Find the active objects of a tenant that have some own references, in one statement; the index on the reference finds each. */
-const findReferenced = async (transaction: TenantTransaction, wanted: readonly OwnReference[]): Promise<ReferenceIds> => {
-  const found = { location: new Map<string, string>(), device: new Map<string, string>(), customer: new Map<string, string>() }
+const findReferenced = async (
+  transaction: TenantTransaction,
+  wanted: readonly OwnReference[],
+): Promise<ReferenceIds> => {
+  const found = {
+    location: new Map<string, string>(),
+    device: new Map<string, string>(),
+    customer: new Map<string, string>(),
+  }
   const parts = referenceKinds.flatMap((kind): RawBuilder<unknown>[] => {
     const references = new Set(wanted.filter(one => one.kinds.includes(kind)).map(({ reference }) => reference))
     const possible = [...references].filter(isPossibleReference)
@@ -27,7 +37,9 @@ const findReferenced = async (transaction: TenantTransaction, wanted: readonly O
   })
   if (parts.length === 0) return found
   const statement = sql.join(parts, sql` union all `)
-  const { rows } = await sql<{ kind: ReferenceKind; reference: string; id: string }>`${statement}`.execute(transaction.query)
+  const { rows } = await sql<{ kind: ReferenceKind; reference: string; id: string }>`${statement}`.execute(
+    transaction.query,
+  )
   for (const { kind, reference, id } of rows) found[kind].set(reference, id)
   return found
 }

@@ -116,7 +116,11 @@ export const listDeliveries = (
   )
 
 /** Retrieve a delivery of an endpoint; null when there is none. */
-export const retrieveDelivery = async (transaction: TenantTransaction, endpointId: string, id: string): Promise<StoredDelivery | null> => {
+export const retrieveDelivery = async (
+  transaction: TenantTransaction,
+  endpointId: string,
+  id: string,
+): Promise<StoredDelivery | null> => {
   const { rows } = await sql<Row>`
     select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
     transaction.query,
@@ -125,7 +129,11 @@ export const retrieveDelivery = async (transaction: TenantTransaction, endpointI
 }
 
 /** List the attempts of a delivery, newest first. Refuses `cursor_not_found`. */
-export const listAttempts = (transaction: TenantTransaction, deliveryId: string, paging: Paging): Promise<Result<Page<StoredAttempt>>> =>
+export const listAttempts = (
+  transaction: TenantTransaction,
+  deliveryId: string,
+  paging: Paging,
+): Promise<Result<Page<StoredAttempt>>> =>
   readPage(
     transaction.query,
     {
@@ -147,7 +155,9 @@ export const resendDelivery = async (
 ): Promise<Result<StoredDelivery>> => {
   const { rows } = await sql<Row>`
     update webhook_deliveries set status = 'PENDING', round = round + 1, attempts = 0, due_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`.execute(
+    transaction.query,
+  )
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 

@@ -78,9 +78,15 @@ const tooMany = refused(
 )
 
 /** Create an endpoint at `at` (ms). Refuses `too_many_webhook_endpoints`. */
-export const createEndpoint = async (transaction: TenantTransaction, draft: EndpointDraft, at: number): Promise<Result<StoredEndpoint>> => {
+export const createEndpoint = async (
+  transaction: TenantTransaction,
+  draft: EndpointDraft,
+  at: number,
+): Promise<Result<StoredEndpoint>> => {
   const { accountId, liveMode, query } = transaction
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`.execute(query)
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`.execute(
+    query,
+  )
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`.execute(query)
   if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
@@ -141,7 +147,11 @@ export const replaceSecrets = async (
 }
 
 /** Delete an endpoint; what waits for it is never sent. Refuses `not_found`. */
-export const deleteEndpoint = async (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredEndpoint>> => {
+export const deleteEndpoint = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<Result<StoredEndpoint>> => {
   const { rows } = await sql<Row>`
     update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)

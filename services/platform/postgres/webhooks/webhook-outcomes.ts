@@ -75,7 +75,9 @@ export const recordHealth = async (operator: Operator, endpoints: readonly Endpo
       ${endpoints.map(({ succeeded }) => succeeded)}::boolean[],
       ${endpoints.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
     where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id and e.url = f.url
-      and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(operator)
+      and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(
+    operator,
+  )
 }
 
 /**
@@ -114,7 +116,9 @@ const deliveryRetentionMs = 90 * 86_400_000
  */
 export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
   const attempts = await sql`delete from webhook_attempts where ctid = any(array(
-    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`.execute(operator)
+    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`.execute(
+    operator,
+  )
   const deliveries = await sql`delete from webhook_deliveries where ctid = any(array(
     select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null limit ${limit}))`.execute(
     operator,

@@ -8,10 +8,17 @@ import type { Tenant } from '../transaction.ts'
 type Operator = Kysely<Tables>
 
 /** An endpoint that takes events at present, and since when (ms). */
-export type EndpointSubscription = Tenant & { readonly endpointId: string; readonly eventTypes: readonly string[]; readonly since: number }
+export type EndpointSubscription = Tenant & {
+  readonly endpointId: string
+  readonly eventTypes: readonly string[]
+  readonly since: number
+}
 
 /** Read the endpoints of some tenants that are neither deleted nor disabled. */
-export const readSubscriptions = async (operator: Operator, tenants: readonly Tenant[]): Promise<readonly EndpointSubscription[]> => {
+export const readSubscriptions = async (
+  operator: Operator,
+  tenants: readonly Tenant[],
+): Promise<readonly EndpointSubscription[]> => {
   const { rows } = await sql<EndpointSubscription>`
     select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes", e.time_created as since
     from unnest(${tenants.map(({ accountId }) => accountId)}::text[], ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
@@ -29,7 +36,11 @@ export type DeliveryDraft = Tenant & {
 }
 
 /** Write deliveries, due at once, in the order given. One that stands already stays as it is: once per event and endpoint. */
-export const insertDeliveries = async (operator: Operator, drafts: readonly DeliveryDraft[], at: number): Promise<void> => {
+export const insertDeliveries = async (
+  operator: Operator,
+  drafts: readonly DeliveryDraft[],
+  at: number,
+): Promise<void> => {
   if (drafts.length === 0) return
   await sql`
     insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
@@ -110,7 +121,11 @@ export const claimDeliveries = async (
 }
 
 /** Put what waits for endpoints that are disabled or deleted aside, up to `limit` deliveries. */
-export const closeDeliveries = async (operator: Operator, endpointIds: readonly string[], limit: number): Promise<void> => {
+export const closeDeliveries = async (
+  operator: Operator,
+  endpointIds: readonly string[],
+  limit: number,
+): Promise<void> => {
   await sql`
     update webhook_deliveries set status = 'FAILED', due_at = null where ctid = any(array(
       select d.ctid from webhook_deliveries d

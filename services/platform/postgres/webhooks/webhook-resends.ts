@@ -50,7 +50,11 @@ export const createResend = async (
 }
 
 /** Retrieve a resend of an endpoint; null when there is none. */
-export const retrieveResend = async (transaction: TenantTransaction, endpointId: string, id: string): Promise<StoredResend | null> => {
+export const retrieveResend = async (
+  transaction: TenantTransaction,
+  endpointId: string,
+  id: string,
+): Promise<StoredResend | null> => {
   const { rows } = await sql<StoredResend>`
     select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
     transaction.query,
@@ -124,6 +128,8 @@ export const stepResend = async (transaction: OperatorTransaction, at: number, p
   await sql`
     update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursor_id}, status = ${status},
       events_done = events_done + ${dueResend.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`.execute(transaction.query)
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`.execute(
+    transaction.query,
+  )
   return true
 }

@@ -4,8 +4,17 @@ import { linkSources } from '../../../../services/background/market-feeds/feed-l
 import { marketAreasOf } from '../../../../services/platform/geocoding/market-areas.ts'
 import { sharedSources } from '../../../../services/platform/market-feeds/shared-sources.ts'
 import type { OutboxMessage } from '../../../../services/platform/postgres/events/outbox.ts'
-import { seedSharedSources, sharedSourceId, unlinkedSources } from '../../../../services/platform/postgres/pricing/market-sources.ts'
-import { createMarket, deleteMarket, listMarkets, marketOfArea } from '../../../../services/platform/postgres/pricing/markets.ts'
+import {
+  seedSharedSources,
+  sharedSourceId,
+  unlinkedSources,
+} from '../../../../services/platform/postgres/pricing/market-sources.ts'
+import {
+  createMarket,
+  deleteMarket,
+  listMarkets,
+  marketOfArea,
+} from '../../../../services/platform/postgres/pricing/markets.ts'
 import type { LocationDraft } from '../../../../services/platform/postgres/registry/location-row.ts'
 import { createLocation, retrieveLocation } from '../../../../services/platform/postgres/registry/locations.ts'
 import { withOperator, withTenant } from '../../../../services/platform/postgres/transaction.ts'
@@ -45,7 +54,11 @@ const read = async (id: string, tenant = live) => {
 const dublin = { ...locationDraft().postalAddress, city: 'Dublin', country_code: 'IE' }
 const newMarket = (area: string | null, currencyCode: string, createdAt = at) =>
   withOperator(database, keeper =>
-    createMarket(keeper, { displayName: 'made', currencyCode, area, resolutionMinutes: null, importer: null }, createdAt),
+    createMarket(
+      keeper,
+      { displayName: 'made', currencyCode, area, resolutionMinutes: null, importer: null },
+      createdAt,
+    ),
   )
 
 describe('shared sources', () => {
@@ -58,7 +71,11 @@ describe('shared sources', () => {
     const [first] = sharedSources
     if (first === undefined) throw new Error('there are no shared sources')
     const found = await withOperator(database, keeper => marketOfArea(keeper, first.area, first.currencyCode))
-    expect(found).toMatchObject({ id: sharedSourceId(first.area, first.currencyCode), displayName: first.displayName, accountId: null })
+    expect(found).toMatchObject({
+      id: sharedSourceId(first.area, first.currencyCode),
+      displayName: first.displayName,
+      accountId: null,
+    })
     expect(sharedSourceId('DE-LU', 'EUR')).toBe('mrs_01941f297c001d6e685a350e')
   })
 
@@ -93,13 +110,20 @@ describe('a location from before its source', () => {
     const tested = await make({}, test)
     const irish = await make({ postalAddress: dublin })
     const untouched = [
-      await make({ importSourceId: own.id, exportSourceId: own.id, overrides: { ...locationDraft().overrides, importSourceId: own.id } }),
+      await make({
+        importSourceId: own.id,
+        exportSourceId: own.id,
+        overrides: { ...locationDraft().overrides, importSourceId: own.id },
+      }),
       await make({ currencyCode: 'USD' }),
       await make({ postalAddress: null }),
       await make({ postalAddress: { ...dublin, city: 'Tokyo', country_code: 'JP' } }),
     ]
     const before = await Promise.all(untouched.map(id => read(id)))
-    const exporting = await make({ exportSourceId: own.id, overrides: { ...locationDraft().overrides, exportSourceId: own.id } })
+    const exporting = await make({
+      exportSourceId: own.id,
+      overrides: { ...locationDraft().overrides, exportSourceId: own.id },
+    })
     expect(await link()).toMatchObject({ linked: 4 })
     const german = sharedSourceId('DE-LU', 'EUR')
     expect(await read(berlin)).toMatchObject({

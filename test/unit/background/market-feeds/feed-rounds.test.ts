@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { publishFeedOutages } from '../../../../services/background/market-feeds/feed-outages.ts'
 import type { MarketFetchOptions } from '../../../../services/background/market-feeds/fetch-feed.ts'
-import { fetchDueMarkets, type MarketFeedOptions, startMarketFeeds } from '../../../../services/background/market-feeds/market-feeds.ts'
+import {
+  fetchDueMarkets,
+  type MarketFeedOptions,
+  startMarketFeeds,
+} from '../../../../services/background/market-feeds/market-feeds.ts'
 import { sharedSourceId } from '../../../../services/platform/postgres/pricing/market-sources.ts'
 import {
   clock,
@@ -30,10 +34,17 @@ beforeEach(startAgain)
 
 const failureEvents = async (): Promise<readonly string[]> => {
   const { rows } = await sql<{ id: string; data: string }>`
-    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(database.operator)
+    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(
+    database.operator,
+  )
   for (const { id, data } of rows) {
     const location = id.replace('trf_', 'loc_')
-    expect(JSON.parse(data)).toEqual({ live_mode: true, tariff_id: id, location_id: location, account_id: live.accountId })
+    expect(JSON.parse(data)).toEqual({
+      live_mode: true,
+      tariff_id: id,
+      location_id: location,
+      account_id: live.accountId,
+    })
   }
   return rows.map(({ id }) => id)
 }
@@ -59,7 +70,9 @@ describe('an outage', () => {
     await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
     expect(await publishFeedOutages(database, clock.now)).toBe(0)
     // Whoever reads events since the last one they had finds these: their ids are of when they were told.
-    const { rows } = await sql<{ id: string }>`select id from events where type = 'tariff.fetch.failed'`.execute(database.operator)
+    const { rows } = await sql<{ id: string }>`select id from events where type = 'tariff.fetch.failed'`.execute(
+      database.operator,
+    )
     for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(noon + 48 * hourMs)
     feed.answer = energyChartsUntil(midnight + 3 * dayMs)
     await fetchArea('HU')
@@ -87,7 +100,8 @@ const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
 })
 
 describe('a round', () => {
-  const round = (options: MarketFetchOptions) => fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
+  const round = (options: MarketFetchOptions) =>
+    fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
 
   it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
     await sql`update locations set deleted_at = now()`.execute(database.operator)

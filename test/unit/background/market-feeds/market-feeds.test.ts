@@ -25,7 +25,13 @@ beforeEach(startAgain)
 describe('a source that was never fetched', () => {
   it('gets the prices of 35 days and of tomorrow, exactly, and waits for the next publication', async () => {
     const result = await fetchArea('AT')
-    expect(result).toMatchObject({ feed: 'energy-charts', replaced: 0, unchanged: 0, knownUntil: midnight + dayMs, error: null })
+    expect(result).toMatchObject({
+      feed: 'energy-charts',
+      replaced: 0,
+      unchanged: 0,
+      knownUntil: midnight + dayMs,
+      error: null,
+    })
     // The 3rd of February is 35 days before the 10th of March; the 11th is known whole: 37 days.
     expect(result.stored).toBe(37 * 96)
     expect(await pricesOf('AT', midnight, midnight + hourMs)).toEqual(
@@ -63,7 +69,10 @@ describe('a source that is fetched again', () => {
   it('gives a span of its own on request, and leaves what is due as it is', async () => {
     const source = await sourceOf('CH')
     const span = { from: Date.parse('2025-01-01T00:00:00Z'), to: Date.parse('2025-01-02T00:00:00Z') }
-    expect(await fetchInterval(energyCharts, source, span, AbortSignal.timeout(5_000))).toMatchObject({ stored: 96, error: null })
+    expect(await fetchInterval(energyCharts, source, span, AbortSignal.timeout(5_000))).toMatchObject({
+      stored: 96,
+      error: null,
+    })
     expect(await sourceOf('CH')).toMatchObject({ attemptedAt: null, nextAt: null })
   })
 })
@@ -120,7 +129,10 @@ describe('a feed that fails', () => {
   })
 
   it('is stood in for by the next one, which fills what is missing and changes nothing else', async () => {
-    const both = optionsOf({ name: 'energy-charts', baseUrl: feed.baseUrl }, { name: 'awattar', baseUrl: other.baseUrl })
+    const both = optionsOf(
+      { name: 'energy-charts', baseUrl: feed.baseUrl },
+      { name: 'awattar', baseUrl: other.baseUrl },
+    )
     feed.answer = energyChartsUntil(midnight)
     const rows = [0, 1].map(place => ({
       start_timestamp: midnight + (place - 1) * hourMs,
@@ -140,7 +152,9 @@ describe('a feed that fails', () => {
       [midnight - hourMs / 4, 15, 91_000_000n],
       [midnight, 60, 500_000_000n],
     ])
-    expect(await pricesOf('DE-LU', midnight + hourMs, midnight + dayMs)).toEqual([[midnight + hourMs, 23 * 60, 500_000_000n]])
+    expect(await pricesOf('DE-LU', midnight + hourMs, midnight + dayMs)).toEqual([
+      [midnight + hourMs, 23 * 60, 500_000_000n],
+    ])
     // Once the preferred feed is back, its prices hold.
     feed.answer = energyChartsUntil(midnight + dayMs)
     await fetchArea('DE-LU', both)
@@ -172,15 +186,19 @@ describe('feeds of other shapes', () => {
     other.answer = url =>
       url.searchParams.get('page') === '2'
         ? { text: `{"count":2,"next":null,"previous":null,"results":[${rate(noon - hourMs / 2, '20.16')}]}` }
-        : { text: `{"count":2,"next":"https://elsewhere.test/x?page=2","previous":null,"results":[${rate(noon, '-1.23456789')}]}` }
+        : {
+            text: `{"count":2,"next":"https://elsewhere.test/x?page=2","previous":null,"results":[${rate(noon, '-1.23456789')}]}`,
+          }
     await fetchArea('GB-C', octopus, 'GBP')
     expect(await pricesOf('GB-C', noon - hourMs, noon + hourMs, 'GBP')).toEqual([
       [noon - hourMs / 2, 30, 201_600_000n],
       [noon, 30, -12_345_679n],
     ])
-    expect(other.requests.every(path => path.startsWith('/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/'))).toBe(
-      true,
-    )
+    expect(
+      other.requests.every(path =>
+        path.startsWith('/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/'),
+      ),
+    ).toBe(true)
   })
 
   it('are not followed round in circles', async () => {

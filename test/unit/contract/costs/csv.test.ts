@@ -27,6 +27,10 @@ it('a table of records has the names and words of its layout', () => {
     return { names: names.slice(3, 5), values: values.slice(3, 5), all: [names.length, values.length] }
   }
   const all = [15, 15]
-  expect(cellsOf('current')).toEqual({ names: ['energy_flow_direction', 'tariff_direction'], values: ['INBOUND', 'IMPORT'], all })
+  expect(cellsOf('current')).toEqual({
+    names: ['energy_flow_direction', 'tariff_direction'],
+    values: ['INBOUND', 'IMPORT'],
+    all,
+  })
   expect(cellsOf('earlier')).toEqual({ names: ['direction', 'tariff_rate'], values: ['IMPORT', 'IMPORT'], all })
 })

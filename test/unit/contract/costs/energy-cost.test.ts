@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { intervalCost } from '../../../../services/contract/costs/energy-cost.ts'
 
-const fits = (start_time: string, end_time: string): boolean => intervalCost.body?.safeParse({ start_time, end_time }).success === true
+const fits = (start_time: string, end_time: string): boolean =>
+  intervalCost.body?.safeParse({ start_time, end_time }).success === true
 
 it.each([
   // Ten years have two leap days or three.

@@ -8,7 +8,9 @@ const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'device.c
 describe('an event', () => {
   it('gives the digits of its numbers back as they were written', () => {
     const data = '{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.50]}'
-    expect(JSON.stringify(eventToWire({ ...event, data }).data)).toBe('{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.5]}')
+    expect(JSON.stringify(eventToWire({ ...event, data }).data)).toBe(
+      '{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.5]}',
+    )
   })
 
   it('whose data is no object is a defect that shows', () => {

@@ -44,7 +44,13 @@ const ways: readonly (readonly [string, (text: string) => boolean])[] = [
     'a tariff rate',
     text => {
       const read = readShape(scheduleFrame, parsed(schedule(text)), 'body')
-      const terms = { direction: 'IMPORT', type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null } as const
+      const terms = {
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        marketRates: false,
+        contractStart: null,
+        contractEnd: null,
+      } as const
       return read.ok && readTariffTerms({ ...terms, schedule: read.value }).ok
     },
   ],

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, test as property } from 'vitest'
 import { parseExactJson } from '../../../../services/contract/json/exact-json.ts'
-import { exactNumber, isExactNumber, isJsonNumber, numberText, scaledNumber } from '../../../../services/contract/json/exact-number.ts'
+import {
+  exactNumber,
+  isExactNumber,
+  isJsonNumber,
+  numberText,
+  scaledNumber,
+} from '../../../../services/contract/json/exact-number.ts'
 import { parseJson, readJson, readSubmission, type Submission } from '../../../../services/contract/json/strict-json.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
@@ -67,7 +73,14 @@ const strings = fc.oneof(
 const names = fc.constantFrom('"a"', '"b"', '"c"', '"d e"', '"__proto__"', '"toString"', '"\\u0061"')
 /** Texts of JSON documents as no serialiser writes them: odd spaces, repeated names, long numbers, bad escapes. */
 const documents = fc.letrec(tie => ({
-  value: fc.oneof({ depthSize: 'small' }, fc.constantFrom('true', 'false', 'null'), numberTexts, strings, tie('array'), tie('object')),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom('true', 'false', 'null'),
+    numberTexts,
+    strings,
+    tie('array'),
+    tie('object'),
+  ),
   array: fc
     .array(
       fc.tuple(space, tie('value'), space).map(parts => parts.join('')),
@@ -76,7 +89,9 @@ const documents = fc.letrec(tie => ({
     .map(parts => `[${parts.join(',')}]`),
   object: fc
     .array(
-      fc.tuple(space, names, space, space, tie('value'), space).map(([a, name, b, c, value, d]) => `${a}${name}${b}:${c}${value}${d}`),
+      fc
+        .tuple(space, names, space, space, tie('value'), space)
+        .map(([a, name, b, c, value, d]) => `${a}${name}${b}:${c}${value}${d}`),
       { maxLength: 4 },
     )
     .map(parts => `{${parts.join(',')}}`),
@@ -87,7 +102,9 @@ describe('a body', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), value => {
         const text = JSON.stringify(value)
-        fc.pre(!text.includes('__proto__') && !text.includes('\\u0000') && text.isWellFormed() && !/\\ud[89a-f]/.test(text))
+        fc.pre(
+          !text.includes('__proto__') && !text.includes('\\u0000') && text.isWellFormed() && !/\\ud[89a-f]/.test(text),
+        )
         expect(parse(text)).toEqual({ ok: true, value: JSON.parse(text) })
       }),
     )
@@ -105,21 +122,26 @@ describe('a body', () => {
 
   property('that JSON.parse refuses is refused, wherever a mark is broken', () => {
     fc.assert(
-      fc.property(documents, fc.nat(), fc.constantFrom('', ',', '"', '{', ']', '\\', '0', '-', 'e', ' ', '\u0001'), (text, index, mark) => {
-        const at = index % (text.length + 1)
-        const broken = `${text.slice(0, at)}${mark}${text.slice(at + 1)}`
-        const isJson = (() => {
-          try {
-            JSON.parse(broken)
-            return true
-          } catch {
-            return false
-          }
-        })()
-        const parsed = parse(broken)
-        if (!isJson) expect(parsed.ok).toBe(false)
-        if (!parsed.ok) expect(parsed.refusal.code).toBe('body_invalid')
-      }),
+      fc.property(
+        documents,
+        fc.nat(),
+        fc.constantFrom('', ',', '"', '{', ']', '\\', '0', '-', 'e', ' ', '\u0001'),
+        (text, index, mark) => {
+          const at = index % (text.length + 1)
+          const broken = `${text.slice(0, at)}${mark}${text.slice(at + 1)}`
+          const isJson = (() => {
+            try {
+              JSON.parse(broken)
+              return true
+            } catch {
+              return false
+            }
+          })()
+          const parsed = parse(broken)
+          if (!isJson) expect(parsed.ok).toBe(false)
+          if (!parsed.ok) expect(parsed.refusal.code).toBe('body_invalid')
+        },
+      ),
       { numRuns: 2_000 },
     )
   })
@@ -158,8 +180,14 @@ describe('a body', () => {
     ['{"a":1,"a":2}', 'The body has the member "a" twice in one object (line 1, column 8).'],
     ['{"a":1,\n "\\u0061":2}', 'The body has the member "a" twice in one object (line 2, column 2).'],
     ['{"a" :1, "a"\t:2}', 'The body has the member "a" twice in one object (line 1, column 10).'],
-    ['["\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
-    ['["\\udc00\\ud800"]', 'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).'],
+    [
+      '["\\ud800"]',
+      'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).',
+    ],
+    [
+      '["\\udc00\\ud800"]',
+      'The body contains an invalid Unicode character; send both halves of each surrogate pair (line 1, column 2).',
+    ],
     ['["a\\u0000"]', 'The body has the character NUL in a string; leave it out (line 1, column 2).'],
     ['["a\u0000"]', 'The body has a bare control character in a string; escape it (line 1, column 4).'],
     ['{"__proto__":1}', 'The body has a member "__proto__"; leave it out (line 1, column 2).'],
@@ -184,7 +212,8 @@ describe('a body', () => {
   })
 
   it('holds 150,000 values at most, which is told without parsing', () => {
-    const lists = (count: number) => bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(count - 1)}[${'1,'.repeat(14_998)}1]]`)
+    const lists = (count: number) =>
+      bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(count - 1)}[${'1,'.repeat(14_998)}1]]`)
     expect(parseJson(lists(10)).ok).toBe(true)
     expect(parseJson(bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(10)}[1`))).toMatchObject({
       refusal: { code: 'body_invalid', message: 'The body has too many values; send fewer members and entries' },
@@ -192,7 +221,12 @@ describe('a body', () => {
   })
 
   it.each([
-    ['20,000 entries in a list', (count: number) => `[${'1,'.repeat(count - 1)}1]`, 20_000, 'of more than 20,000 entries'],
+    [
+      '20,000 entries in a list',
+      (count: number) => `[${'1,'.repeat(count - 1)}1]`,
+      20_000,
+      'of more than 20,000 entries',
+    ],
     [
       '100 members in an object',
       (count: number) => `[{${Array.from({ length: count }, (_, at) => `"m${at}":{}`).join(',')}}]`,
@@ -202,7 +236,9 @@ describe('a body', () => {
     ['32 levels', (count: number) => '['.repeat(count) + ']'.repeat(count), 32, 'deeper than 32 levels'],
   ] as const)('holds %s at most', (_, write, maxAccepted, message) => {
     expect(parse(write(maxAccepted)).ok).toBe(true)
-    expect(parse(write(maxAccepted + 1))).toMatchObject({ refusal: { code: 'body_invalid', message: expect.stringContaining(message) } })
+    expect(parse(write(maxAccepted + 1))).toMatchObject({
+      refusal: { code: 'body_invalid', message: expect.stringContaining(message) },
+    })
   })
 
   it('must be UTF-8; a byte order mark is passed over', () => {
@@ -238,8 +274,13 @@ describe('a submission', () => {
 
   it('in lines counts them, leaves blank ones out, and names the first that is no JSON', () => {
     const parsed = parseLines(bytesOf(`{"a":1}\r\n\n{"a":${' '.repeat(90)}9007199254740993}\n`), 100)
-    expect(parsed).toEqual({ ok: true, value: { elements: [{ a: 1 }, { a: exactNumber('9007199254740993') }], oversized: new Set([1]) } })
-    expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({ refusal: { message: expect.stringMatching(/^Line 3: /) } })
+    expect(parsed).toEqual({
+      ok: true,
+      value: { elements: [{ a: 1 }, { a: exactNumber('9007199254740993') }], oversized: new Set([1]) },
+    })
+    expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({
+      refusal: { message: expect.stringMatching(/^Line 3: /) },
+    })
   })
 })
 
@@ -256,7 +297,8 @@ const longestStep = (work: Generator<void, unknown>): number => {
 }
 
 const mebibyte = 2 ** 20
-const list = (count: number, write: (at: number) => string) => Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
+const list = (count: number, write: (at: number) => string) =>
+  Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
 
 /** Bodies that took long, each of about so many bytes. */
 const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
@@ -300,7 +342,9 @@ describe('a hostile body', () => {
     const counting = setInterval(() => {
       eventLoopTurns += 1
     }, 1)
-    const { ok } = await runInTimeSlices(readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)))
+    const { ok } = await runInTimeSlices(
+      readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)),
+    )
     clearInterval(counting)
     expect(ok).toBe(true)
     expect(eventLoopTurns).toBeGreaterThan(1)
@@ -310,7 +354,11 @@ describe('a hostile body', () => {
 describe('an exact number', () => {
   it('is written as it stands', () => {
     expect(
-      JSON.stringify({ a: exactNumber('9007199254740993.10'), b: scaledNumber(-1_500_000_001n, 9), c: scaledNumber(2_000_000n, 6) }),
+      JSON.stringify({
+        a: exactNumber('9007199254740993.10'),
+        b: scaledNumber(-1_500_000_001n, 9),
+        c: scaledNumber(2_000_000n, 6),
+      }),
     ).toBe('{"a":9007199254740993.10,"b":-1.500000001,"c":2}')
   })
 })

@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { marketCreate, marketRetrieve } from '../../../../services/contract/markets/market.ts'
-import { findOverlap, marketPriceList, marketPricePut, marketPrices } from '../../../../services/contract/markets/market-price.ts'
+import {
+  findOverlap,
+  marketPriceList,
+  marketPricePut,
+  marketPrices,
+} from '../../../../services/contract/markets/market-price.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
 
 const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T01:00:00+00:00', value: 0.1 }
@@ -28,7 +33,10 @@ describe('a body of prices', () => {
     ['an unknown member', { price: 1 }, 'unknown_field', '[0].price'],
     ['no value', { value: null }, 'field_invalid', '[0].value'],
   ])('refuses %s', (_, change, code, field) => {
-    expect(readShape(marketPrices, [{ ...price, ...change }], 'body')).toMatchObject({ ok: false, refusal: { code, field } })
+    expect(readShape(marketPrices, [{ ...price, ...change }], 'body')).toMatchObject({
+      ok: false,
+      refusal: { code, field },
+    })
   })
 
   it('finds an overlap exactly where two intervals share an instant', () => {
@@ -52,7 +60,10 @@ describe('a body of prices', () => {
 })
 
 describe('the span of prices that are read', () => {
-  const days = (count: number) => ({ start_time: '2026-01-01T00:00:00Z', end_time: new Date(Date.UTC(2026, 0, 1 + count)).toISOString() })
+  const days = (count: number) => ({
+    start_time: '2026-01-01T00:00:00Z',
+    end_time: new Date(Date.UTC(2026, 0, 1 + count)).toISOString(),
+  })
 
   it.each([
     [90, true],
@@ -64,7 +75,10 @@ describe('the span of prices that are read', () => {
 })
 
 describe('the reference page', () => {
-  it.each([marketCreate, marketRetrieve, marketPricePut, marketPriceList])('shows an answer of $id that holds', ({ answer, examples }) => {
-    expect(answer.shape.safeParse(examples?.answer).error).toBeUndefined()
-  })
+  it.each([marketCreate, marketRetrieve, marketPricePut, marketPriceList])(
+    'shows an answer of $id that holds',
+    ({ answer, examples }) => {
+      expect(answer.shape.safeParse(examples?.answer).error).toBeUndefined()
+    },
+  )
 })

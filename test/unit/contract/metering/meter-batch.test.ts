@@ -27,7 +27,8 @@ describe('the text of a failed record', () => {
       recordsProcessed: 0,
       createdAt: 0,
     }
-    return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] }).failed_records[0]?.error
+    return meterBatchToWire({ ...batch, failed: [{ recordNumber: 1, recordReferenceId: null, error }] })
+      .failed_records[0]?.error
   }
 
   it.each([
@@ -44,15 +45,24 @@ describe('the text of a failed record', () => {
 describe('what a submission holds', () => {
   it('is counted without parsing as it is by parsing, elements and their values', () => {
     fc.assert(
-      fc.property(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.nat(9), fc.constantFrom(0, 2), (elements, maxElements, indent) => {
-        const list = bytesOf(JSON.stringify(elements, null, indent))
-        const lines = bytesOf(elements.map(element => JSON.stringify(element)).join('\n \r\n'))
-        expect(surplusOf(list, false, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
-        expect(surplusOf(lines, true, { ...any, elements: maxElements })).toBe(elements.length > maxElements ? 'elements' : null)
-        const values = elements.reduce((sum: number, element) => sum + valuesOf(element), 0)
-        expect(surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
-        if (values > 0) expect(surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
-      }),
+      fc.property(
+        fc.array(fc.jsonValue(), { maxLength: 8 }),
+        fc.nat(9),
+        fc.constantFrom(0, 2),
+        (elements, maxElements, indent) => {
+          const list = bytesOf(JSON.stringify(elements, null, indent))
+          const lines = bytesOf(elements.map(element => JSON.stringify(element)).join('\n \r\n'))
+          expect(surplusOf(list, false, { ...any, elements: maxElements })).toBe(
+            elements.length > maxElements ? 'elements' : null,
+          )
+          expect(surplusOf(lines, true, { ...any, elements: maxElements })).toBe(
+            elements.length > maxElements ? 'elements' : null,
+          )
+          const values = elements.reduce((sum: number, element) => sum + valuesOf(element), 0)
+          expect(surplusOf(lines, true, { ...any, excessValues: values })).toBeNull()
+          if (values > 0) expect(surplusOf(lines, true, { ...any, excessValues: values - 1 })).toBe('values')
+        },
+      ),
     )
   })
 
@@ -79,7 +89,8 @@ describe('what a submission holds', () => {
   })
 
   it('is taken with twenty thousand values more than records have, and spoils their records alone', () => {
-    const many = (count: number) => bytesOf(`[{"a":[${'1,'.repeat(count)}1]},${`{"b":"${'x'.repeat(20)}"},`.repeat(9_999).slice(0, -1)}]`)
+    const many = (count: number) =>
+      bytesOf(`[{"a":[${'1,'.repeat(count)}1]},${`{"b":"${'x'.repeat(20)}"},`.repeat(9_999).slice(0, -1)}]`)
     const taken = parseSubmission({ bytes: many(20_013), mediaType: 'application/json' })
     expect(taken.ok && [taken.value.elements.length, [...taken.value.oversized]]).toEqual([10_000, [0]])
     expect(parseSubmission({ bytes: many(20_014), mediaType: 'application/json' }).ok).toBe(false)

@@ -49,7 +49,10 @@ describe('a submission of register readings', () => {
     const current = acceptedOf(parse({ ...base, energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }))
     expect(acceptedOf(parse({ ...base, direction: 'EXPORT', tariff_rate: 'IMPORT' }, 'earlier'))).toEqual(current)
     expect(faultOf(parse({ ...base, direction: 'EXPORT' }))).toEqual(['unknown_field', 'direction'])
-    expect(faultOf(parse({ ...base, tariff_direction: 'IMPORT' }, 'earlier'))).toEqual(['unknown_field', 'tariff_direction'])
+    expect(faultOf(parse({ ...base, tariff_direction: 'IMPORT' }, 'earlier'))).toEqual([
+      'unknown_field',
+      'tariff_direction',
+    ])
     expect(faultOf(parse({ ...base, direction: 'IMPORT', tariff_rate: 'EXPORT' }, 'earlier'))).toEqual([
       'direction_pair_refused',
       'tariff_rate',
@@ -97,7 +100,8 @@ describe('a reading', () => {
     expect(acceptedOf(read({ value: 0 })).value).toBe(0n)
     expect(acceptedOf(read({ value: '#1e12' })).value).toBe(10n ** 18n)
     expect(acceptedOf(read({ value: '#1e9' }, 'KWH')).value).toBe(10n ** 18n)
-    for (const value of ['#-0.1', '#1000000000000.1', '#1e400']) expect(faultOf(read({ value }))).toEqual(['value_out_of_range', 'value'])
+    for (const value of ['#-0.1', '#1000000000000.1', '#1e400'])
+      expect(faultOf(read({ value }))).toEqual(['value_out_of_range', 'value'])
     expect(faultOf(read({ value: '#1000000000.000001' }, 'KWH'))).toEqual(['value_out_of_range', 'value'])
     expect(faultOf(read({ value: '#1.23456789012345678' }))).toEqual(['field_invalid', 'value'])
   })
@@ -128,6 +132,7 @@ describe('a reading', () => {
   it('keeps its reference, and is an object', () => {
     expect(acceptedOf(read({ record_reference_id: 'r' })).recordReferenceId).toBe('r')
     expect(acceptedOf(read({ record_reference_id: null })).recordReferenceId).toBeNull()
-    for (const element of [null, 1, 'x', []]) expect(faultOf(readReading(element, 'WH', at))).toEqual(['field_invalid', undefined])
+    for (const element of [null, 1, 'x', []])
+      expect(faultOf(readReading(element, 'WH', at))).toEqual(['field_invalid', undefined])
   })
 })

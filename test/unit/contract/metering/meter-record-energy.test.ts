@@ -18,7 +18,8 @@ describe('energy', () => {
   })
 
   it('refuses numbers that no double carries and that no field takes', () => {
-    for (const written of ['1e400', '1.234567890123456789', '1e30']) expect(readText(withNumber('value', written)).ok).toBe(false)
+    for (const written of ['1e400', '1.234567890123456789', '1e30'])
+      expect(readText(withNumber('value', written)).ok).toBe(false)
   })
 
   it('counts elapsed time, not clock text: two hours over the end of summer time', () => {
@@ -28,7 +29,9 @@ describe('energy', () => {
 
   it('is the same by the short way as from the text', () => {
     const numbers = fc.oneof(
-      fc.tuple(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 12 })).map(([m, e]) => Number(`${m}e-${e}`)),
+      fc
+        .tuple(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 12 }))
+        .map(([m, e]) => Number(`${m}e-${e}`)),
       fc.double({ min: 0, max: 1e9, noNaN: true }),
     )
     fc.assert(

@@ -16,8 +16,17 @@ describe('the documented shape', () => {
   const isValid = (element: unknown): boolean => {
     const shaped = meterRecordShape.safeParse(element)
     if (!shaped.success) return false
-    const { energy_flow_direction: flow = 'INBOUND', tariff_direction, units, value, confidence, start_time, end_time } = shaped.data
-    const isNumber = (number: JsonNumber | undefined, holds: (text: string) => boolean) => number === undefined || holds(numberText(number))
+    const {
+      energy_flow_direction: flow = 'INBOUND',
+      tariff_direction,
+      units,
+      value,
+      confidence,
+      start_time,
+      end_time,
+    } = shaped.data
+    const isNumber = (number: JsonNumber | undefined, holds: (text: string) => boolean) =>
+      number === undefined || holds(numberText(number))
     return (
       refuseDirections(flow, tariff_direction ?? defaultTariffDirection(flow)) === null &&
       refuseInterval(start_time.at, end_time.at, at) === null &&
@@ -26,12 +35,20 @@ describe('the documented shape', () => {
     )
   }
 
-  const text = fc.oneof(fc.constantFrom('', 'x', 'x'.repeat(255), 'x'.repeat(256), '😀'.repeat(255)), fc.string({ unit: 'grapheme-ascii' }))
+  const text = fc.oneof(
+    fc.constantFrom('', 'x', 'x'.repeat(255), 'x'.repeat(256), '😀'.repeat(255)),
+    fc.string({ unit: 'grapheme-ascii' }),
+  )
   const odd = fc.constantFrom(null, true, 7, {}, [], 'word')
   const or = <T>(usual: fc.Arbitrary<T>) => fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: odd })
   const time = fc.oneof(
     fc.integer({ min: at - 400 * 86_400_000, max: at + 8 * 86_400_000 }).map(ms => new Date(ms).toISOString()),
-    fc.constantFrom('2026-02-01T00:00:00Z', '2026-02-01t01:00:00+01:00', '2026-02-01 00:00:00Z', '2026-02-01T24:00:00Z'),
+    fc.constantFrom(
+      '2026-02-01T00:00:00Z',
+      '2026-02-01t01:00:00+01:00',
+      '2026-02-01 00:00:00Z',
+      '2026-02-01T24:00:00Z',
+    ),
   )
   const element = fc.record(
     {

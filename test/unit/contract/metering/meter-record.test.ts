@@ -19,7 +19,13 @@ describe('a record that names only what it must', () => {
   })
 
   it('reads null as absent', () => {
-    const nulls = { device_id: null, session_reference_id: null, record_reference_id: null, measurand: null, confidence: null }
+    const nulls = {
+      device_id: null,
+      session_reference_id: null,
+      record_reference_id: null,
+      measurand: null,
+      confidence: null,
+    }
     expect(read({ ...base, ...nulls, energy_flow_direction: null, tariff_direction: null })).toEqual(read(base))
   })
 })
@@ -115,13 +121,33 @@ describe('what a record must not say', () => {
 
 describe('limits: what lies on the edge passes, one step further is refused', () => {
   it.each([
-    ['text of 255 characters, counted whole', { record_reference_id: '😀'.repeat(255) }, { record_reference_id: '😀'.repeat(256) }],
+    [
+      'text of 255 characters, counted whole',
+      { record_reference_id: '😀'.repeat(255) },
+      { record_reference_id: '😀'.repeat(256) },
+    ],
     // 366 days after 1 February 2025 is 2 February 2026.
-    ['366 days', span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00Z'), span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00.001Z')],
-    ['the first instant', span('2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z'), span('1999-12-31T23:59:59.999Z', '2000-01-01T00:00:00Z')],
-    ['7 days ahead', span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00Z'), span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00.001Z')],
+    [
+      '366 days',
+      span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00Z'),
+      span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00.001Z'),
+    ],
+    [
+      'the first instant',
+      span('2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z'),
+      span('1999-12-31T23:59:59.999Z', '2000-01-01T00:00:00Z'),
+    ],
+    [
+      '7 days ahead',
+      span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00Z'),
+      span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00.001Z'),
+    ],
     ['100 GWh', { value: 100_000_000_000 }, { value: 100_000_000_000.001 }],
-    ['start = end', span('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z'), span('2026-02-01T00:00:00.001Z', '2026-02-01T00:00:00Z')],
+    [
+      'start = end',
+      span('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z'),
+      span('2026-02-01T00:00:00.001Z', '2026-02-01T00:00:00Z'),
+    ],
   ])('%s', (_, passes, fails) => {
     expect(read({ ...base, ...passes })).toMatchObject({ ok: true })
     expect(read({ ...base, ...fails })).toMatchObject({ ok: false })
@@ -129,6 +155,10 @@ describe('limits: what lies on the edge passes, one step further is refused', ()
 
   it('tells an end before the start as documented', () => {
     const backwards = span('2026-02-01T01:00:00+01:00', '2026-02-01T00:59:59+01:00')
-    expect(faultOf(read({ ...base, ...backwards }))).toEqual(['end_before_start', 'end_time', 'end_time must not be before start_time'])
+    expect(faultOf(read({ ...base, ...backwards }))).toEqual([
+      'end_before_start',
+      'end_time',
+      'end_time must not be before start_time',
+    ])
   })
 })

@@ -5,5 +5,8 @@ import { openApiFile, openApiText } from '../../../support/openapi/write-openapi
 
 it.each(apiVersions)('the kept OpenAPI document of the %s layout says what the operations say', apiVersion => {
   const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === openApiText(apiVersion)
-  expect(isUnchanged, 'run: node test/support/openapi/write-openapi.ts, and read the difference before you keep it').toBe(true)
+  expect(
+    isUnchanged,
+    'run: node test/support/openapi/write-openapi.ts, and read the difference before you keep it',
+  ).toBe(true)
 })

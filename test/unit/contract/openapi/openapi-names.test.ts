@@ -7,7 +7,8 @@ import { nameObject } from '../../../../services/contract/openapi/schema-name.ts
 
 type Json = { readonly [name: string]: Json } & { readonly length?: number }
 
-const documentOf = (apiVersion: (typeof apiVersions)[number]) => openApiDocument(operations, apiVersion, '/') as unknown as Json
+const documentOf = (apiVersion: (typeof apiVersions)[number]) =>
+  openApiDocument(operations, apiVersion, '/') as unknown as Json
 
 /** Every object within a value, with its path. */
 const objectsIn = (value: unknown, path = '$'): readonly (readonly [string, Json])[] => {
@@ -36,7 +37,8 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
   })
 
   it('names every object, without numbers, and keeps none inside a list or another object', () => {
-    for (const name of Object.keys(document['components']?.['schemas'] ?? {})) expect(name).toMatch(/^[A-Z][a-zA-Z]{3,70}$/)
+    for (const name of Object.keys(document['components']?.['schemas'] ?? {}))
+      expect(name).toMatch(/^[A-Z][a-zA-Z]{3,70}$/)
     const isNamed = (path: string): boolean => /^\$\.components\.schemas\.\w+$/.test(path)
     const inline = objectsIn(document).filter(
       ([path, one]) => Object.keys(one['properties'] ?? {}).length > 0 && /\.schemas?\b/.test(path) && !isNamed(path),
@@ -76,7 +78,9 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     for (const [path, methods] of Object.entries(document['paths'] ?? {})) {
       for (const [method, { responses, requestBody }] of Object.entries(methods)) {
         const own = requestBody === undefined ? [] : ['408', '413', '415']
-        expect(Object.keys(responses ?? {}), `${method} ${path}`).toEqual(expect.arrayContaining(['422', '431', '503', ...own]))
+        expect(Object.keys(responses ?? {}), `${method} ${path}`).toEqual(
+          expect.arrayContaining(['422', '431', '503', ...own]),
+        )
       }
     }
     const connect = Object.keys(document['paths']?.['/connect']?.['post']?.['responses'] ?? {})
@@ -90,7 +94,9 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(schemas['WebhookCreateRequest']).toMatchObject({ properties: { url: { format: 'uri' } } })
     const isCurrent = apiVersion === 'current'
     if (isCurrent)
-      expect(schemas['ScheduleLimitRetrieveRequest']).toMatchObject({ anyOf: [{ required: ['absolute'] }, { required: ['relative'] }] })
+      expect(schemas['ScheduleLimitRetrieveRequest']).toMatchObject({
+        anyOf: [{ required: ['absolute'] }, { required: ['relative'] }],
+      })
   })
 })
 
@@ -115,7 +121,9 @@ describe('the documents', () => {
     const nullable = objectsIn(earlier['components']?.['schemas']).filter(([path, { anyOf }]) => {
       const types = Array.isArray(anyOf) ? anyOf.map((one: Json) => one['type']) : []
       return (
-        types.includes('null' as never) && types.includes('string' as never) && !/Request|Input|KnownAddress|RegisterReading/.test(path)
+        types.includes('null' as never) &&
+        types.includes('string' as never) &&
+        !/Request|Input|KnownAddress|RegisterReading/.test(path)
       )
     })
     expect(nullable.map(([path]) => path)).toEqual([])

@@ -21,7 +21,10 @@ const renamed = defineOperation({
   body: fields({ tariff_direction: optional(word('IMPORT', 'EXPORT')), end_time: text() }),
   answer: {
     name: 'Price',
-    shape: z.object({ object: z.literal('price'), data: z.array(z.object({ price: z.object({ value: z.number() }) })) }),
+    shape: z.object({
+      object: z.literal('price'),
+      data: z.array(z.object({ price: z.object({ value: z.number() }) })),
+    }),
   },
   status: 200,
   renames: {
@@ -77,7 +80,9 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
       const [kind = '', name = ''] = reference.split('/')
       expect(document.components[kind]?.[name], reference).toBeDefined()
     }
-    const ids = Object.values(document.paths).flatMap(path => Object.values(path).map(operation => operation.operationId))
+    const ids = Object.values(document.paths).flatMap(path =>
+      Object.values(path).map(operation => operation.operationId),
+    )
     expect(new Set(ids).size).toBe(ids.length)
   })
 
@@ -86,7 +91,9 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
       for (const operation of Object.values(methods)) {
         for (const [, name] of path.matchAll(/\{(\w+)\}/g))
           expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'path', name }))
-        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining([apiVersion === 'current' ? '400' : '409', '401', '503']))
+        expect(Object.keys(operation.responses)).toEqual(
+          expect.arrayContaining([apiVersion === 'current' ? '400' : '409', '401', '503']),
+        )
       }
     }
   })
@@ -96,7 +103,9 @@ describe('the documents', () => {
   it('name paths, fields and words of their own layout', () => {
     const [current, earlier] = [describeApiVersion('current'), describeApiVersion('earlier')]
     expect(inlined(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
-      content: { 'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } } },
+      content: {
+        'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } },
+      },
     })
     expect(earlier.paths['/prices/{id}']).toBeUndefined()
     const parameters = earlier.paths['/tariffs/rates/{id}']?.['get']?.parameters
@@ -115,7 +124,8 @@ describe('the documents', () => {
       if (operation.body instanceof z.ZodType && operation.examples?.body !== undefined) {
         expect(readShape(operation.body, operation.examples.body, 'body')).toMatchObject({ ok: true })
       }
-      if (operation.examples?.answer !== undefined) expect(operation.answer.shape.parse(operation.examples.answer)).toBeDefined()
+      if (operation.examples?.answer !== undefined)
+        expect(operation.answer.shape.parse(operation.examples.answer)).toBeDefined()
     }
   })
 })

@@ -50,22 +50,29 @@ describe('a series', () => {
     )
   })
 
-  it.each(['America/Denver', 'Europe/London', 'Australia/Lord_Howe'])('has the offset of %s at each instant, in any order', name => {
-    const zone = zoneOf(name)
-    const changes = zone.changes.filter(change => change > Date.UTC(2024, 0, 1) && change < Date.UTC(2028, 0, 1))
-    expect(changes.length).toBeGreaterThanOrEqual(8)
-    const near = fc.tuple(fc.constantFrom(...changes), fc.integer({ min: -100, max: 100 }), fc.constantFrom(0, -1, 1, 450_000))
-    const instants = fc.array(near, { minLength: 1, maxLength: 30 })
-    fc.assert(
-      fc.property(instants, list => {
-        const found = list.map(([change, quarters, more]) => change + quarters * 900_000 + more)
-        const write = priceWriter(answerOffset(zone, 60))
-        expect(found.map(write.instant)).toEqual(found.map(one => writeInstant(one, offsetAt(zone, one) / 60_000)))
-        const inUtc = priceWriter(answerOffset(zone, 0))
-        expect(found.map(inUtc.instant)).toEqual(found.map(one => writeInstant(one)))
-      }),
-    )
-  })
+  it.each(['America/Denver', 'Europe/London', 'Australia/Lord_Howe'])(
+    'has the offset of %s at each instant, in any order',
+    name => {
+      const zone = zoneOf(name)
+      const changes = zone.changes.filter(change => change > Date.UTC(2024, 0, 1) && change < Date.UTC(2028, 0, 1))
+      expect(changes.length).toBeGreaterThanOrEqual(8)
+      const near = fc.tuple(
+        fc.constantFrom(...changes),
+        fc.integer({ min: -100, max: 100 }),
+        fc.constantFrom(0, -1, 1, 450_000),
+      )
+      const instants = fc.array(near, { minLength: 1, maxLength: 30 })
+      fc.assert(
+        fc.property(instants, list => {
+          const found = list.map(([change, quarters, more]) => change + quarters * 900_000 + more)
+          const write = priceWriter(answerOffset(zone, 60))
+          expect(found.map(write.instant)).toEqual(found.map(one => writeInstant(one, offsetAt(zone, one) / 60_000)))
+          const inUtc = priceWriter(answerOffset(zone, 0))
+          expect(found.map(inUtc.instant)).toEqual(found.map(one => writeInstant(one)))
+        }),
+      )
+    },
+  )
 })
 
 describe('the span of a request', () => {
@@ -94,7 +101,9 @@ describe('the span of a request', () => {
     ['earlier', 90 * dayMs + 750, false],
   ] as const)('in the %s layout %i ms are 90 days at most: %s', (apiVersion, length, isShort) => {
     const span = readPriceInterval({ start_time: instant(at), end_time: instant(at + length) }, apiVersion, at)
-    expect(span.ok && refuseLongInterval(span.value, zoneOf('UTC'), 90)?.code).toBe(isShort ? undefined : 'interval_too_long')
+    expect(span.ok && refuseLongInterval(span.value, zoneOf('UTC'), 90)?.code).toBe(
+      isShort ? undefined : 'interval_too_long',
+    )
   })
 
   it.each([
@@ -110,6 +119,8 @@ describe('the span of a request', () => {
   ] as const)('in %s from %s to %s is three days at most: %s', (zone, from, to, isShort) => {
     const body = { start_time: instant(Date.parse(from)), end_time: instant(Date.parse(to)) }
     const span = readPriceInterval(body, 'current', at)
-    expect(span.ok && refuseLongInterval(span.value, zoneOf(zone), 3)?.code).toBe(isShort ? undefined : 'interval_too_long')
+    expect(span.ok && refuseLongInterval(span.value, zoneOf(zone), 3)?.code).toBe(
+      isShort ? undefined : 'interval_too_long',
+    )
   })
 })

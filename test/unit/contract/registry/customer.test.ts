@@ -45,12 +45,22 @@ describe('a customer', () => {
   })
 
   it.each([
-    [{ reference_id: 'x'.repeat(256) }, 'field_too_long', 'reference_id must have at most 255 characters', 'reference_id'],
+    [
+      { reference_id: 'x'.repeat(256) },
+      'field_too_long',
+      'reference_id must have at most 255 characters',
+      'reference_id',
+    ],
     [{ reference_id: '' }, 'field_invalid', 'reference_id must not be empty', 'reference_id'],
     [{ reference_id: 17 }, 'field_invalid', 'reference_id must be a string', 'reference_id'],
     [{ reference_id: 'a\0' }, 'field_invalid', 'reference_id must not contain the character NUL', 'reference_id'],
     [{ id: 'cus_1' }, 'unknown_field', '"id" is not known here; leave it out', 'id'],
-    [{ referenceId: 'x' }, 'unknown_field', '"referenceId" is not known here; did you mean reference_id?', 'referenceId'],
+    [
+      { referenceId: 'x' },
+      'unknown_field',
+      '"referenceId" is not known here; did you mean reference_id?',
+      'referenceId',
+    ],
     [{ metadata: { a: 1 } }, 'field_invalid', 'a must be a string', 'metadata.a'],
     [
       { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`k${index}`, 'v'])) },
@@ -64,14 +74,21 @@ describe('a customer', () => {
 
   it('takes 255 characters of any kind, and 20 members', () => {
     expect(create({ reference_id: '😀'.repeat(255) }).ok).toBe(true)
-    expect(create({ metadata: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`k${index}`, 'v'.repeat(255)])) }).ok).toBe(true)
+    expect(
+      create({ metadata: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`k${index}`, 'v'.repeat(255)])) })
+        .ok,
+    ).toBe(true)
   })
 })
 
 describe('the query of a list', () => {
   it('asks for 30 objects from the newest on, unless it says otherwise', () => {
     const all = list('')
-    expect(all.ok && pageRequest(all.value as { limit: number })).toEqual({ limit: 30, startingAfter: null, endingBefore: null })
+    expect(all.ok && pageRequest(all.value as { limit: number })).toEqual({
+      limit: 30,
+      startingAfter: null,
+      endingBefore: null,
+    })
     expect(list('limit=1&reference_id=a%20b')).toEqual({ ok: true, value: { limit: 1, reference_id: 'a b' } })
     expect(list('limit=100&starting_after=cus_1').ok).toBe(true)
     expect(list('limit=&starting_after=')).toEqual({ ok: true, value: { limit: 30 } })

@@ -57,7 +57,10 @@ describe('an address of an account', () => {
   })
 
   it('that is a logo has a host that a policy can name', () => {
-    expect(readAccountPage('logo_url', 'https://a;b/logo.svg')).toMatchObject({ ok: false, refusal: { field: 'logo_url' } })
+    expect(readAccountPage('logo_url', 'https://a;b/logo.svg')).toMatchObject({
+      ok: false,
+      refusal: { field: 'logo_url' },
+    })
     expect(readAccountPage('logo_url', 'https://a.example/logo.svg').ok).toBe(true)
   })
 })

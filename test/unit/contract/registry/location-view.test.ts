@@ -46,8 +46,12 @@ describe('the status of a kind', () => {
   })
 
   it('is ERROR where the tariff in force cannot be fetched, and NOT_CONNECTED or NOT_SUPPORTED where there is none', () => {
-    expect(tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024))).toBe('ERROR')
-    expect(tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2025))).toBe('NOT_CONNECTED')
+    expect(
+      tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024)),
+    ).toBe('ERROR')
+    expect(
+      tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2025)),
+    ).toBe('NOT_CONNECTED')
     expect(tariffStatusAt({ tariffs }, 'local', year(2024))).toBe('NOT_CONNECTED')
     expect(tariffStatusAt({ tariffs }, 'non_commodity_export', year(2024))).toBe('NOT_SUPPORTED')
   })
@@ -67,7 +71,9 @@ describe('the structure of a tariff', () => {
       { fixed: 2n, to: null, surchargeFixed: 0n, surchargePercentage: 0n },
     ],
   })
-  const schedule = (...hours: TimeBand[]) => [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
+  const schedule = (...hours: TimeBand[]) => [
+    { months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] },
+  ]
 
   it.each([
     ['FIXED', false, schedule(band(0, 86_400))],

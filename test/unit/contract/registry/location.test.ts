@@ -17,19 +17,37 @@ const nothing = {
 
 describe('the body that creates a location', () => {
   it('says nothing where members are absent or null', () => {
-    const nulls = { reference_id: null, customer_id: null, postal_address: null, timezone: null, currency_code: null, market_sources: null }
+    const nulls = {
+      reference_id: null,
+      customer_id: null,
+      postal_address: null,
+      timezone: null,
+      currency_code: null,
+      market_sources: null,
+    }
     expect(readShape(locationCreation, {}, 'body')).toEqual({ ok: true, value: nothing })
     expect(readShape(locationCreation, { ...nulls, metadata: null }, 'body')).toEqual({ ok: true, value: nothing })
   })
 
   it('keeps an address with every part, the country in capitals', () => {
     expect(
-      readShape(locationCreation, { postal_address: address, currency_code: 'eur', market_sources: { import: 'mrs_1' } }, 'body'),
+      readShape(
+        locationCreation,
+        { postal_address: address, currency_code: 'eur', market_sources: { import: 'mrs_1' } },
+        'body',
+      ),
     ).toEqual({
       ok: true,
       value: {
         ...nothing,
-        postalAddress: { address_line1: null, address_line2: null, city: 'Berlin', state: null, post_code: null, country_code: 'DE' },
+        postalAddress: {
+          address_line1: null,
+          address_line2: null,
+          city: 'Berlin',
+          state: null,
+          post_code: null,
+          country_code: 'DE',
+        },
         currencyCode: 'EUR',
         importSourceId: 'mrs_1',
       },
@@ -37,7 +55,12 @@ describe('the body that creates a location', () => {
   })
 
   it.each([
-    ['a country in words', { postal_address: { ...address, country_code: 'Germany' } }, 'field_invalid', 'postal_address.country_code'],
+    [
+      'a country in words',
+      { postal_address: { ...address, country_code: 'Germany' } },
+      'field_invalid',
+      'postal_address.country_code',
+    ],
     ['no country', { postal_address: { city: 'Berlin' } }, 'field_required', 'postal_address.country_code'],
     ['no city', { postal_address: { country_code: 'DE' } }, 'field_required', 'postal_address.city'],
     ['a currency in words', { currency_code: 'Euro' }, 'field_invalid', 'currency_code'],
@@ -76,15 +99,21 @@ describe('the body that changes a location', () => {
       return read.ok && 'change' in read.value ? read.value.change : read
     }
     expect(change({})).toEqual({})
-    expect(change({ timezone: null, market_sources: { export: null } })).toEqual({ timezone: null, exportSourceId: null })
+    expect(change({ timezone: null, market_sources: { export: null } })).toEqual({
+      timezone: null,
+      exportSourceId: null,
+    })
     const cleared = { importSourceId: null, exportSourceId: null, metadata: {} }
     expect(change({ market_sources: null, metadata: null })).toEqual(cleared)
   })
 })
 
 describe('the reference page', () => {
-  it.each([locationCreate, locationUpdate])('shows bodies and answers of $id that hold', ({ body, answer, examples }) => {
-    expect(body?.safeParse(examples?.body).success).toBe(true)
-    expect(answer.shape.safeParse(examples?.answer).success).toBe(true)
-  })
+  it.each([locationCreate, locationUpdate])(
+    'shows bodies and answers of $id that hold',
+    ({ body, answer, examples }) => {
+      expect(body?.safeParse(examples?.body).success).toBe(true)
+      expect(answer.shape.safeParse(examples?.answer).success).toBe(true)
+    },
+  )
 })

@@ -9,7 +9,10 @@ import type { Result } from '../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const allDay = (rate: unknown) => [
-  { months: ['All'], days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },
+  {
+    months: ['All'],
+    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
+  },
 ]
 const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', schedule: allDay([{ fixed: 0.3 }]) }
 
@@ -52,7 +55,10 @@ describe('the body that creates a tariff', () => {
     const market = read(JSON.stringify({ ...body, market_rates: true, schedule: undefined }))
     const written = read(JSON.stringify({ ...body, market_rates: true, schedule: allDay([{}]) }))
     expect(market).toEqual(written)
-    expect(market).toMatchObject({ ok: true, value: { terms: { marketRates: true, schedule: [{ daysAndHours: [{ days: ['All'] }] }] } } })
+    expect(market).toMatchObject({
+      ok: true,
+      value: { terms: { marketRates: true, schedule: [{ daysAndHours: [{ days: ['All'] }] }] } },
+    })
     expect(read(JSON.stringify({ ...body, market_rates: true, schedule: null }))).toEqual(written)
     for (const market_rates of [undefined, null, false]) {
       expect(read(JSON.stringify({ ...body, market_rates, schedule: undefined }))).toMatchObject({
@@ -69,7 +75,9 @@ describe('the body that creates a tariff', () => {
     expect(read(JSON.stringify({ ...body, schedule: allDay(tiers) }))).toEqual(
       read(JSON.stringify({ ...body, schedule: allDay([{ fixed: 0.3, to_kwh: 10 }, { fixed: 0.2 }]) })),
     )
-    expect(read(JSON.stringify({ ...body, schedule: allDay([{ fixed: 0.3, to_kwh: null }, { fixed: 0.2 }]) }))).toMatchObject({
+    expect(
+      read(JSON.stringify({ ...body, schedule: allDay([{ fixed: 0.3, to_kwh: null }, { fixed: 0.2 }]) })),
+    ).toMatchObject({
       refusal: { code: 'schedule_invalid', field: expect.stringContaining('rate[0].to_kwh') },
     })
   })
@@ -122,19 +130,24 @@ describe('the body that creates a tariff', () => {
 describe('the body that changes a tariff', () => {
   const changeable = ['display_name', 'provider_id', 'contract_end_date']
 
-  it.each(Object.keys(tariffCreate.answer.shape.shape).filter(name => !changeable.includes(name) && name !== 'schedule'))(
-    'repeats %s, and cannot change it',
-    name => {
-      const read = readShape(tariffUpdate.body ?? tariffCreation, { [name]: 'other' }, 'body')
-      expect(read).toMatchObject({ ok: true })
-      const stored = { [name]: 'own' }
-      expect(refuseFixedChange({ [name]: 'own' }, stored, changeable)).toBeNull()
-      expect(refuseFixedChange({ [name]: 'other' }, stored, changeable)).toMatchObject({ code: 'field_immutable', field: name })
-    },
-  )
+  it.each(
+    Object.keys(tariffCreate.answer.shape.shape).filter(name => !changeable.includes(name) && name !== 'schedule'),
+  )('repeats %s, and cannot change it', name => {
+    const read = readShape(tariffUpdate.body ?? tariffCreation, { [name]: 'other' }, 'body')
+    expect(read).toMatchObject({ ok: true })
+    const stored = { [name]: 'own' }
+    expect(refuseFixedChange({ [name]: 'own' }, stored, changeable)).toBeNull()
+    expect(refuseFixedChange({ [name]: 'other' }, stored, changeable)).toMatchObject({
+      code: 'field_immutable',
+      field: name,
+    })
+  })
 
   it.each(changeable)('clears %s by null', name => {
-    expect(readShape(tariffUpdate.body ?? tariffCreation, { [name]: null }, 'body')).toEqual({ ok: true, value: { [name]: null } })
+    expect(readShape(tariffUpdate.body ?? tariffCreation, { [name]: null }, 'body')).toEqual({
+      ok: true,
+      value: { [name]: null },
+    })
   })
 })
 
@@ -144,7 +157,9 @@ describe('a tariff on the wire', () => {
   it('gives back every price that a caller can write', () => {
     fc.assert(
       fc.property(nano, nano, (fixed, surchargeFixed) => {
-        const hours = [{ validFrom: 0, validTo: 86_400, rate: [{ fixed, to: null, surchargeFixed, surchargePercentage: 0n }] }]
+        const hours = [
+          { validFrom: 0, validTo: 86_400, rate: [{ fixed, to: null, surchargeFixed, surchargePercentage: 0n }] },
+        ]
         const schedule = [{ months: ['All' as const], dates: [], daysAndHours: [{ days: ['All' as const], hours }] }]
         const again = read(JSON.stringify({ ...body, schedule: written({ ...view, schedule }, 0).schedule }))
         expect(again).toMatchObject({ ok: true, value: { terms: { schedule } } })
@@ -159,7 +174,10 @@ describe('a tariff on the wire', () => {
   })
 
   it('writes the end of the day as 00:00:00', () => {
-    expect(written(view, 0).schedule[0]?.days_and_hours[0]?.hours[0]).toMatchObject({ valid_from: '06:30:05', valid_to: '00:00:00' })
+    expect(written(view, 0).schedule[0]?.days_and_hours[0]?.hours[0]).toMatchObject({
+      valid_from: '06:30:05',
+      valid_to: '00:00:00',
+    })
   })
 })
 
@@ -169,7 +187,9 @@ describe('void', () => {
     ['0', false],
     [undefined, false],
   ])('reads %s as %s', (written, meant) => {
-    expect(readShape(tariffDelete.query ?? tariffCreation, written === undefined ? {} : { void: written }, 'query')).toEqual({
+    expect(
+      readShape(tariffDelete.query ?? tariffCreation, written === undefined ? {} : { void: written }, 'query'),
+    ).toEqual({
       ok: true,
       value: { void: meant },
     })
@@ -198,7 +218,13 @@ const view: Parameters<typeof tariffToWire>[0] = {
       daysAndHours: [
         {
           days: ['All'],
-          hours: [{ validFrom: 23_405, validTo: 86_400, rate: [{ fixed: 1n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }],
+          hours: [
+            {
+              validFrom: 23_405,
+              validTo: 86_400,
+              rate: [{ fixed: 1n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
+            },
+          ],
         },
       ],
     },

@@ -39,7 +39,10 @@ const captures: fc.Arbitrary<PageSubmission> = fc.oneof(
   }),
   fc.record({ page: fc.constantFrom('provider' as const, 'provider_name' as const), provider }),
   fc.record({ page: fc.constant('library' as const), tariffId: fc.constant('trt_1'), name: fc.constant('Green') }),
-  fc.record({ page: fc.constant('structure' as const), structure: fc.constantFrom('FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED') }),
+  fc.record({
+    page: fc.constant('structure' as const),
+    structure: fc.constantFrom('FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED'),
+  }),
   fc.constant<PageSubmission>({ page: 'fixed', cost: '0.3' }),
   fc.constant<PageSubmission>({ page: 'time_of_day', hours: [] }),
   flag.map((marketRates): PageSubmission => ({ page: 'advanced', advanced: { marketRates, schedule: [] }, term })),
@@ -51,13 +54,19 @@ const captures: fc.Arbitrary<PageSubmission> = fc.oneof(
   }),
   fc.record({ page: fc.constant('name' as const), name: fc.constantFrom(null, 'Mine') }),
   fc.record({ page: fc.constant('term' as const), term: fc.constantFrom(null, term) }),
-  fc.record({ page: fc.constant('login' as const), outcome: fc.constantFrom('connected', 'pending', 'skipped', 'again', 'another') }),
+  fc.record({
+    page: fc.constant('login' as const),
+    outcome: fc.constantFrom('connected', 'pending', 'skipped', 'again', 'another'),
+  }),
 )
 
 export const inputs: fc.Arbitrary<SessionInput> = fc.oneof(
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('start' as const), tariffStatus: fc.constantFrom('none', 'connected', 'pending', 'failed') }),
+    arbitrary: fc.record({
+      kind: fc.constant('start' as const),
+      tariffStatus: fc.constantFrom('none', 'connected', 'pending', 'failed'),
+    }),
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('submit' as const), submission: captures }) },
   {

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { advance, type SessionInput } from '../../../../services/domain/connect/advance.ts'
 import { type ConnectPageName, connectPageNames } from '../../../../services/domain/connect/page.ts'
 import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
-import { type ConnectConfig, type ConnectState, hasPrices, newConnectState } from '../../../../services/domain/connect/session.ts'
+import {
+  type ConnectConfig,
+  type ConnectState,
+  hasPrices,
+  newConnectState,
+} from '../../../../services/domain/connect/session.ts'
 import { configs, inputs } from './page-inputs.ts'
 
 /** The transitions of the reference, written down once more by hand: where the submit of a page may lead. */
@@ -41,7 +46,13 @@ const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
     return 'no provider is chosen'
   }
   if (page === 'summary' && !hasPrices(state)) return 'a summary of nothing'
-  if (page === 'surcharge' && config.layout === 'current' && state.regions.length > 1 && !state.hasMarketSource && state.region === null) {
+  if (
+    page === 'surcharge' &&
+    config.layout === 'current' &&
+    state.regions.length > 1 &&
+    !state.hasMarketSource &&
+    state.region === null
+  ) {
     return 'a surcharge on an open region'
   }
   return null
@@ -61,10 +72,22 @@ const sequences: readonly (readonly SessionInput[])[] = [
     ] as const satisfies readonly (readonly PageSubmission[])[]
   ).map((sequence): readonly SessionInput[] =>
     [
-      { page: 'address', address: { country_code: 'NO' }, regions: ['NO1'], hasMarketSource: false, currencyCode: 'NOK' } as const,
+      {
+        page: 'address',
+        address: { country_code: 'NO' },
+        regions: ['NO1'],
+        hasMarketSource: false,
+        currencyCode: 'NOK',
+      } as const,
       {
         page: 'provider',
-        provider: { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: 'https://l.example.com', hasLibrary: true },
+        provider: {
+          id: 'prv_1',
+          displayName: 'Volt',
+          logoUrl: null,
+          loginUrl: 'https://l.example.com',
+          hasLibrary: true,
+        },
       } as const,
       ...sequence,
       { page: 'name', name: 'Mine' } as const,
@@ -82,25 +105,37 @@ const walkTo = (config: ConnectConfig, walk: readonly SessionInput[]): ConnectSt
 describe('a session', () => {
   it('shows the same summary again after EDIT and BACK, and none whose prices were given up', () => {
     fc.assert(
-      fc.property(configs, fc.constantFrom(...sequences), fc.array(inputs, { maxLength: 6 }), (config, sequence, walk) => {
-        const at = walkTo({ ...config, edit: false }, sequence)
-        expect(at.page).toBe('summary')
-        const again = walkTo({ ...config, edit: false }, [
-          ...sequence,
-          { kind: 'action', action: 'EDIT', page: null },
-          { kind: 'action', action: 'BACK', page: null },
-        ])
-        expect([again.page, hasPrices(again), again.source]).toEqual(['summary', true, at.source])
-        const edited: readonly SessionInput[] = [...sequence, { kind: 'action', action: 'EDIT', page: null }, ...walk]
-        expect(faultOf(config, walkTo({ ...config, edit: false }, edited))).toBeNull()
-      }),
+      fc.property(
+        configs,
+        fc.constantFrom(...sequences),
+        fc.array(inputs, { maxLength: 6 }),
+        (config, sequence, walk) => {
+          const at = walkTo({ ...config, edit: false }, sequence)
+          expect(at.page).toBe('summary')
+          const again = walkTo({ ...config, edit: false }, [
+            ...sequence,
+            { kind: 'action', action: 'EDIT', page: null },
+            { kind: 'action', action: 'BACK', page: null },
+          ])
+          expect([again.page, hasPrices(again), again.source]).toEqual(['summary', true, at.source])
+          const edited: readonly SessionInput[] = [...sequence, { kind: 'action', action: 'EDIT', page: null }, ...walk]
+          expect(faultOf(config, walkTo({ ...config, edit: false }, edited))).toBeNull()
+        },
+      ),
       { numRuns: 3_000 },
     )
   })
 
   it('asks for no term of prices that were given up at a login', () => {
     const config: ConnectConfig = {
-      ...{ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+      ...{
+        layout: 'current',
+        summaryName: 'tariffs_summary',
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        disconnect: false,
+        edit: false,
+      },
       ...{ capturesAdvanced: false, capturesName: true, capturesTerm: true },
     }
     for (const sequence of sequences) {
@@ -128,7 +163,8 @@ describe('a session', () => {
           expect(JSON.stringify(state)).toBe(before)
           if (!move.ok) continue
           const after = move.value.state
-          if (input.kind === 'submit') expect(leadsTo[input.submission.page], JSON.stringify({ input, state })).toContain(after.page)
+          if (input.kind === 'submit')
+            expect(leadsTo[input.submission.page], JSON.stringify({ input, state })).toContain(after.page)
           if (move.value.effect === 'leave') expect(after).toEqual(state)
           if (move.value.effect === 'save') expect(hasPrices(after)).toBe(true)
           expect(faultOf(config, after), JSON.stringify({ input, state, after, config })).toBeNull()
@@ -141,7 +177,14 @@ describe('a session', () => {
 
   it('is not led back to a page that it does not show, though a program has posted it', () => {
     const config: ConnectConfig = {
-      ...{ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+      ...{
+        layout: 'current',
+        summaryName: 'tariffs_summary',
+        direction: 'IMPORT',
+        type: 'COMMODITY',
+        disconnect: false,
+        edit: false,
+      },
       ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
     }
     const provider = { id: 'prv_1', displayName: 'Volt', logoUrl: null, loginUrl: null, hasLibrary: true }
@@ -197,6 +240,7 @@ describe('a session', () => {
       }),
       { numRuns: 3_000 },
     )
-    for (const page of connectPageNames) for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
+    for (const page of connectPageNames)
+      for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
   })
 })

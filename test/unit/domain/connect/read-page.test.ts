@@ -20,7 +20,12 @@ const period = (valid_from: string, valid_to: string, cost = '0.2') => ({ valid_
 const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, PageData, string])[] = [
   ['a whole address', data => readAddress(data, {}), { postal_address: home }, 'taken'],
   ['an address that is no object', data => readAddress(data, {}), { postal_address: 'London' }, 'data_json_invalid'],
-  ['a city that is a list', data => readAddress(data, {}), { postal_address: { ...home, city: [] } }, 'data_json_invalid'],
+  [
+    'a city that is a list',
+    data => readAddress(data, {}),
+    { postal_address: { ...home, city: [] } },
+    'data_json_invalid',
+  ],
   [
     'a blank street',
     data => readAddress(data, { address_line1: 'known' }),
@@ -29,7 +34,12 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ],
   ['no city', data => readAddress(data, {}), { postal_address: { ...home, city: undefined } }, 'city_missing'],
   ['no post code', data => readAddress(data, {}), { postal_address: { ...home, post_code: '' } }, 'post_code_missing'],
-  ['no country', data => readAddress(data, {}), { postal_address: { ...home, country_code: null } }, 'country_code_missing'],
+  [
+    'no country',
+    data => readAddress(data, {}),
+    { postal_address: { ...home, country_code: null } },
+    'country_code_missing',
+  ],
   [
     'a country of three letters',
     data => readAddress(data, {}),
@@ -37,8 +47,18 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
     'country_code_invalid',
   ],
   ['no provider', data => readId(data, 'provider', 'provider_id_missing'), {}, 'provider_id_missing'],
-  ['a provider that is a text', data => readId(data, 'provider', 'provider_id_missing'), { provider: 'prv_1' }, 'data_json_invalid'],
-  ['a blank name', data => readName(data, 'tariff', 'tariff_name_missing'), { tariff: { name: ' ' } }, 'tariff_name_missing'],
+  [
+    'a provider that is a text',
+    data => readId(data, 'provider', 'provider_id_missing'),
+    { provider: 'prv_1' },
+    'data_json_invalid',
+  ],
+  [
+    'a blank name',
+    data => readName(data, 'tariff', 'tariff_name_missing'),
+    { tariff: { name: ' ' } },
+    'tariff_name_missing',
+  ],
   ['one option', readStructure, { options: ['FIXED'] }, 'taken'],
   ['no option', readStructure, { options: [] }, 'option_invalid'],
   ['two options', readStructure, { options: ['FIXED', 'MARKET'] }, 'option_invalid'],
@@ -49,7 +69,12 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ['a negative cost', readCost, { cost: '-0.1' }, 'cost_value_negative'],
   ['a cost that is null', readCost, { cost: null }, 'data_json_invalid'],
   ['a cost that is no number', readCost, { cost: 'cheap' }, 'data_json_invalid'],
-  ['a day and a night that wraps', readHours, { hours: [period('23:30:00', '07:00:00'), period('07:00:00', '23:30:00')] }, 'taken'],
+  [
+    'a day and a night that wraps',
+    readHours,
+    { hours: [period('23:30:00', '07:00:00'), period('07:00:00', '23:30:00')] },
+    'taken',
+  ],
   ['one whole day', readHours, { hours: [period('00:00:00', '00:00:00')] }, 'taken'],
   ['times without seconds', readHours, { hours: [period('00:00', '12:00'), period('12:00', '24:00')] }, 'taken'],
   [
@@ -62,8 +87,18 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ['a start that is no time', readHours, { hours: [period('25:00:00', '00:00:00')] }, 'valid_from_invalid'],
   ['an end that is no time', readHours, { hours: [period('00:00:00', '7')] }, 'valid_to_invalid'],
   ['equal ends away from midnight', readHours, { hours: [period('07:00:00', '07:00:00')] }, 'valid_to_invalid'],
-  ['periods that overlap', readHours, { hours: [period('00:00:00', '12:00:00'), period('11:00:00', '00:00:00')] }, 'valid_from_invalid'],
-  ['a gap at noon', readHours, { hours: [period('00:00:00', '11:00:00'), period('13:00:00', '00:00:00')] }, 'gap_in_time_period'],
+  [
+    'periods that overlap',
+    readHours,
+    { hours: [period('00:00:00', '12:00:00'), period('11:00:00', '00:00:00')] },
+    'valid_from_invalid',
+  ],
+  [
+    'a gap at noon',
+    readHours,
+    { hours: [period('00:00:00', '11:00:00'), period('13:00:00', '00:00:00')] },
+    'gap_in_time_period',
+  ],
   ['a day without its evening', readHours, { hours: [period('00:00:00', '20:00:00')] }, 'incomplete_time_period'],
   ['a day without its morning', readHours, { hours: [period('06:00:00', '00:00:00')] }, 'incomplete_time_period'],
   ['no periods', readHours, { hours: [] }, 'incomplete_time_period'],
@@ -72,12 +107,37 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ['a region that is an object', readRegion, { region: {} }, 'data_json_invalid'],
   ['a surcharge', readSurcharge, { surcharge: { fixed: '0.01', percentage: '18.5' } }, 'taken'],
   ['no surcharge', readSurcharge, {}, 'taken'],
-  ['a negative percentage', readSurcharge, { surcharge: { fixed: '0', percentage: '-1' } }, 'surcharge_percentage_invalid'],
-  ['a percentage that is no number', readSurcharge, { surcharge: { fixed: '0', percentage: 'x' } }, 'surcharge_percentage_invalid'],
-  ['a percentage that is null', readSurcharge, { surcharge: { fixed: '0', percentage: null } }, 'surcharge_percentage_invalid'],
+  [
+    'a negative percentage',
+    readSurcharge,
+    { surcharge: { fixed: '0', percentage: '-1' } },
+    'surcharge_percentage_invalid',
+  ],
+  [
+    'a percentage that is no number',
+    readSurcharge,
+    { surcharge: { fixed: '0', percentage: 'x' } },
+    'surcharge_percentage_invalid',
+  ],
+  [
+    'a percentage that is null',
+    readSurcharge,
+    { surcharge: { fixed: '0', percentage: null } },
+    'surcharge_percentage_invalid',
+  ],
   ['a fixed surcharge that is no number', readSurcharge, { surcharge: { fixed: {} } }, 'data_json_invalid'],
-  ['a term with milliseconds', readTerm, { contract_start_date: '2026-01-01T00:00:00.000Z', contract_term_type: 'FIXED' }, 'taken'],
-  ['a term of nulls', readTerm, { contract_start_date: null, contract_end_date: null, contract_term_type: '' }, 'taken'],
+  [
+    'a term with milliseconds',
+    readTerm,
+    { contract_start_date: '2026-01-01T00:00:00.000Z', contract_term_type: 'FIXED' },
+    'taken',
+  ],
+  [
+    'a term of nulls',
+    readTerm,
+    { contract_start_date: null, contract_end_date: null, contract_term_type: '' },
+    'taken',
+  ],
   ['a date without time', readTerm, { contract_start_date: '2026-01-01' }, 'date_format_invalid'],
   ['an impossible date', readTerm, { contract_end_date: '2026-02-30T00:00:00Z' }, 'date_format_invalid'],
   [
@@ -114,7 +174,11 @@ describe('the data of a page', () => {
   })
 
   it('gives a contract that runs until it is terminated no end', () => {
-    const data = { contract_start_date: null, contract_end_date: '2027-01-01T00:00:00Z', contract_term_type: 'UNTIL_TERMINATED' }
+    const data = {
+      contract_start_date: null,
+      contract_end_date: '2027-01-01T00:00:00Z',
+      contract_term_type: 'UNTIL_TERMINATED',
+    }
     expect(readTerm(data)).toEqual({ ok: true, value: { start: null, end: null, type: 'UNTIL_TERMINATED' } })
   })
 })

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { prefillOf, tariffStartOf, tariffsToReplace, tariffTermsOf } from '../../../../services/domain/connect/connect-tariff.ts'
+import {
+  prefillOf,
+  tariffStartOf,
+  tariffsToReplace,
+  tariffTermsOf,
+} from '../../../../services/domain/connect/connect-tariff.ts'
 import { newConnectState } from '../../../../services/domain/connect/session.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
@@ -39,23 +44,26 @@ describe('captured prices', () => {
     expect(band?.rate[0]).toMatchObject({ fixed: 0n, surchargeFixed: 20_000_000n, surchargePercentage: fraction })
   })
 
-  it.each(['FIXED', 'TIME_OF_DAY', 'MARKET'] as const)('fill the pages again when a %s tariff is renewed', structure => {
-    const state = {
-      structure,
-      cost: structure === 'FIXED' ? '0.2455' : null,
-      hours:
-        structure === 'TIME_OF_DAY'
-          ? [
-              { cost: '0.1', valid_from: '23:30:00', valid_to: '07:00:00' },
-              { cost: '0.3', valid_from: '07:00:00', valid_to: '23:30:00' },
-            ]
-          : null,
-      surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
-    }
-    const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
-    if (!terms.ok) throw new Error(terms.refusal.message)
-    expect(prefillOf(terms.value)).toEqual(state)
-  })
+  it.each(['FIXED', 'TIME_OF_DAY', 'MARKET'] as const)(
+    'fill the pages again when a %s tariff is renewed',
+    structure => {
+      const state = {
+        structure,
+        cost: structure === 'FIXED' ? '0.2455' : null,
+        hours:
+          structure === 'TIME_OF_DAY'
+            ? [
+                { cost: '0.1', valid_from: '23:30:00', valid_to: '07:00:00' },
+                { cost: '0.3', valid_from: '07:00:00', valid_to: '23:30:00' },
+              ]
+            : null,
+        surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
+      }
+      const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
+      if (!terms.ok) throw new Error(terms.refusal.message)
+      expect(prefillOf(terms.value)).toEqual(state)
+    },
+  )
 })
 
 const zone = timeZone('Europe/London')

@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { advance, type ConnectTariffStatus, type SessionInput, type TransitionEffect } from '../../../../services/domain/connect/advance.ts'
+import {
+  advance,
+  type ConnectTariffStatus,
+  type SessionInput,
+  type TransitionEffect,
+} from '../../../../services/domain/connect/advance.ts'
 import type { ConnectAction, ConnectApiVersion, ConnectPageName } from '../../../../services/domain/connect/page.ts'
 import type { PageSubmission } from '../../../../services/domain/connect/page-submission.ts'
 import { type ConnectConfig, type ConnectState, newConnectState } from '../../../../services/domain/connect/session.ts'
 
 const plainConfig = (apiVersion: ConnectApiVersion): ConnectConfig => ({
-  ...{ layout: apiVersion, summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY', disconnect: false, edit: false },
+  ...{
+    layout: apiVersion,
+    summaryName: 'tariffs_summary',
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    disconnect: false,
+    edit: false,
+  },
   ...{ capturesAdvanced: false, capturesName: false, capturesTerm: false },
 })
 
@@ -21,11 +33,28 @@ const surcharge = { fixed: '0', percentage: '0' }
 
 const begin = (tariffStatus: ConnectTariffStatus): SessionInput => ({ kind: 'start', tariffStatus })
 const submit = (submission: PageSubmission): SessionInput => ({ kind: 'submit', submission })
-const press = (action: ConnectAction, page: ConnectPageName | null = null): SessionInput => ({ kind: 'action', action, page })
-const address: PageSubmission = { page: 'address', address: {}, regions: ['GB'], hasMarketSource: false, currencyCode: 'GBP' }
+const press = (action: ConnectAction, page: ConnectPageName | null = null): SessionInput => ({
+  kind: 'action',
+  action,
+  page,
+})
+const address: PageSubmission = {
+  page: 'address',
+  address: {},
+  regions: ['GB'],
+  hasMarketSource: false,
+  currencyCode: 'GBP',
+}
 const login = (outcome: 'connected' | 'pending' | 'skipped' | 'again' | 'another') => submit({ page: 'login', outcome })
 
-type Row = readonly [string, Partial<ConnectConfig>, Partial<ConnectState>, SessionInput, ConnectPageName, (TransitionEffect | null)?]
+type Row = readonly [
+  string,
+  Partial<ConnectConfig>,
+  Partial<ConnectState>,
+  SessionInput,
+  ConnectPageName,
+  (TransitionEffect | null)?,
+]
 const all: Partial<ConnectConfig> = { capturesAdvanced: true, capturesName: true, capturesTerm: true }
 
 /** The transitions of the reference, in its order; effects are those of the current layout. */
@@ -39,16 +68,53 @@ const rows: readonly Row[] = [
   ['start: an address that is not complete', {}, {}, begin('none'), 'address'],
   ['start: a complete one', {}, placed, begin('none'), 'provider'],
   ['start: again, wherever it is', {}, { ...fixed, page: 'fixed' }, begin('connected'), 'fixed'],
-  ['start: back from a login without a tariff', {}, { ...chosen, provider: direct, page: 'login' }, begin('none'), 'structure'],
-  ['start: pending has become connected', {}, { ...chosen, page: 'pending' }, begin('connected'), 'summary', 'complete'],
+  [
+    'start: back from a login without a tariff',
+    {},
+    { ...chosen, provider: direct, page: 'login' },
+    begin('none'),
+    'structure',
+  ],
+  [
+    'start: pending has become connected',
+    {},
+    { ...chosen, page: 'pending' },
+    begin('connected'),
+    'summary',
+    'complete',
+  ],
   ['start: pending has failed', {}, { ...chosen, page: 'pending' }, begin('failed'), 'failed'],
   ['address', {}, { page: 'address' }, submit(address), 'provider'],
   ['ADDRESS_CHANGE', {}, { ...placed, page: 'provider' }, press('ADDRESS_CHANGE'), 'address'],
   ['PROVIDER_MISSING', {}, { ...placed, page: 'provider' }, press('PROVIDER_MISSING'), 'provider_name'],
-  ['a provider with a login', {}, { ...placed, page: 'provider' }, submit({ page: 'provider', provider: direct }), 'login'],
-  ['a provider with a library', {}, { ...placed, page: 'provider' }, submit({ page: 'provider', provider: shelf }), 'library'],
-  ['a provider without either', {}, { ...placed, page: 'provider' }, submit({ page: 'provider', provider: supplier }), 'structure'],
-  ['provider name', {}, { ...placed, page: 'provider_name' }, submit({ page: 'provider_name', provider: supplier }), 'structure'],
+  [
+    'a provider with a login',
+    {},
+    { ...placed, page: 'provider' },
+    submit({ page: 'provider', provider: direct }),
+    'login',
+  ],
+  [
+    'a provider with a library',
+    {},
+    { ...placed, page: 'provider' },
+    submit({ page: 'provider', provider: shelf }),
+    'library',
+  ],
+  [
+    'a provider without either',
+    {},
+    { ...placed, page: 'provider' },
+    submit({ page: 'provider', provider: supplier }),
+    'structure',
+  ],
+  [
+    'provider name',
+    {},
+    { ...placed, page: 'provider_name' },
+    submit({ page: 'provider_name', provider: supplier }),
+    'structure',
+  ],
   ['TARIFF_MISSING', {}, { ...chosen, provider: shelf, page: 'library' }, press('TARIFF_MISSING'), 'structure'],
   ['login: success', {}, { ...chosen, provider: direct, page: 'login' }, login('connected'), 'summary', 'complete'],
   ['login: a slow provider', {}, { ...chosen, provider: direct, page: 'login' }, login('pending'), 'pending'],
@@ -70,11 +136,42 @@ const rows: readonly Row[] = [
     'save',
   ],
   ['structure FIXED', {}, { ...chosen, page: 'structure' }, submit({ page: 'structure', structure: 'FIXED' }), 'fixed'],
-  ['structure TIME_OF_DAY', {}, { ...chosen, page: 'structure' }, submit({ page: 'structure', structure: 'TIME_OF_DAY' }), 'time_of_day'],
-  ['structure ADVANCED', all, { ...chosen, page: 'structure' }, submit({ page: 'structure', structure: 'ADVANCED' }), 'advanced'],
-  ['structure MARKET', {}, { ...chosen, page: 'structure' }, submit({ page: 'structure', structure: 'MARKET' }), 'surcharge'],
-  ['rate, no more pages', {}, { ...chosen, structure: 'FIXED', page: 'fixed' }, submit({ page: 'fixed', cost: '1' }), 'summary', 'save'],
-  ['rate, then name', all, { ...chosen, structure: 'FIXED', page: 'fixed' }, submit({ page: 'fixed', cost: '1' }), 'name'],
+  [
+    'structure TIME_OF_DAY',
+    {},
+    { ...chosen, page: 'structure' },
+    submit({ page: 'structure', structure: 'TIME_OF_DAY' }),
+    'time_of_day',
+  ],
+  [
+    'structure ADVANCED',
+    all,
+    { ...chosen, page: 'structure' },
+    submit({ page: 'structure', structure: 'ADVANCED' }),
+    'advanced',
+  ],
+  [
+    'structure MARKET',
+    {},
+    { ...chosen, page: 'structure' },
+    submit({ page: 'structure', structure: 'MARKET' }),
+    'surcharge',
+  ],
+  [
+    'rate, no more pages',
+    {},
+    { ...chosen, structure: 'FIXED', page: 'fixed' },
+    submit({ page: 'fixed', cost: '1' }),
+    'summary',
+    'save',
+  ],
+  [
+    'rate, then name',
+    all,
+    { ...chosen, structure: 'FIXED', page: 'fixed' },
+    submit({ page: 'fixed', cost: '1' }),
+    'name',
+  ],
   [
     'rate, then term',
     { capturesTerm: true },
@@ -90,7 +187,14 @@ const rows: readonly Row[] = [
     'summary',
     'save',
   ],
-  ['surcharge', {}, { ...market, page: 'surcharge' }, submit({ page: 'surcharge', surcharge, region: null }), 'summary', 'save'],
+  [
+    'surcharge',
+    {},
+    { ...market, page: 'surcharge' },
+    submit({ page: 'surcharge', surcharge, region: null }),
+    'summary',
+    'save',
+  ],
   ['name, then term', all, { ...fixed, page: 'name' }, submit({ page: 'name', name: 'A' }), 'term'],
   ['name', { capturesName: true }, { ...fixed, page: 'name' }, submit({ page: 'name', name: 'A' }), 'summary', 'save'],
   ['term', all, { ...fixed, page: 'term' }, submit({ page: 'term', term }), 'summary', 'save'],
@@ -103,7 +207,13 @@ const rows: readonly Row[] = [
   ['DISMISS_DIRECT while pending', {}, { ...chosen, page: 'pending' }, press('DISMISS_DIRECT'), 'structure'],
   ['RECONNECT after a failure', {}, { ...chosen, provider: direct, page: 'failed' }, press('RECONNECT'), 'login'],
   ['BACK on the first page', {}, { page: 'address' }, press('BACK'), 'address', 'leave'],
-  ['BACK on a later one', {}, { ...chosen, page: 'structure', trail: ['address', 'provider'] }, press('BACK'), 'provider'],
+  [
+    'BACK on a later one',
+    {},
+    { ...chosen, page: 'structure', trail: ['address', 'provider'] },
+    press('BACK'),
+    'provider',
+  ],
   [
     'BACK from an older page',
     {},
@@ -171,15 +281,19 @@ describe('a transition of the reference', () => {
     expect(run('earlier', stored)).toMatchObject({ value: { effect: 'complete' } })
   })
 
-  it.each(['SAVE', 'RECONNECT', 'DISMISS_DIRECT', 'TARIFF_MISSING', 'WRONG_TARIFF_REPORT', 'PROVIDER_MISSING'] as const)(
-    'refuses %s where it has no use',
-    action => {
-      expect(run('current', ['', {}, { page: 'address' }, press(action), 'address'])).toMatchObject({
-        ok: false,
-        refusal: { code: 'action_invalid' },
-      })
-    },
-  )
+  it.each([
+    'SAVE',
+    'RECONNECT',
+    'DISMISS_DIRECT',
+    'TARIFF_MISSING',
+    'WRONG_TARIFF_REPORT',
+    'PROVIDER_MISSING',
+  ] as const)('refuses %s where it has no use', action => {
+    expect(run('current', ['', {}, { page: 'address' }, press(action), 'address'])).toMatchObject({
+      ok: false,
+      refusal: { code: 'action_invalid' },
+    })
+  })
 
   it('takes SAVE while the tariff is on its way: the visit ends, and nothing is kept', () => {
     const row: Row = ['', {}, { ...chosen, page: 'pending' }, press('SAVE'), 'end']

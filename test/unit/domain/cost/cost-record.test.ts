@@ -12,8 +12,10 @@ import { scenarios } from '../../../support/oracle/generate.ts'
 import { allDay, at, band, kwh, nano, pricing, rate, record, tariff } from '../../../support/oracle/tables.ts'
 import { countChanges } from '../../../support/tariffs/count-changes.ts'
 
-const snapshotOf = (zone: string, ...tariffs: Tariff[]): PricingSnapshot => compileSnapshot(pricing(zone, tariffs), createPricingPool())
-const cost = (snapshot: PricingSnapshot, ...of: Parameters<typeof record>): RecordCost => costRecord(snapshot, record(...of).record)
+const snapshotOf = (zone: string, ...tariffs: Tariff[]): PricingSnapshot =>
+  compileSnapshot(pricing(zone, tariffs), createPricingPool())
+const cost = (snapshot: PricingSnapshot, ...of: Parameters<typeof record>): RecordCost =>
+  costRecord(snapshot, record(...of).record)
 const shown = ({ pieces }: RecordCost) =>
   pieces.map(({ start, end, energy, price, tier, cost: own }) => [
     new Date(start).toISOString().slice(5, 16),
@@ -29,24 +31,48 @@ describe('a record', () => {
 
   it('is cut where its price changes, by the wall clock of every offset', () => {
     // 02:00 to 03:00 comes twice in Berlin on 25 October: 00:00Z to 02:00Z
-    expect(shown(cost(snapshotOf('Europe/Berlin', tariff(night)), 'a', '2026-10-24T23:00:00Z', '2026-10-25T03:00:00Z', kwh(4)))).toEqual([
+    expect(
+      shown(
+        cost(snapshotOf('Europe/Berlin', tariff(night)), 'a', '2026-10-24T23:00:00Z', '2026-10-25T03:00:00Z', kwh(4)),
+      ),
+    ).toEqual([
       ['10-24T23:00', 60, 1, 0.3, 0, 0.3],
       ['10-25T00:00', 120, 2, 0.1, 0, 0.2],
       ['10-25T02:00', 60, 1, 0.3, 0, 0.3],
     ])
     // and not at all on 29 March
-    expect(shown(cost(snapshotOf('Europe/Berlin', tariff(night)), 'a', '2026-03-29T00:00:00Z', '2026-03-29T03:00:00Z', kwh(3)))).toEqual([
-      ['03-29T00:00', 180, 3, 0.3, 0, 0.9],
-    ])
+    expect(
+      shown(
+        cost(snapshotOf('Europe/Berlin', tariff(night)), 'a', '2026-03-29T00:00:00Z', '2026-03-29T03:00:00Z', kwh(3)),
+      ),
+    ).toEqual([['03-29T00:00', 180, 3, 0.3, 0, 0.9]])
   })
 
   it.each([
     // Set back at 00:01 to 23:01: from 23:00 to 01:00 are 3 hours; 1 kWh each, 23:00–24:00 at 2 for 61 + 59 minutes, the rest at 1 for 1 + 60
-    ['America/St_Johns', '2009-11-01T01:30:00Z', '2009-11-01T04:31:00Z', [band('23:00-00:00', 2), band('00:00-23:00', 1)], 2 * 119 + 62],
+    [
+      'America/St_Johns',
+      '2009-11-01T01:30:00Z',
+      '2009-11-01T04:31:00Z',
+      [band('23:00-00:00', 2), band('00:00-23:00', 1)],
+      2 * 119 + 62,
+    ],
     // Two change a year more for Ramadan: 03:00 to 02:00 on 15 February; 1 kW from 01:00 to 04:00 are 4 hours, the cheap hour twice
-    ['Africa/Casablanca', '2026-02-15T00:00:00Z', '2026-02-15T04:00:00Z', [band('02:00-03:00', 1), band('03:00-02:00', 2)], 2 * 120 + 120],
+    [
+      'Africa/Casablanca',
+      '2026-02-15T00:00:00Z',
+      '2026-02-15T04:00:00Z',
+      [band('02:00-03:00', 1), band('03:00-02:00', 2)],
+      2 * 120 + 120,
+    ],
     // A quarter hour off: 00:00 local is 18:15Z
-    ['Asia/Kathmandu', '2026-06-01T18:00:00Z', '2026-06-01T18:30:00Z', [band('00:00-12:00', 1), band('12:00-00:00', 2)], 2 * 15 + 15],
+    [
+      'Asia/Kathmandu',
+      '2026-06-01T18:00:00Z',
+      '2026-06-01T18:30:00Z',
+      [band('00:00-12:00', 1), band('12:00-00:00', 2)],
+      2 * 15 + 15,
+    ],
   ] as const)('in %s from %s to %s is priced by the minutes of its bands', (zone, start, end, bands, priceMinutes) => {
     const minutes = (at(end) - at(start)) / 60_000
     const found = cost(snapshotOf(zone, tariff([...bands])), 'a', start, end, kwh(minutes))
@@ -55,7 +81,9 @@ describe('a record', () => {
 
   it('without length is priced whole at its instant', () => {
     const snapshot = snapshotOf('Europe/Berlin', tariff(night))
-    expect(shown(cost(snapshot, 'a', '2026-01-01T01:00:00Z', '2026-01-01T01:00:00Z', kwh(5)))).toEqual([['01-01T01:00', 0, 5, 0.1, 0, 0.5]])
+    expect(shown(cost(snapshot, 'a', '2026-01-01T01:00:00Z', '2026-01-01T01:00:00Z', kwh(5)))).toEqual([
+      ['01-01T01:00', 0, 5, 0.1, 0, 0.5],
+    ])
     // Over a tier bound it has two pieces of no length: 2 at 1 and 3 at 4
     const tiered = snapshotOf('UTC', tariff(allDay([rate(1, 2), rate(4)])))
     expect(shown(cost(tiered, 'a', '2026-01-01T01:00:00Z', '2026-01-01T01:00:00Z', kwh(5)))).toEqual([
@@ -66,7 +94,13 @@ describe('a record', () => {
 
   it('adds grid fees to the commodity price and names both tariffs', () => {
     const fee = tariff(allDay(0.05), { id: 'trf_fee', type: 'NON_COMMODITY' })
-    const found = cost(snapshotOf('UTC', tariff(allDay(0.2)), fee), 'a', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', kwh(2))
+    const found = cost(
+      snapshotOf('UTC', tariff(allDay(0.2)), fee),
+      'a',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T01:00:00Z',
+      kwh(2),
+    )
     expect([found.cost, found.tariffIds]).toEqual([nano(0.5), ['trf_a', 'trf_fee']])
     const without = cost(snapshotOf('UTC', fee), 'a', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', kwh(2))
     expect([without.status, without.cost, without.confidence, without.pieces]).toEqual(['UNPRICED', null, 0, []])
@@ -74,7 +108,10 @@ describe('a record', () => {
 
   it('without a price keeps the cuts of actuals, in cumulative shares from its start', () => {
     const { record: estimate } = record('a', '2026-01-01T00:00:00Z', '2026-01-01T07:00:00Z', 100n)
-    const hours = (from: number, to: number) => ({ start: estimate.start + from * 3_600_000, end: estimate.start + to * 3_600_000 })
+    const hours = (from: number, to: number) => ({
+      start: estimate.start + from * 3_600_000,
+      end: estimate.start + to * 3_600_000,
+    })
     const { cuts, energy } = costRecord(snapshotOf('UTC'), estimate, undefined, [hours(1, 2), hours(4, 7)])
     // Shares of 100 over 7 hours: 14.29 → 14, 28.57 → 29, 57.14 → 57
     expect(cuts).toEqual([
@@ -90,7 +127,10 @@ describe('a record', () => {
   })
 
   it('is unpriced as a whole when any of its time has no price, and counts all the same', () => {
-    const snapshot = snapshotOf('UTC', tariff(allDay([rate(1, 5), rate(2)]), { contractStart: at('2026-01-01T12:00:00Z') }))
+    const snapshot = snapshotOf(
+      'UTC',
+      tariff(allDay([rate(1, 5), rate(2)]), { contractStart: at('2026-01-01T12:00:00Z') }),
+    )
     const found = cost(snapshot, 'a', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', kwh(24))
     expect([found.status, found.energy]).toEqual(['UNPRICED', kwh(24)])
     expect(found.cuts).toEqual([])
@@ -102,7 +142,14 @@ describe('a record', () => {
 
   it('of own generation without a tariff is free and certain', () => {
     const local = { tariffDirection: 'LOCAL' } as const
-    const found = cost(snapshotOf('UTC', tariff(allDay(1))), 'a', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', kwh(2), local)
+    const found = cost(
+      snapshotOf('UTC', tariff(allDay(1))),
+      'a',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T01:00:00Z',
+      kwh(2),
+      local,
+    )
     expect([found.status, found.cost, found.confidence, found.tariffIds]).toEqual(['PRICED', 0n, 10_000, []])
   })
 
@@ -119,7 +166,9 @@ describe('tiers', () => {
 
   it('are cut at the exact energy, and start anew with the local month', () => {
     // 48 kWh in 48 h around the month's start in Berlin (23:00Z), 1 kWh an hour: 10 at 1, 5 at 2, 9 at 3, and the same again
-    expect(shown(cost(snapshotOf('Europe/Berlin', tiers), 'a', '2026-01-30T23:00:00Z', '2026-02-01T23:00:00Z', kwh(48)))).toEqual([
+    expect(
+      shown(cost(snapshotOf('Europe/Berlin', tiers), 'a', '2026-01-30T23:00:00Z', '2026-02-01T23:00:00Z', kwh(48))),
+    ).toEqual([
       ['01-30T23:00', 600, 10, 1, 0, 10],
       ['01-31T09:00', 300, 5, 2, 10, 10],
       ['01-31T14:00', 540, 9, 3, 15, 27],
@@ -151,23 +200,19 @@ describe('tiers', () => {
 
   it('count only where a tariff of the direction has them', () => {
     const snapshot = snapshotOf('UTC', tiers, tariff(allDay(1), { id: 'trf_x', direction: 'EXPORT' }))
-    expect([hasTieredPrices(snapshot, 'IMPORT'), hasTieredPrices(snapshot, 'EXPORT'), hasTieredPrices(snapshot, 'LOCAL')]).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect([
+      hasTieredPrices(snapshot, 'IMPORT'),
+      hasTieredPrices(snapshot, 'EXPORT'),
+      hasTieredPrices(snapshot, 'LOCAL'),
+    ]).toEqual([true, false, false])
   })
 
   it('order records by start or counting start, then end, then id', () => {
     const sortKey = (start: number, end: number, recordId: string) => ({ start, end, recordId })
     const sorted = [sortKey(5, 9, 'b'), sortKey(5, 9, 'a'), sortKey(1, 8, 'z'), sortKey(7, 7, 'a'), sortKey(2, 30, 'a')]
-    expect([...sorted].sort((a, b) => compareSortKeys(a, b, 4)).map(({ end, recordId }) => `${end}${recordId}`)).toEqual([
-      '8z',
-      '30a',
-      '9a',
-      '9b',
-      '7a',
-    ])
+    expect(
+      [...sorted].sort((a, b) => compareSortKeys(a, b, 4)).map(({ end, recordId }) => `${end}${recordId}`),
+    ).toEqual(['8z', '30a', '9a', '9b', '7a'])
   })
 
   it('leave at the end of a record a piece without length when the bound is met in its last half millisecond', () => {
@@ -183,9 +228,21 @@ describe('tiers', () => {
 
 describe('an estimate', () => {
   it('loses the share of its energy that actuals cover, whichever way they overlap', () => {
-    const estimate = record('a', '2026-01-01T00:00:00Z', '2026-01-01T12:00:00Z', kwh(12), { confidence: 500_000 }).record
-    const hours = (from: number, to: number) => ({ start: estimate.start + from * 3_600_000, end: estimate.start + to * 3_600_000 })
-    const covered = coveredIntervals(estimate, [hours(4, 6), hours(-3, 1), hours(5, 5), hours(5, 7), hours(11, 20), hours(12, 13)])
+    const estimate = record('a', '2026-01-01T00:00:00Z', '2026-01-01T12:00:00Z', kwh(12), {
+      confidence: 500_000,
+    }).record
+    const hours = (from: number, to: number) => ({
+      start: estimate.start + from * 3_600_000,
+      end: estimate.start + to * 3_600_000,
+    })
+    const covered = coveredIntervals(estimate, [
+      hours(4, 6),
+      hours(-3, 1),
+      hours(5, 5),
+      hours(5, 7),
+      hours(11, 20),
+      hours(12, 13),
+    ])
     expect(covered).toEqual([hours(0, 1), hours(4, 7), hours(11, 12)])
     const found = costRecord(snapshotOf('UTC', tariff(allDay(1))), estimate, undefined, covered)
     expect([found.energy, found.cost, found.confidence]).toEqual([kwh(7), nano(7), 5000])
@@ -223,32 +280,38 @@ describe('the pieces of any record', () => {
 
   it('cost the same when the caller sends the record in two parts, up to the rounding of the cut', () => {
     fc.assert(
-      fc.property(scenarios({ maxRecords: 1 }), fc.double({ min: 0.01, max: 0.99, noNaN: true }), ({ input, records: [first] }, share) => {
-        const of = first?.record
-        if (of === undefined || of.end - of.start < 1000) return
-        const snapshot = compileSnapshot(input, createPricingPool())
-        const middle = of.start + Math.floor((of.end - of.start) * share)
-        const firstEnergy = (of.energy * BigInt(middle - of.start)) / BigInt(of.end - of.start)
-        const counts = new Map<number, bigint>()
-        const parts = [
-          { ...of, end: middle, energy: firstEnergy },
-          { ...of, start: middle, energy: of.energy - firstEnergy },
-        ].map(part => {
-          const found = costRecord(snapshot, part, counts)
-          countChanges(counts, found.accumulatorChanges)
-          return found
-        })
-        const whole = costRecord(snapshot, of)
-        expect(parts.some(part => part.status === 'UNPRICED')).toBe(whole.status === 'UNPRICED')
-        if (whole.cost === null) return
-        const sum = parts.reduce((total, part) => total + (part.cost ?? 0n), 0n)
-        const pieces = [...whole.pieces, ...parts.flatMap(part => part.pieces)]
-        const [dearest = 0n] = pieces.map(({ price }) => (price < 0n ? -price : price)).sort((a, b) => (a < b ? 1 : -1))
-        // Each cut may move 1e-6 Wh between prices, each piece round its cost.
-        const allowed = BigInt(pieces.length) * (2n + (2n * dearest) / 1_000_000_000n)
-        const difference = sum - whole.cost
-        expect(difference <= allowed && -difference <= allowed).toBe(true)
-      }),
+      fc.property(
+        scenarios({ maxRecords: 1 }),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        ({ input, records: [first] }, share) => {
+          const of = first?.record
+          if (of === undefined || of.end - of.start < 1000) return
+          const snapshot = compileSnapshot(input, createPricingPool())
+          const middle = of.start + Math.floor((of.end - of.start) * share)
+          const firstEnergy = (of.energy * BigInt(middle - of.start)) / BigInt(of.end - of.start)
+          const counts = new Map<number, bigint>()
+          const parts = [
+            { ...of, end: middle, energy: firstEnergy },
+            { ...of, start: middle, energy: of.energy - firstEnergy },
+          ].map(part => {
+            const found = costRecord(snapshot, part, counts)
+            countChanges(counts, found.accumulatorChanges)
+            return found
+          })
+          const whole = costRecord(snapshot, of)
+          expect(parts.some(part => part.status === 'UNPRICED')).toBe(whole.status === 'UNPRICED')
+          if (whole.cost === null) return
+          const sum = parts.reduce((total, part) => total + (part.cost ?? 0n), 0n)
+          const pieces = [...whole.pieces, ...parts.flatMap(part => part.pieces)]
+          const [dearest = 0n] = pieces
+            .map(({ price }) => (price < 0n ? -price : price))
+            .sort((a, b) => (a < b ? 1 : -1))
+          // Each cut may move 1e-6 Wh between prices, each piece round its cost.
+          const allowed = BigInt(pieces.length) * (2n + (2n * dearest) / 1_000_000_000n)
+          const difference = sum - whole.cost
+          expect(difference <= allowed && -difference <= allowed).toBe(true)
+        },
+      ),
       { numRuns: 100 },
     )
   })

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CostRow, type EnergyCostElement, energyCost, sessionCost } from '../../../../services/domain/cost/energy-cost.ts'
+import {
+  type CostRow,
+  type EnergyCostElement,
+  energyCost,
+  sessionCost,
+} from '../../../../services/domain/cost/energy-cost.ts'
 import { zoneNames, zoneOf } from '../../../support/oracle/zone.ts'
 
 const at = (text: string): number => Date.parse(text)
@@ -31,7 +36,9 @@ describe('energy cost', () => {
       row(at('2026-03-28T12:00:00Z'), at('2026-03-28T13:00:00Z'), 1000n, 500n),
     ])
     // The 29th has 23 hours: 23:00Z to 22:00Z
-    expect(elements.map(element => [new Date(element.start).toISOString().slice(8, 16), element.energy, element.confidence])).toEqual([
+    expect(
+      elements.map(element => [new Date(element.start).toISOString().slice(8, 16), element.energy, element.confidence]),
+    ).toEqual([
       ['28T10:00', 1000n, 10_000],
       ['28T23:00', 0n, 10_000],
       ['29T22:00', 0n, 10_000],
@@ -65,7 +72,9 @@ describe('energy cost', () => {
     }
     expect(energyCost(span, [impulse]).map(({ energy }) => energy)).toEqual([0n, 7n])
     expect(energyCost(span, [cut]).map(({ energy }) => energy)).toEqual([5n, 0n])
-    expect(energyCost(span, [row(start + 2 * hourMs, start + 2 * hourMs, 7n, 7n)]).map(({ energy }) => energy)).toEqual([0n, 0n])
+    expect(energyCost(span, [row(start + 2 * hourMs, start + 2 * hourMs, 7n, 7n)]).map(({ energy }) => energy)).toEqual(
+      [0n, 0n],
+    )
   })
 
   it('counts what is unpriced apart', () => {
@@ -74,7 +83,9 @@ describe('energy cost', () => {
       row(start, start + 2 * hourMs, 10n, null),
       row(start + hourMs, start + 2 * hourMs, 3n, 3n),
     ])
-    expect(elements.map(({ energy, unpricedRecords, unpricedEnergy }) => [energy, unpricedRecords, unpricedEnergy])).toEqual([
+    expect(
+      elements.map(({ energy, unpricedRecords, unpricedEnergy }) => [energy, unpricedRecords, unpricedEnergy]),
+    ).toEqual([
       [0n, 1, 5n],
       [3n, 1, 5n],
     ])
@@ -89,12 +100,24 @@ describe('energy cost', () => {
       { start: start + 2 * hourMs, end: start + 4 * hourMs, energy: 50n, cost: 0n, confidence: 0 },
     ]
     const span = { start, end: start + 4 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
-    const unpriced: CostRow = { start, end: start + 4 * hourMs, energy: 75n, cost: null, recordConfidence: 500_000, pieces: cuts }
+    const unpriced: CostRow = {
+      start,
+      end: start + 4 * hourMs,
+      energy: 75n,
+      cost: null,
+      recordConfidence: 500_000,
+      pieces: cuts,
+    }
     const priced: CostRow = { ...unpriced, cost: 0n }
     expect(energyCost(span, [unpriced]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([25n, 0n, 25n, 25n])
     expect(energyCost(span, [priced]).map(({ energy }) => energy)).toEqual([25n, 0n, 25n, 25n])
     // A row that was stored without its cuts is spread evenly: 18.75 → 19, 37.5 → 38, 56.25 → 56, 75
-    expect(energyCost(span, [{ ...unpriced, pieces: [] }]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([19n, 19n, 18n, 19n])
+    expect(energyCost(span, [{ ...unpriced, pieces: [] }]).map(({ unpricedEnergy }) => unpricedEnergy)).toEqual([
+      19n,
+      19n,
+      18n,
+      19n,
+    ])
   })
 
   it('counts the records that share time with a span, and unpriced energy in the mean with confidence 0', () => {
@@ -115,7 +138,8 @@ describe('energy cost', () => {
 
   it('weighs confidence by the energy of parts, by time without energy, alike without either', () => {
     const start = at('2026-01-01T00:00:00Z')
-    const of = (...rows: CostRow[]) => energyCost({ start, end: start + hourMs, timeZone: berlin, aggregation: null }, rows)[0]?.confidence
+    const of = (...rows: CostRow[]) =>
+      energyCost({ start, end: start + hourMs, timeZone: berlin, aggregation: null }, rows)[0]?.confidence
     // (1 × 1 + 3 × 0.6) / 4 = 0.7; the second hour of the second row lies outside
     expect(of(row(start, start + hourMs, 1n, 1n), row(start, start + 2 * hourMs, 6n, 1n, 6000))).toBe(7000)
     // 0.5 × 0.8 = 0.4
@@ -133,7 +157,13 @@ describe('energy cost', () => {
       row(start, start + hourMs, 1n, 2n),
       row(start + 2 * hourMs, start + 2 * hourMs, 5n, 5n),
     ]
-    expect(sessionCost(rows)).toMatchObject({ start, end: start + 2 * hourMs, energy: 9n, cost: 10n, unpricedRecords: 0 })
+    expect(sessionCost(rows)).toMatchObject({
+      start,
+      end: start + 2 * hourMs,
+      energy: 9n,
+      cost: 10n,
+      unpricedRecords: 0,
+    })
     expect(sessionCost([row(start, start, 5n, null)])).toMatchObject({
       start,
       end: start,
@@ -151,7 +181,12 @@ describe('any cut of a span', () => {
   const instants = fc.integer({ min: first, max: first + days })
   const amounts = fc.bigInt({ min: 0n, max: 10n ** 12n })
   const rows = fc
-    .tuple(instants, fc.integer({ min: 0, max: days }), amounts, fc.option(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })))
+    .tuple(
+      instants,
+      fc.integer({ min: 0, max: days }),
+      amounts,
+      fc.option(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })),
+    )
     .map(([start, length, energy, cost]) => row(start, start + (length % 3 === 0 ? 0 : length), energy, cost))
 
   it('adds up to the whole, for every unit and every further cut', () => {
@@ -169,12 +204,15 @@ describe('any cut of a span', () => {
           for (const aggregation of ['HOUR', 'DAY', 'MONTH'] as const) {
             const elements = energyCost({ start, end, timeZone, aggregation }, of)
             expect(total(elements)).toEqual(whole)
-            for (const [index, element] of elements.entries()) expect(element.start).toBe(index === 0 ? start : elements[index - 1]?.end)
+            for (const [index, element] of elements.entries())
+              expect(element.start).toBe(index === 0 ? start : elements[index - 1]?.end)
           }
           const edges = [start, ...[...new Set(cuts)].sort((a, b) => a - b), end]
           const parts = edges
             .slice(1)
-            .flatMap((to, index) => energyCost({ start: edges[index] as number, end: to, timeZone, aggregation: null }, of))
+            .flatMap((to, index) =>
+              energyCost({ start: edges[index] as number, end: to, timeZone, aggregation: null }, of),
+            )
           expect(total(parts)).toEqual(whole)
         },
       ),

@@ -20,7 +20,8 @@ const costAll = ({ input, records }: Scenario): RecordCost[] => {
       for (const [other, cost] of alone.entries()) {
         if (compareSortKeys(sortKeyOf(records[other] as IdentifiedRecord), sortKeyOf(of), countingStart) >= 0) continue
         for (const change of cost.accumulatorChanges) {
-          const isSame = change.type === type && change.direction === direction && change.countingStart === countingStart
+          const isSame =
+            change.type === type && change.direction === direction && change.countingStart === countingStart
           if (isSame) before += change.after - change.before
         }
       }
@@ -33,21 +34,31 @@ const costAll = ({ input, records }: Scenario): RecordCost[] => {
 const major = (nano: bigint): number => Number(nano) / 1e9
 
 describe('published costs', () => {
-  it.each(publishedCosts().map(found => [found.id, found] as const))('%s', (_, { input, records, expected, tolerance }) => {
-    const costs = costAll({ input, records })
-    const within = (found: number, wanted: number, abs = tolerance.abs ?? Math.abs(wanted) * (tolerance.rel ?? 0)) =>
-      expect(Math.abs(found - wanted)).toBeLessThanOrEqual(abs + 1e-12)
-    const sum = (direction: string) =>
-      major(
-        costs.reduce((total, { cost }, index) => total + (records[index]?.record.tariffDirection === direction ? (cost ?? 0n) : 0n), 0n),
-      )
-    const byReference = Object.entries(expected.per_record ?? {})
-    expect([expected.total_cost, expected.import_minus_export, ...byReference].some(check => check !== undefined)).toBe(true)
-    if (expected.total_cost !== undefined) within(sum('IMPORT') + sum('EXPORT'), expected.total_cost)
-    if (expected.import_minus_export !== undefined) within(sum('IMPORT') - sum('EXPORT'), expected.import_minus_export)
-    for (const [reference, cost] of byReference) {
-      const index = records.findIndex(({ id }) => id === reference)
-      within(major(costs[index]?.cost ?? 0n), cost)
-    }
-  })
+  it.each(publishedCosts().map(found => [found.id, found] as const))(
+    '%s',
+    (_, { input, records, expected, tolerance }) => {
+      const costs = costAll({ input, records })
+      const within = (found: number, wanted: number, abs = tolerance.abs ?? Math.abs(wanted) * (tolerance.rel ?? 0)) =>
+        expect(Math.abs(found - wanted)).toBeLessThanOrEqual(abs + 1e-12)
+      const sum = (direction: string) =>
+        major(
+          costs.reduce(
+            (total, { cost }, index) =>
+              total + (records[index]?.record.tariffDirection === direction ? (cost ?? 0n) : 0n),
+            0n,
+          ),
+        )
+      const byReference = Object.entries(expected.per_record ?? {})
+      expect(
+        [expected.total_cost, expected.import_minus_export, ...byReference].some(check => check !== undefined),
+      ).toBe(true)
+      if (expected.total_cost !== undefined) within(sum('IMPORT') + sum('EXPORT'), expected.total_cost)
+      if (expected.import_minus_export !== undefined)
+        within(sum('IMPORT') - sum('EXPORT'), expected.import_minus_export)
+      for (const [reference, cost] of byReference) {
+        const index = records.findIndex(({ id }) => id === reference)
+        within(major(costs[index]?.cost ?? 0n), cost)
+      }
+    },
+  )
 })

@@ -5,7 +5,11 @@ import { rankCorrelation } from '../../../../services/domain/forecast/statistics
 import { marketKinds, simulateMarket } from '../../../support/markets/market-simulator.ts'
 
 const firstDay = Date.UTC(2015, 0, 5) / 86_400_000
-const gridOf = (values: Float64Array): HourGrid => ({ firstHour: firstDay * 24, values, known: new Uint8Array(values.length).fill(1) })
+const gridOf = (values: Float64Array): HourGrid => ({
+  firstHour: firstDay * 24,
+  values,
+  known: new Uint8Array(values.length).fill(1),
+})
 
 const run = (grid: HourGrid, places: readonly number[]): Backtest => {
   const steps = backtest(grid, places)
@@ -13,9 +17,13 @@ const run = (grid: HourGrid, places: readonly number[]): Backtest => {
 }
 
 /** Sampled over a year, on all weekdays. */
-const sampled = (days: number): readonly number[] => Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
+const sampled = (days: number): readonly number[] =>
+  Array.from({ length: 26 }, (_, index) => (days - 364 + index * 14 + (index % 7)) * 24)
 
-const results = marketKinds.map(kind => ({ name: kind.name, result: run(gridOf(simulateMarket(kind, 5, firstDay, 735)), sampled(735)) }))
+const results = marketKinds.map(kind => ({
+  name: kind.name,
+  result: run(gridOf(simulateMarket(kind, 5, firstDay, 735)), sampled(735)),
+}))
 
 describe('forecasts of made-up markets, with spikes, negative prices, trends and a crisis', () => {
   it.each(results)('err less than the same hour a week before on each of five days: $name', ({ result }) => {

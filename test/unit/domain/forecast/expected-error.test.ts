@@ -27,7 +27,8 @@ describe('errors of a moment', () => {
 
   it('are expected larger far from usual prices on both sides where errors were', () => {
     const past = pastOf(said => 2 + 8 * said * said)
-    for (const far of [low, high]) expect(factorsOf(past, far)[12]).toBeGreaterThan(1.3 * (factorsOf(past, middle)[12] ?? 0))
+    for (const far of [low, high])
+      expect(factorsOf(past, far)[12]).toBeGreaterThan(1.3 * (factorsOf(past, middle)[12] ?? 0))
   })
 
   it('are expected larger in wild times than in calm ones where times last', () => {

@@ -23,7 +23,11 @@ const series = (prices: ArrayLike<number>, from = start, stepMs = hourMs): Price
 }
 const market = (days: number, seed = 1, name = 'windy') => simulateMarket(kindNamed(name), seed, start / dayMs, days)
 const endOf = ({ ends }: PriceHistory): number => ends.at(-1) ?? 0
-const forecast = (history: PriceHistory, zone = utc, span: Partial<ForecastInterval> = {}): readonly ForecastPrice[] => {
+const forecast = (
+  history: PriceHistory,
+  zone = utc,
+  span: Partial<ForecastInterval> = {},
+): readonly ForecastPrice[] => {
   const from = span.start ?? endOf(history)
   return runToEnd(forecastPrices(history, zone, { start: from, end: span.end ?? from + maxForecastMs }))
 }
@@ -41,7 +45,9 @@ describe('a forecast', () => {
       expect(start).toBe(long[place - 1]?.end ?? start)
       expect(Number.isSafeInteger(value)).toBe(true)
     }
-    const days = [0, 1, 2, 3, 4].map(day => mean(long.slice(day * 24, day * 24 + 24).map(({ confidence }) => confidence)))
+    const days = [0, 1, 2, 3, 4].map(day =>
+      mean(long.slice(day * 24, day * 24 + 24).map(({ confidence }) => confidence)),
+    )
     for (const [day, confidence] of days.entries()) {
       expect(confidence).toBeGreaterThan(0)
       expect(confidence).toBeLessThan(day === 0 ? 1 : (days[day - 1] ?? 0) + 1e-12)
@@ -69,7 +75,9 @@ describe('a forecast', () => {
     fc.assert(
       fc.property(fc.integer({ min: -6, max: 9 }), fc.constantFrom(9, 40, 100), (power, days) => {
         const prices = market(days)
-        const [one, other] = [series(prices), series(prices.map(price => price * 2 ** power))].map(history => forecast(history))
+        const [one, other] = [series(prices), series(prices.map(price => price * 2 ** power))].map(history =>
+          forecast(history),
+        )
         const typical = mean(Array.from(prices, Math.abs))
         for (const [place, { value, confidence }] of (one ?? []).entries()) {
           // Values are rounded to five digits of a typical price.
@@ -96,7 +104,8 @@ describe('a forecast', () => {
       (_, hour) => 1_000 * (((hour % 24) * 37 + 50 * Math.max(0, Math.floor(hour / 24) - 4)) % 101) - 20_000,
     )
     const prices = Array.from({ length: 168 * 15 }, (_, hour) => week[hour % 168] ?? 0)
-    for (const [place, { value }] of forecast(series(prices)).entries()) expect(Math.abs(value - (week[place] ?? 0))).toBeLessThan(500)
+    for (const [place, { value }] of forecast(series(prices)).entries())
+      expect(Math.abs(value - (week[place] ?? 0))).toBeLessThan(500)
   })
 
   it('stays near what the market has seen, whatever spikes there were', () => {
@@ -122,7 +131,11 @@ describe('a forecast', () => {
     const whole = series(prices)
     const isKnown = (place: number): boolean => place % 50 !== 3 && (place < 700 || place > 790)
     const withGaps = <T>(values: readonly T[]): T[] => values.filter((_, place) => isKnown(place))
-    const gappy = forecast({ starts: withGaps(whole.starts), ends: withGaps(whole.ends), values: withGaps(whole.values) })
+    const gappy = forecast({
+      starts: withGaps(whole.starts),
+      ends: withGaps(whole.ends),
+      values: withGaps(whole.values),
+    })
     const typical = mean(Array.from(prices, Math.abs))
     for (const [place, { value }] of forecast(whole).entries())
       expect(Math.abs((gappy[place]?.value ?? 0) - value)).toBeLessThan(typical / 2)
@@ -132,7 +145,10 @@ describe('a forecast', () => {
 describe('intervals of a forecast', () => {
   it('are those in which the market publishes, and follow the usual course within the hour', () => {
     const hourly = market(40)
-    const quarters = Array.from({ length: hourly.length * 4 }, (_, place) => (hourly[place >> 2] ?? 0) + 6 - 4 * (place % 4))
+    const quarters = Array.from(
+      { length: hourly.length * 4 },
+      (_, place) => (hourly[place >> 2] ?? 0) + 6 - 4 * (place % 4),
+    )
     const fine = forecast(series(quarters, start, hourMs / 4))
     const coarse = forecast(series(hourly))
     expect(fine).toHaveLength(480)
@@ -161,12 +177,15 @@ describe('intervals of a forecast', () => {
     for (const change of [Date.UTC(2025, 2, 30, 1), Date.UTC(2025, 9, 26, 1)]) {
       const from = startOfLocalDay(berlin, change - 2 * dayMs)
       const dayPrice = (at: number): number => {
-        const hour = new Date(at + (at >= Date.UTC(2025, 2, 30, 1) && at < Date.UTC(2025, 9, 26, 1) ? 2 : 1) * hourMs).getUTCHours()
+        const hour = new Date(
+          at + (at >= Date.UTC(2025, 2, 30, 1) && at < Date.UTC(2025, 9, 26, 1) ? 2 : 1) * hourMs,
+        ).getUTCHours()
         return hour >= 8 && hour < 20 ? 90 : 30
       }
       const first = from - 42 * dayMs
       const prices = Array.from({ length: 42 * 24 }, (_, place) => dayPrice(first + place * hourMs))
-      for (const { start: at, value } of forecast(series(prices, first), berlin)) expect(value).toBeCloseTo(dayPrice(at), 0)
+      for (const { start: at, value } of forecast(series(prices, first), berlin))
+        expect(value).toBeCloseTo(dayPrice(at), 0)
     }
   })
 })

@@ -8,7 +8,10 @@ type Interval = { readonly start: number; readonly end: number; readonly value: 
 const layer = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 14 }).chain(edges => {
   const sorted = edges.toSorted((a, b) => a - b)
   return fc
-    .array(fc.record({ used: fc.boolean(), value: fc.bigInt({ min: -9n, max: 9n }) }), { minLength: edges.length, maxLength: edges.length })
+    .array(fc.record({ used: fc.boolean(), value: fc.bigInt({ min: -9n, max: 9n }) }), {
+      minLength: edges.length,
+      maxLength: edges.length,
+    })
     .map(cells =>
       cells.flatMap(({ used, value }, index): Interval[] => {
         const end = sorted[index + 1]
@@ -34,7 +37,8 @@ it('at each instant the published price holds, then the forecast, then none; int
         expect(start).toBeGreaterThanOrEqual(seen[index - 1]?.end ?? 0)
       }
       for (let at = 0; at <= 40; at += 1) {
-        const contains = ({ start, end }: { readonly start: number; readonly end: number }): boolean => start <= at && at < end
+        const contains = ({ start, end }: { readonly start: number; readonly end: number }): boolean =>
+          start <= at && at < end
         const certain = published.find(contains)
         const expected = forecast.findIndex(contains)
         const index = seen.find(contains)?.place

@@ -3,7 +3,11 @@ import { seededRandom } from '../../../demo/random.ts'
 
 /** Where a price is asked for: days and hours from the beginning, the weekday (0 is Monday), and chance, as noise of variance 1. */
 type Moment = { readonly day: number; readonly hour: number; readonly weekday: number }
-type Noise = { readonly normal: () => number; readonly fraction: () => number; readonly keep: (memory: number) => () => number }
+type Noise = {
+  readonly normal: () => number
+  readonly fraction: () => number
+  readonly keep: (memory: number) => () => number
+}
 type PriceGenerator = (noise: Noise) => (moment: Moment) => number
 
 const isWeekend = ({ weekday }: Moment): boolean => weekday > 4
@@ -32,12 +36,18 @@ export const unusualMarkets: Readonly<Record<string, PriceGenerator>> = {
     return moment => {
       if (moment.hour === 0 && moment.weekday === 0) night = 30 + 5 * Math.round(normal())
       const swing = 12 * level(moment)
-      return moment.hour < 7 ? night : 70 + 30 * peaks(moment.hour) * (isWeekend(moment) ? 0.5 : 1) + swing + 5 * normal()
+      return moment.hour < 7
+        ? night
+        : 70 + 30 * peaks(moment.hour) * (isWeekend(moment) ? 0.5 : 1) + swing + 5 * normal()
     }
   },
   'a cap and a floor that often hold': ({ normal, keep }) => {
     const [level, hourly] = [daily(keep(8)), keep(5)]
-    return moment => Math.min(180, Math.max(0, 90 + 90 * level(moment) + 60 * (peaks(moment.hour) - 0.5) + 15 * hourly() + 4 * normal()))
+    return moment =>
+      Math.min(
+        180,
+        Math.max(0, 90 + 90 * level(moment) + 60 * (peaks(moment.hour) - 0.5) + 15 * hourly() + 4 * normal()),
+      )
   },
   'levels that jump to three times and back': ({ fraction, normal, keep }) => {
     const hourly = keep(6)
@@ -87,13 +97,19 @@ export const unusualMarkets: Readonly<Record<string, PriceGenerator>> = {
     const [wildness, hourly, level] = [daily(keep(20)), keep(8), daily(keep(3))]
     return moment => {
       const wild = Math.exp(0.9 * wildness(moment))
-      return 60 + 20 * peaks(moment.hour) - (isWeekend(moment) ? 8 : 0) + wild * (6 * hourly() + 5 * level(moment) + 2 * normal())
+      return (
+        60 +
+        20 * peaks(moment.hour) -
+        (isWeekend(moment) ? 8 : 0) +
+        wild * (6 * hourly() + 5 * level(moment) + 2 * normal())
+      )
     }
   },
   'a trend that doubles in a year, and a wave over it': ({ normal, keep }) => {
     const hourly = keep(10)
     return moment =>
-      40 * 2 ** (moment.day / 365) * (1 + 0.2 * Math.sin(moment.day / 9) + 0.3 * peaks(moment.hour) + 0.06 * hourly()) + normal()
+      40 * 2 ** (moment.day / 365) * (1 + 0.2 * Math.sin(moment.day / 9) + 0.3 * peaks(moment.hour) + 0.06 * hourly()) +
+      normal()
   },
   'an evening peak that moves to the noon and back with the year': ({ normal, keep }) => {
     const level = daily(keep(5))

@@ -22,7 +22,8 @@ const sampled = Array.from({ length: 26 }, (_, index) => (days - 364 + index * 1
 
 /** The error of all five days together, against the weekly naive one: single days of few forecasts are chance. */
 const errorOf = (all: readonly BacktestDay[]): number =>
-  all.reduce((sum, { mae, hours }) => sum + mae * hours, 0) / all.reduce((sum, { naiveMae, hours }) => sum + naiveMae * hours, 0)
+  all.reduce((sum, { mae, hours }) => sum + mae * hours, 0) /
+  all.reduce((sum, { naiveMae, hours }) => sum + naiveMae * hours, 0)
 
 const results = new Map(names.map(name => [name, run(gridOf(name), sampled)]))
 const resultOf = (name: string): Backtest => results.get(name) as Backtest
@@ -34,7 +35,9 @@ describe('forecasts of markets that are made to be hard', () => {
 
   it.each([1, 2, 3, 4, 5])('err less on the mean of all markets %i days ahead', ahead => {
     const rmaes = names.map(name => resultOf(name).days[ahead - 1]?.rmae ?? Number.NaN)
-    expect(rmaes.reduce((sum, one) => sum + one, 0) / rmaes.length).toBeLessThan([0.64, 0.7, 0.76, 0.82, 0.86][ahead - 1] ?? 0)
+    expect(rmaes.reduce((sum, one) => sum + one, 0) / rmaes.length).toBeLessThan(
+      [0.64, 0.7, 0.76, 0.82, 0.86][ahead - 1] ?? 0,
+    )
   })
 
   // Where errors are alike at all hours and on all days, there is nothing to be told apart.
@@ -69,7 +72,8 @@ describe('forecasts from two to four weeks', () => {
       const all = Array.from({ length: 12 }, (_, index) => {
         const [from, weeks] = [(40 + index * 55) * 24, (14 + (index % 15)) * 24]
         const part = values.slice(from, from + weeks + 5 * 24)
-        return run({ firstHour: firstHour + from, values: part, known: new Uint8Array(part.length).fill(1) }, [weeks]).days
+        return run({ firstHour: firstHour + from, values: part, known: new Uint8Array(part.length).fill(1) }, [weeks])
+          .days
       })
       return errorOf(all.flat())
     })
@@ -79,7 +83,10 @@ describe('forecasts from two to four weeks', () => {
 
 describe('forecasts from prices with holes', () => {
   it('err less than the same hour a week before although one day in ten is not known', () => {
-    for (const name of ['calm weeks and wild ones', 'weekends at half the price, and one workday in twelve like them']) {
+    for (const name of [
+      'calm weeks and wild ones',
+      'weekends at half the price, and one workday in twelve like them',
+    ]) {
       const { firstHour, values, known } = gridOf(name)
       for (let day = 0; day < days; day += 1) {
         if ((day * 7) % 10 !== 3) continue

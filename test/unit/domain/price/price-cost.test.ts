@@ -13,9 +13,16 @@ import { scenarios } from '../../../support/oracle/generate.ts'
 /** What the accumulators hold from their start on, and nothing more. */
 const constantly =
   (counts: ReadonlyMap<number, bigint>): CountedEnergy =>
-  (type, direction, countingStart) => [{ from: countingStart, counted: counts.get(accumulatorKey(type, direction, countingStart)) ?? 0n }]
+  (type, direction, countingStart) => [
+    { from: countingStart, counted: counts.get(accumulatorKey(type, direction, countingStart)) ?? 0n },
+  ]
 
-type PricedInterval = { readonly start: number; readonly end: number; readonly price: bigint; readonly confidence: number }
+type PricedInterval = {
+  readonly start: number
+  readonly end: number
+  readonly price: bigint
+  readonly confidence: number
+}
 
 /** Neighbours of one price and confidence as one. */
 const joined = (pieces: readonly PricedInterval[]): readonly PricedInterval[] => {
@@ -44,17 +51,25 @@ describe('the price of a span', () => {
         const counts = before.get(one) ?? new Map()
         const cost = costRecord(snapshot, record, counts)
         if (record.end === record.start || cost.status === 'UNPRICED') continue
-        const span: PriceRequest = { direction: record.tariffDirection, start: record.start, end: record.end, counted: constantly(counts) }
+        const span: PriceRequest = {
+          direction: record.tariffDirection,
+          start: record.start,
+          end: record.end,
+          counted: constantly(counts),
+        }
         const { elements, unpriced } = priceSeries(snapshot, span)
         expect(unpriced).toEqual([])
         expect(elements).toEqual(joined(costRecord(snapshot, { ...record, energy: 0n }, counts).pieces))
         // Where its own energy fills a tier, a record pays more than one price for a time.
         const isWithinTiers = cost.pieces.every(({ start, end, price }) =>
-          elements.some(element => element.start <= start && end <= element.end && element.price === price && start < end),
+          elements.some(
+            element => element.start <= start && end <= element.end && element.price === price && start < end,
+          ),
         )
         if (!isWithinTiers) continue
         compared += 1
-        const at = (instant: number): bigint => cumulativeShare(record.energy, instant - record.start, record.end - record.start)
+        const at = (instant: number): bigint =>
+          cumulativeShare(record.energy, instant - record.start, record.end - record.start)
         const charged = elements.map(({ start, end, price }) => costOf(at(end) - at(start), price))
         const error = charged.reduce((sum, part) => sum + part, 0n) - (cost.cost ?? 0n)
         // Elements may join what pieces keep apart, each of which is rounded.

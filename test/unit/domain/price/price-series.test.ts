@@ -31,7 +31,9 @@ const market: MarketSeries = {
   prices: [nano(0.1), nano(0.1), nano(-0.05), nano(0.2)],
   confidences: [1, 1, 1, 0.75],
 }
-const marketTariff = tariff(allDay([rate(0, null, { surchargeFixed: nano(0.02), surchargePercentage: nano(0.1) })]), { marketRates: true })
+const marketTariff = tariff(allDay([rate(0, null, { surchargeFixed: nano(0.02), surchargePercentage: nano(0.1) })]), {
+  marketRates: true,
+})
 
 describe('prices', () => {
   it('are cut where they change and merged where they do not', () => {
@@ -78,7 +80,11 @@ describe('prices', () => {
             { from: start + 8 * hourMs, counted: kwh(11) },
           ]
         : []
-    const { elements } = priceSeries(snapshotOf(pricing('UTC', [tiers])), { ...import24, end: start + 32 * dayMs, counted })
+    const { elements } = priceSeries(snapshotOf(pricing('UTC', [tiers])), {
+      ...import24,
+      end: start + 32 * dayMs,
+      counted,
+    })
     expect(shown(elements)).toEqual([
       [0, 5, 1, 10_000],
       [5, 31 * 24, 2, 10_000],
@@ -89,7 +95,11 @@ describe('prices', () => {
 
   it('go on after a contract, 0.2 less certain every 90 days', () => {
     const ended = tariff(allDay(1), { contractEnd: start })
-    const { elements } = priceSeries(snapshotOf(pricing('UTC', [ended])), { ...import24, start: start - hourMs, end: start + 400 * dayMs })
+    const { elements } = priceSeries(snapshotOf(pricing('UTC', [ended])), {
+      ...import24,
+      start: start - hourMs,
+      end: start + 400 * dayMs,
+    })
     expect(shown(elements).map(([from = 0, , , confidence]) => [from / 24, confidence])).toEqual([
       [-1 / 24, 10_000],
       [0, 8000],
@@ -119,15 +129,18 @@ describe('prices', () => {
     }
   })
 
-  it.each(publishedPrices().map(found => [found.id, found] as const))('are as published: %s', (_, { input, segments }) => {
-    const snapshot = snapshotOf(input)
-    const direction = input.tariffs[0]?.direction ?? 'IMPORT'
-    expect(segments.length).toBeGreaterThan(0)
-    for (const { from, to, price } of segments) {
-      const { elements } = priceSeries(snapshot, { direction, start: from, end: to })
-      expect(elements.map(element => [element.start, element.end, element.price])).toEqual([[from, to, price]])
-    }
-  })
+  it.each(publishedPrices().map(found => [found.id, found] as const))(
+    'are as published: %s',
+    (_, { input, segments }) => {
+      const snapshot = snapshotOf(input)
+      const direction = input.tariffs[0]?.direction ?? 'IMPORT'
+      expect(segments.length).toBeGreaterThan(0)
+      for (const { from, to, price } of segments) {
+        const { elements } = priceSeries(snapshot, { direction, start: from, end: to })
+        expect(elements.map(element => [element.start, element.end, element.price])).toEqual([[from, to, price]])
+      }
+    },
+  )
 })
 
 describe('audits', () => {
@@ -141,7 +154,13 @@ describe('audits', () => {
       [
         nano(0.007),
         {
-          commodity: { market: nano(-0.05), fixed: nano(0.02), percentage: nano(-0.003), tier: 0n, aggregate: nano(-0.033) },
+          commodity: {
+            market: nano(-0.05),
+            fixed: nano(0.02),
+            percentage: nano(-0.003),
+            tier: 0n,
+            aggregate: nano(-0.033),
+          },
           nonCommodity: { fixed: nano(0.04), tier: kwh(3) },
         },
       ],
@@ -168,7 +187,9 @@ describe('audits', () => {
           for (const [index, span] of spans.entries()) if (index > 0) expect(span.start).toBe(spans[index - 1]?.end)
           for (const [index, element] of prices.elements.entries()) {
             const last = prices.elements[index - 1]
-            expect(last?.end === element.start && last.price === element.price && last.confidence === element.confidence).toBe(false)
+            expect(
+              last?.end === element.start && last.price === element.price && last.confidence === element.confidence,
+            ).toBe(false)
           }
         },
       ),

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
-import { type CountingInterval, countingIntervals, tierBounds } from '../../../../services/domain/price/counting-interval.ts'
+import {
+  type CountingInterval,
+  countingIntervals,
+  tierBounds,
+} from '../../../../services/domain/price/counting-interval.ts'
 import { priceAudit } from '../../../../services/domain/price/price-series.ts'
 import { type EnergyBucket, tierSteps } from '../../../../services/domain/price/tier-step.ts'
 import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
@@ -16,8 +20,13 @@ import { allDay, at, kwh, pricing, rate, record, tariff } from '../../../support
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 
-const isWhole = ({ record: { start, end } }: IdentifiedRecord, countingIntervals: readonly CountingInterval[]): boolean =>
-  countingIntervals.some(countingInterval => countingInterval.start <= start && start < countingInterval.end && end <= countingInterval.end)
+const isWhole = (
+  { record: { start, end } }: IdentifiedRecord,
+  countingIntervals: readonly CountingInterval[],
+): boolean =>
+  countingIntervals.some(
+    countingInterval => countingInterval.start <= start && start < countingInterval.end && end <= countingInterval.end,
+  )
 
 /** Count from buckets of `length` ms, each told record by record once a bound is met in it; gives how many were. */
 const countFromBuckets = (
@@ -30,33 +39,57 @@ const countFromBuckets = (
   const intervals = countingIntervals(snapshot, direction, from, to)
   const own = records.filter(one => one.record.tariffDirection === direction && one.record.start < to)
   const counting = own.filter(({ record: one }) => direction !== 'IMPORT' || one.energyFlowDirection === 'INBOUND')
-  const [whole, across] = [counting.filter(one => isWhole(one, intervals)), counting.filter(one => !isWhole(one, intervals))]
+  const [whole, across] = [
+    counting.filter(one => isWhole(one, intervals)),
+    counting.filter(one => !isWhole(one, intervals)),
+  ]
   const edges = [...intervals.map(interval => interval.start), from + 1, intervals.at(-1)?.end ?? to]
   const bucketOf = (start: number): { start: number; end: number } => {
-    const [low, high] = [Math.max(...edges.filter(edge => edge <= start)), Math.min(...edges.filter(edge => edge > start))]
+    const [low, high] = [
+      Math.max(...edges.filter(edge => edge <= start)),
+      Math.min(...edges.filter(edge => edge > start)),
+    ]
     if (start <= from) return { start: low, end: high }
     const cut = low + Math.floor((start - low) / length) * length
     return { start: cut, end: Math.min(high, cut + length) }
   }
-  const bucketsOf = (part: readonly IdentifiedRecord[], spanOf: (start: number) => { start: number; end: number }): EnergyBucket[] =>
+  const bucketsOf = (
+    part: readonly IdentifiedRecord[],
+    spanOf: (start: number) => { start: number; end: number },
+  ): EnergyBucket[] =>
     [...Map.groupBy(part, one => JSON.stringify(spanOf(one.record.start)))].map(([span, within]) => ({
       ...(JSON.parse(span) as { start: number; end: number }),
-      ...{ records: within.length, energy: within.reduce((sum, one) => sum + costRecord(snapshot, one.record).energy, 0n) },
+      ...{
+        records: within.length,
+        energy: within.reduce((sum, one) => sum + costRecord(snapshot, one.record).energy, 0n),
+      },
     }))
   const crossing = gainsOf({ ...of, records: across })
   let buckets = bucketsOf(whole, bucketOf)
   for (let expanded = 0; ; ) {
     buckets.sort((a, b) => a.start - b.start)
-    const { steps, tooCoarse: coarse } = tierSteps({ intervals, buckets, crossing }, tierBounds(snapshot, direction, from, to), from)
-    if (coarse.length === 0) return { counted: (type, way, start) => steps.get(accumulatorKey(type, way, start)) ?? [], expanded }
+    const { steps, tooCoarse: coarse } = tierSteps(
+      { intervals, buckets, crossing },
+      tierBounds(snapshot, direction, from, to),
+      from,
+    )
+    if (coarse.length === 0)
+      return { counted: (type, way, start) => steps.get(accumulatorKey(type, way, start)) ?? [], expanded }
     expanded += coarse.length
-    const inCoarse = whole.filter(({ record: one }) => coarse.some(({ start, end }) => start <= one.start && one.start < end))
-    buckets = [...buckets.filter(one => !coarse.includes(one)), ...bucketsOf(inCoarse, start => ({ start, end: start + 1 }))]
+    const inCoarse = whole.filter(({ record: one }) =>
+      coarse.some(({ start, end }) => start <= one.start && one.start < end),
+    )
+    buckets = [
+      ...buckets.filter(one => !coarse.includes(one)),
+      ...bucketsOf(inCoarse, start => ({ start, end: start + 1 })),
+    ]
   }
 }
 
 describe('the tiers in force', () => {
-  it('are those of all records that start by then, whatever the buckets in which they were counted', { timeout: 120_000 }, () => {
+  it('are those of all records that start by then, whatever the buckets in which they were counted', {
+    timeout: 120_000,
+  }, () => {
     let tiers = 0
     const property = fc.property(
       scenarios({ maxRecords: 8 }),
@@ -71,7 +104,10 @@ describe('the tiers in force', () => {
         const expected = priceAudit(snapshot, { ...request, counted: countAll(of) })
         const { counted } = countFromBuckets(of, request.start, request.end, length)
         expect(priceAudit(snapshot, { ...request, counted })).toEqual(expected)
-        if (expected.elements.some(({ breakdown }) => breakdown.commodity.tier > 0n || breakdown.nonCommodity.tier > 0n)) tiers += 1
+        if (
+          expected.elements.some(({ breakdown }) => breakdown.commodity.tier > 0n || breakdown.nonCommodity.tier > 0n)
+        )
+          tiers += 1
       },
     )
     fc.assert(property, { numRuns: 200 })
@@ -79,7 +115,10 @@ describe('the tiers in force', () => {
   })
 
   it('change where the record that meets the bound starts, and begin anew with the month', () => {
-    const snapshot = compileSnapshot(pricing('Europe/Berlin', [tariff(allDay([rate(1, 10), rate(2)]))]), createPricingPool())
+    const snapshot = compileSnapshot(
+      pricing('Europe/Berlin', [tariff(allDay([rate(1, 10), rate(2)]))]),
+      createPricingPool(),
+    )
     const records = [
       record('a', '2026-05-29T08:00:00Z', '2026-05-29T09:00:00Z', kwh(6)),
       record('b', '2026-05-30T10:00:00Z', '2026-05-30T12:00:00Z', kwh(4)),

@@ -24,7 +24,11 @@ const createStore = () => {
   const failures = new Map<number, string>()
   const around = (times: readonly number[]): readonly Reading[] => {
     const all = [...readings.values()].sort((a, b) => a.time - b.time)
-    const found = times.flatMap(time => [all.findLast(one => one.time < time), readings.get(time), all.find(one => one.time > time)])
+    const found = times.flatMap(time => [
+      all.findLast(one => one.time < time),
+      readings.get(time),
+      all.find(one => one.time > time),
+    ])
     return [...new Set(found.filter(one => one !== undefined))]
   }
   return {
@@ -36,7 +40,9 @@ const createStore = () => {
       for (const { opening, consumption: metered, version } of settled.intervals) {
         if ((intervals.get(opening.time)?.version ?? -1n) > version) continue
         const interval =
-          metered === null ? null : { end: metered.closing.time, energy: metered.energy, version, closedBy: metered.closing.batch }
+          metered === null
+            ? null
+            : { end: metered.closing.time, energy: metered.energy, version, closedBy: metered.closing.batch }
         intervals.set(opening.time, { version, interval })
       }
       for (const { closing, refusal } of settled.failures) failures.set(closing.batch, refusal.code)
@@ -55,7 +61,12 @@ const naive = (arrivals: readonly Reading[]) => {
       const closing = all[i + 1]
       if (closing === undefined || closing.value < opening.value || closing.time - opening.time > 366 * dayMs) return []
       const version = higher(opening.version, closing.version)
-      return [[opening.time, { end: closing.time, energy: closing.value - opening.value, version, closedBy: closing.batch }] as const]
+      return [
+        [
+          opening.time,
+          { end: closing.time, energy: closing.value - opening.value, version, closedBy: closing.batch },
+        ] as const,
+      ]
     })
     .sort()
 }

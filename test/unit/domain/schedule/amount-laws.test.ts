@@ -44,7 +44,9 @@ describe('the cost of a plan never rises', () => {
 
   it('when what is sold brings more', () => {
     fc.assert(
-      fc.property(sites(), site => expectNoDearer(site, { ...site, exports: site.exports.map(price => (price ?? 0n) + 10_000_000n) })),
+      fc.property(sites(), site =>
+        expectNoDearer(site, { ...site, exports: site.exports.map(price => (price ?? 0n) + 10_000_000n) }),
+      ),
       runs,
     )
   })
@@ -53,7 +55,8 @@ describe('the cost of a plan never rises', () => {
     fc.assert(
       fc.property(sites(options), fc.integer({ min: 0, max: 300 }), (site, minutes) => {
         const start = (device: PlannedDevice): number => Math.max(siteStart, device.start - minutes * 60_000)
-        const end = (device: PlannedDevice): number => Math.min(siteStart + siteHours * hourMs, device.end + minutes * 60_000)
+        const end = (device: PlannedDevice): number =>
+          Math.min(siteStart + siteHours * hourMs, device.end + minutes * 60_000)
         // The tiers of a month that is entered only by the wider window are told from its own start: one month is enough here.
         expectNoDearer(
           { ...site, tiers: [] },

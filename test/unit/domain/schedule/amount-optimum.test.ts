@@ -35,15 +35,24 @@ const kinds: readonly (readonly [string, fc.Arbitrary<Site>])[] = [
 /** What the devices that a refusal names could have at most in all, by power and cap alone. */
 const maxEnergyFor = (site: Site, ids: readonly string[]): number => {
   const named = site.devices.filter(({ deviceId }) => ids.includes(deviceId))
-  const edges = [...new Set([...named, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
+  const edges = [...new Set([...named, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort(
+    (a, b) => a - b,
+  )
   return edges.slice(1).reduce((sum, end, index) => {
     const start = edges[index] as number
     const hours = (end - start) / hourMs
-    const wanted = named.filter(one => one.start <= start && end <= one.end).reduce((power, one) => power + Number(one.power) / 1e9, 0)
+    const wanted = named
+      .filter(one => one.start <= start && end <= one.end)
+      .reduce((power, one) => power + Number(one.power) / 1e9, 0)
     const own = site.generation
       .filter(one => one.start < end && one.end > start)
       .reduce((energy, one) => energy + (Number(one.energy) / 1e9) * ((end - start) / (one.end - one.start)), 0)
-    return sum + (site.sitePower === null ? wanted * hours : Math.min(wanted * hours, (Number(site.sitePower) / 1e9) * hours + own))
+    return (
+      sum +
+      (site.sitePower === null
+        ? wanted * hours
+        : Math.min(wanted * hours, (Number(site.sitePower) / 1e9) * hours + own))
+    )
   }, 0)
 }
 
@@ -88,7 +97,10 @@ const crowds = (limited: boolean): fc.Arbitrary<Site> =>
     }))
     .map(site => ({ ...site, devices: site.devices.map((device, index) => ({ ...device, deviceId: `dev_${index}` })) }))
     // Of so many some windows would be too short for their energy by what is cut off them, and no cap would be put to the test.
-    .map(site => ({ ...site, devices: site.devices.filter(one => one.energy * 3_600_000n <= one.power * BigInt(one.end - one.start)) }))
+    .map(site => ({
+      ...site,
+      devices: site.devices.filter(one => one.energy * 3_600_000n <= one.power * BigInt(one.end - one.start)),
+    }))
 
 describe('plans of many devices whose windows fit no grid', () => {
   it.each([false, true])('cost what the linear program says; under a threshold: %s', { timeout: 120_000 }, limited => {

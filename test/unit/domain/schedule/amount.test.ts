@@ -9,7 +9,11 @@ describe('a plan', () => {
     // 2 kWh at 0.10, 1 kWh at 0.20; at once it would be 2 × 0.30 + 1 × 0.10
     const one = planned(site({ devices: [device('a', 2000, [0, 4], 3000)] }))
     expect(
-      one.devices[0]?.pieces.map(({ start, end, power }) => [(start - siteStart) / hourMs, (end - siteStart) / hourMs, power]),
+      one.devices[0]?.pieces.map(({ start, end, power }) => [
+        (start - siteStart) / hourMs,
+        (end - siteStart) / hourMs,
+        power,
+      ]),
     ).toEqual([[1, 2.5, watts(2000)]])
     expect([money(one.cost), money(one.baseline)]).toEqual([0.4, 0.7])
   })
@@ -29,7 +33,9 @@ describe('a plan', () => {
       ['a', [1, 1.5, 2000]],
       ['b', [1, 1.5, 1000]],
     ])
-    expect(shown(site({ devices: [device('a', 2000, [1, 2], 500)], sitePower: watts(1000) }))).toEqual([['a', [1, 1.5, 1000]]])
+    expect(shown(site({ devices: [device('a', 2000, [1, 2], 500)], sitePower: watts(1000) }))).toEqual([
+      ['a', [1, 1.5, 1000]],
+    ])
   })
 
   it('gives way where another device has no choice', () => {
@@ -54,13 +60,18 @@ describe('a plan', () => {
     expect(shown(site({ devices: [third], imports: hours(10, 10) }))).toEqual([['a', [0, 1.5, 1000]]])
     // 7 kW × 1,000,001 ms is 1,944.446388… Wh
     const odd = { ...device('a', 7000, [0, 1], 0), end: siteStart + 1_000_001, energy: 1_944_446_389n }
-    expect(planned(site({ devices: [odd] })).devices[0]?.pieces).toEqual([{ start: odd.start, end: odd.end, power: watts(7000) }])
+    expect(planned(site({ devices: [odd] })).devices[0]?.pieces).toEqual([
+      { start: odd.start, end: odd.end, power: watts(7000) },
+    ])
   })
 
   it('sells in the dearest hours, outside the cap, and counts what it earns', () => {
     const devices = [device('battery', 1000, [0, 3], 1000, 'EXPORT'), device('car', 1000, [0, 3], 1000)]
     const both = planned(site({ devices, sitePower: watts(1000), exports: hours(5, 9, 7) }))
-    expect(both.devices.map(({ pieces }) => pieces.map(({ start }) => (start - siteStart) / hourMs))).toEqual([[1], [1]])
+    expect(both.devices.map(({ pieces }) => pieces.map(({ start }) => (start - siteStart) / hourMs))).toEqual([
+      [1],
+      [1],
+    ])
     // 0.10 paid, 0.09 earned
     expect([money(both.cost), ...both.devices.map(({ cost }) => money(cost))]).toEqual([0.01, -0.09, 0.1])
   })
@@ -82,7 +93,9 @@ describe('time without a price', () => {
   it('is never planned and is listed', () => {
     const gap = site({ devices: [device('a', 1000, [0, 4], 2000)], imports: hours(30, null, 20, 40) })
     expect(shown(gap)).toEqual([['a', [0, 1, 1000], [2, 3, 1000]]])
-    expect(planned(gap).unpriced).toEqual([{ start: siteStart + hourMs, end: siteStart + 2 * hourMs, missing: 'MARKET_PRICE' }])
+    expect(planned(gap).unpriced).toEqual([
+      { start: siteStart + hourMs, end: siteStart + 2 * hourMs, missing: 'MARKET_PRICE' },
+    ])
   })
 
   it('refuses the plan where it would be needed, naming the first instant', () => {
@@ -124,7 +137,9 @@ describe('a threshold', () => {
 
   it('leaves dear hours out, so that there may be less energy than asked for', () => {
     const one = planned(site({ devices: [device('a', 1000, [0, 4], 4000)], threshold: absolute(20) }))
-    expect(one.devices.map(({ energy, cost, baseline }) => [energy, money(cost), money(baseline)])).toEqual([[watts(2000), 0.3, 0.4]])
+    expect(one.devices.map(({ energy, cost, baseline }) => [energy, money(cost), money(baseline)])).toEqual([
+      [watts(2000), 0.3, 0.4],
+    ])
   })
 
   it('is a share of the range from the lowest price up for imports, from the highest down for exports', () => {
@@ -140,10 +155,9 @@ describe('a threshold', () => {
   it('serves the devices in the order of the request where not all can be', () => {
     const devices = ['first', 'second', 'third'].map(id => device(id, 1000, [0, 4], 2000))
     const energies = (of: readonly PlannedDevice[]) =>
-      planned(site({ devices: of, sitePower: watts(1500), threshold: absolute(20) })).devices.map(({ device: { deviceId }, energy }) => [
-        deviceId,
-        Number(energy / 1_000_000n),
-      ])
+      planned(site({ devices: of, sitePower: watts(1500), threshold: absolute(20) })).devices.map(
+        ({ device: { deviceId }, energy }) => [deviceId, Number(energy / 1_000_000n)],
+      )
     // 1.5 kWh in each of two hours
     expect(energies(devices)).toEqual([
       ['first', 2000],
@@ -174,8 +188,12 @@ describe('own generation', () => {
   })
 
   it('comes before the grid where it costs less, and outside the cap', () => {
-    const one = planned(site({ devices: [device('a', 3000, [0, 4], 3000)], sitePower: watts(1000), generation: [sun(0, 2000)] }))
-    expect(one.devices[0]?.pieces.map(({ start, power }) => [(start - siteStart) / hourMs, Number(power) / 1e6])).toEqual([
+    const one = planned(
+      site({ devices: [device('a', 3000, [0, 4], 3000)], sitePower: watts(1000), generation: [sun(0, 2000)] }),
+    )
+    expect(
+      one.devices[0]?.pieces.map(({ start, power }) => [(start - siteStart) / hourMs, Number(power) / 1e6]),
+    ).toEqual([
       [0, 2000],
       [1, 1000],
     ])
@@ -184,7 +202,9 @@ describe('own generation', () => {
   })
 
   it('is left alone where it costs more than the grid', () => {
-    const one = planned(site({ devices: [device('a', 1000, [0, 4], 1000)], generation: [sun(0, 2000)], localPrice: 110_000_000n }))
+    const one = planned(
+      site({ devices: [device('a', 1000, [0, 4], 1000)], generation: [sun(0, 2000)], localPrice: 110_000_000n }),
+    )
     expect(money(one.cost)).toBe(0.1)
   })
 

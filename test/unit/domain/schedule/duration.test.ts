@@ -17,15 +17,17 @@ const timeline = (steps: readonly (readonly [number, number | null])[]): PriceEl
 }
 
 const choose = (elements: readonly PriceElement[], minutes: number, segment: Segment = 'LOW', contiguous = false) =>
-  scheduleDuration(elements, { segment, durationMs: minutes * minuteMs, isContiguous: contiguous })?.map(({ start, end }) => [
-    start / minuteMs,
-    end / minuteMs,
-  ])
+  scheduleDuration(elements, { segment, durationMs: minutes * minuteMs, isContiguous: contiguous })?.map(
+    ({ start, end }) => [start / minuteMs, end / minuteMs],
+  )
 
 /** Every minute with its price, in order. */
 const minutesOf = (elements: readonly PriceElement[]) =>
   elements.flatMap(({ start, end, price }) =>
-    Array.from({ length: (end - start) / minuteMs }, (_, index) => ({ at: start / minuteMs + index, price: Number(price) })),
+    Array.from({ length: (end - start) / minuteMs }, (_, index) => ({
+      at: start / minuteMs + index,
+      price: Number(price),
+    })),
   )
 
 /** The best sum over any minutes: by brute force, sorted. */
@@ -56,10 +58,13 @@ const sumOf = (elements: readonly PriceElement[], slots: readonly (readonly numb
 
 const cases = fc.record({
   elements: fc
-    .array(fc.tuple(fc.integer({ min: 1, max: 7 }), fc.option(fc.integer({ min: -2, max: 3 }), { nil: null, freq: 6 })), {
-      minLength: 1,
-      maxLength: 12,
-    })
+    .array(
+      fc.tuple(fc.integer({ min: 1, max: 7 }), fc.option(fc.integer({ min: -2, max: 3 }), { nil: null, freq: 6 })),
+      {
+        minLength: 1,
+        maxLength: 12,
+      },
+    )
     .map(timeline)
     .filter(elements => elements.length > 0),
   minutes: fc.integer({ min: 1, max: 20 }),
@@ -77,13 +82,19 @@ describe('a split duration', () => {
         }
         expect(slots?.reduce((sum, [from = 0, to = 0]) => sum + to - from, 0)).toBe(minutes)
         expect(sumOf(elements, slots ?? [])).toBe(bestSplit(elements, minutes, segment))
-        for (const [index, [from = 0]] of (slots ?? []).entries()) if (index > 0) expect(from).toBeGreaterThan(slots?.[index - 1]?.[1] ?? 0)
+        for (const [index, [from = 0]] of (slots ?? []).entries())
+          if (index > 0) expect(from).toBeGreaterThan(slots?.[index - 1]?.[1] ?? 0)
       }),
       { numRuns: 300 },
     )
   })
 
-  const ties: readonly (readonly [string, readonly (readonly [number, number | null])[], number, readonly (readonly number[])[]])[] = [
+  const ties: readonly (readonly [
+    string,
+    readonly (readonly [number, number | null])[],
+    number,
+    readonly (readonly number[])[],
+  ])[] = [
     [
       'begins earliest',
       [

@@ -19,7 +19,12 @@ type Job = { readonly first: number; readonly span: number; readonly rate: numbe
 export const flowCase = (
   jobs: readonly Job[],
   capacities: readonly number[],
-  slots: readonly { readonly prices: readonly (number | null)[]; readonly own: number; readonly ownPrice: number; readonly grid: number }[],
+  slots: readonly {
+    readonly prices: readonly (number | null)[]
+    readonly own: number
+    readonly ownPrice: number
+    readonly grid: number
+  }[],
 ): FlowCase => ({
   problem: {
     slotLength: new Float64Array(slots.length).fill(1),
@@ -48,7 +53,9 @@ const job = fc.record({
 })
 
 const slot = fc.record({
-  prices: fc.tuple(...[0, 3, 6, 9].map(rise => fc.option(fc.integer({ min: rise, max: rise + 7 }), { nil: null, freq: 2 }))),
+  prices: fc.tuple(
+    ...[0, 3, 6, 9].map(rise => fc.option(fc.integer({ min: rise, max: rise + 7 }), { nil: null, freq: 2 })),
+  ),
   own: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 3 })),
   ownPrice: fc.nat({ max: 11 }),
   grid: fc.integer({ min: 1, max: 12 }),
@@ -64,7 +71,13 @@ export const flowCases = (pools: number): fc.Arbitrary<FlowCase> =>
     )
     .map(all => flowCase(...all))
 
-type Arc = { readonly from: number; readonly to: number; readonly capacityLeft: number; readonly used: number; readonly cost: number }
+type Arc = {
+  readonly from: number
+  readonly to: number
+  readonly capacityLeft: number
+  readonly used: number
+  readonly cost: number
+}
 
 /** All arcs of a case and what flows on them; nodes are the source, the sink, pools, grids, slots, jobs. */
 const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own }: Answer): Arc[] => {

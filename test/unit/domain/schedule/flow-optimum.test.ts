@@ -36,14 +36,21 @@ const untiered = ({ problem, offers, supply }: FlowCase): FlowCase => {
 const byPrice = ({ problem, offers, supply }: FlowCase): Answer => {
   const all: (Supply & { readonly price: number; readonly isOwn: boolean })[] = [
     ...offers.map(({ slot, price }) => ({ slot, price, capacity: supply.grid[slot] as number, isOwn: false })),
-    ...Array.from(supply.ownEnergy, (capacity, slot) => ({ slot, price: supply.ownPrice[slot] as number, capacity, isOwn: true })),
+    ...Array.from(supply.ownEnergy, (capacity, slot) => ({
+      slot,
+      price: supply.ownPrice[slot] as number,
+      capacity,
+      isOwn: true,
+    })),
   ]
   const groups = [...Map.groupBy(all, ({ price, isOwn }) => `${price} ${isOwn}`).values()].sort(
     ([a], [b]) => (a?.price ?? 0) - (b?.price ?? 0),
   )
   const flow = finish(fillCheapestFirst(problem, groups))
   const used = new Map(groups.flat().map((one, index) => [one, flow.used[index] as number]))
-  const [grid, own] = [all.filter(({ isOwn }) => !isOwn), all.filter(({ isOwn }) => isOwn)].map(part => part.map(one => used.get(one) ?? 0))
+  const [grid, own] = [all.filter(({ isOwn }) => !isOwn), all.filter(({ isOwn }) => isOwn)].map(part =>
+    part.map(one => used.get(one) ?? 0),
+  )
   return { flow, drawn: grid ?? [], own: own ?? [] }
 }
 
@@ -97,7 +104,12 @@ describe('a flow', () => {
     )
     const answer = (drawn: readonly number[], energy: readonly number[], unmet: number): Answer => ({
       ...{ drawn, own: [0, 0] },
-      flow: { rowStart: Int32Array.of(0), energy: Float64Array.from(energy), unmet: Float64Array.of(unmet), used: new Float64Array(0) },
+      flow: {
+        rowStart: Int32Array.of(0),
+        energy: Float64Array.from(energy),
+        unmet: Float64Array.of(unmet),
+        used: new Float64Array(0),
+      },
     })
     expect(faultOf(one, answer([0, 1], [0, 1], 0))).toBeNull()
     expect(faultOf(one, answer([1, 0], [1, 0], 0))).toBe('the same could be had for less')

@@ -5,7 +5,9 @@ import { scheduleLimit } from '../../../../services/domain/schedule/limit.ts'
 const hourMs = 3_600_000
 const hours = (...prices: readonly (number | null)[]) =>
   prices.flatMap((price, index) =>
-    price === null ? [] : [{ start: index * hourMs, end: (index + 1) * hourMs, price: BigInt(price), confidence: 10_000 }],
+    price === null
+      ? []
+      : [{ start: index * hourMs, end: (index + 1) * hourMs, price: BigInt(price), confidence: 10_000 }],
   )
 const shown = (slots: ReturnType<typeof scheduleLimit>) =>
   slots.map(({ start, end, average }) => [start / hourMs, end / hourMs, Number(average)])
@@ -32,7 +34,9 @@ describe('a limit', () => {
     expect(shown(scheduleLimit(prices, 'HIGH', { absolute: null, relative: share(0.5) }))).toEqual([[1, 4, 4]])
     expect(shown(scheduleLimit(prices, 'LOW', { absolute: -2n, relative: share(1) }))).toEqual([[0, 1, -2]])
     // A third of the way from 0 to 1 lies between them and is not rounded to either
-    expect(shown(scheduleLimit(hours(0, 1), 'LOW', { absolute: null, relative: share(0.999999999) }))).toEqual([[0, 1, 0]])
+    expect(shown(scheduleLimit(hours(0, 1), 'LOW', { absolute: null, relative: share(0.999999999) }))).toEqual([
+      [0, 1, 0],
+    ])
   })
 
   it('leaves out time without a price and does not reach over it', () => {

@@ -27,11 +27,14 @@ export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower
     for (const [tier, price] of tiers.entries()) {
       variables.push({ name: drawn(hour, tier), max: total, cost: direction === 'IMPORT' ? price : -price })
       if (tier > 0) rows.push(`${drawn(hour, tier)} - ${total} ${met(hour, tier - 1)} <= 0`)
-      if (tier < bounds.length && hour > 0) rows.push(`${drawn(hour, tier)} + ${total} ${met(hour - 1, tier)} <= ${total}`)
+      if (tier < bounds.length && hour > 0)
+        rows.push(`${drawn(hour, tier)} + ${total} ${met(hour - 1, tier)} <= ${total}`)
     }
     for (const [bound, at] of bounds.entries()) {
       flags.push(met(hour, bound))
-      const before = prices.slice(0, hour + 1).flatMap((_, other) => bounds.slice(0, bound + 1).map((_, tier) => drawn(other, tier)))
+      const before = prices
+        .slice(0, hour + 1)
+        .flatMap((_, other) => bounds.slice(0, bound + 1).map((_, tier) => drawn(other, tier)))
       const freePower = Math.max(0, at - counted)
       rows.push(`${sumOf(before)} - ${freePower} ${met(hour, bound)} >= 0`)
       rows.push(`${sumOf(before)} <= ${freePower}`)

@@ -32,7 +32,9 @@ const contracts = fc
       return tariff(allDay(rates), { id: `trf_${index}`, type, ...contract })
     }
     const kindOf = (type: Tariff['type'], index: number, change: number | null) =>
-      change === null ? [terms(type, index, null, null)] : [terms(type, index, null, change), terms(type, index + 1, change, null)]
+      change === null
+        ? [terms(type, index, null, null)]
+        : [terms(type, index, null, change), terms(type, index + 1, change, null)]
     return [...kindOf('COMMODITY', 0, energyChange), ...kindOf('NON_COMMODITY', 2, gridChange)]
   })
 
@@ -74,8 +76,20 @@ describe('the cost of a plan', () => {
         if (!step.value.ok) throw new Error(step.value.refusal.message)
         const plan = step.value.value
         const records = (plan.devices[0]?.pieces ?? []).map(({ start: from, end: to, power }) => ({
-          ...{ locationId: 'loc_1', deviceId: 'dev_1', energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT', start: from, end: to },
-          ...{ energy: (power * BigInt(to - from)) / 3_600_000n, confidence: 1_000_000, sessionReferenceId: null, recordReferenceId: null },
+          ...{
+            locationId: 'loc_1',
+            deviceId: 'dev_1',
+            energyFlowDirection: 'INBOUND',
+            tariffDirection: 'IMPORT',
+            start: from,
+            end: to,
+          },
+          ...{
+            energy: (power * BigInt(to - from)) / 3_600_000n,
+            confidence: 1_000_000,
+            sessionReferenceId: null,
+            recordReferenceId: null,
+          },
         })) satisfies readonly MeterRecord[]
         const difference = chargeOf(snapshot, records) - plan.cost
         // Each piece is rounded to 1e-6 Wh and its power to 1e-6 W

@@ -49,9 +49,13 @@ export const expectFeasible = (site: Site, made: AmountPlan): void => {
 
 const expectUnderCap = (site: Site, cap: bigint, { devices }: AmountPlan): void => {
   const imports = devices.filter(({ device }) => device.direction === 'IMPORT').flatMap(({ pieces }) => pieces)
-  const edges = [...new Set([...imports, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b)
+  const edges = [...new Set([...imports, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort(
+    (a, b) => a - b,
+  )
   for (const at of edges) {
-    const drawn = imports.filter(({ start, end }) => start <= at && at < end).reduce((sum, { power }) => sum + Number(power) / 1e6, 0)
+    const drawn = imports
+      .filter(({ start, end }) => start <= at && at < end)
+      .reduce((sum, { power }) => sum + Number(power) / 1e6, 0)
     const own = site.generation
       .filter(({ start, end }) => start <= at && at < end)
       .reduce((sum, { start, end, energy }) => sum + Number(energy) / 1e6 / ((end - start) / hourMs), 0)

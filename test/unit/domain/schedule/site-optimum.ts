@@ -15,7 +15,11 @@ const spansOf = (site: Site) => {
   const sorted = [...edges].sort((a, b) => a - b)
   return sorted
     .slice(0, -1)
-    .map((start, index) => ({ start, end: sorted[index + 1] as number, hours: ((sorted[index + 1] as number) - start) / hourMs }))
+    .map((start, index) => ({
+      start,
+      end: sorted[index + 1] as number,
+      hours: ((sorted[index + 1] as number) - start) / hourMs,
+    }))
 }
 
 const thresholdOf = (site: Site, direction: 'IMPORT' | 'EXPORT'): ((price: bigint) => boolean) => {
@@ -65,11 +69,14 @@ export const optimumOf = (site: Site): Optimum => {
       grid.set(`${month} ${tier}`, [...(grid.get(`${month} ${tier}`) ?? []), name])
       return [name]
     })
-    if (site.sitePower !== null && draws.length > 0) rows.push(`${draws.join(' + ')} <= ${(Number(site.sitePower) / 1e9) * hours}`)
+    if (site.sitePower !== null && draws.length > 0)
+      rows.push(`${draws.join(' + ')} <= ${(Number(site.sitePower) / 1e9) * hours}`)
     const own = site.generation
       .filter(one => one.start < end && one.end > start)
       .reduce((sum, one) => sum + (kwh(one.energy) * (end - start)) / (one.end - one.start), 0)
-    return own > 0 && isAllowed.IMPORT(site.localPrice) ? [...draws, take(`l_${span}`, own, perKwh(site.localPrice))] : draws
+    return own > 0 && isAllowed.IMPORT(site.localPrice)
+      ? [...draws, take(`l_${span}`, own, perKwh(site.localPrice))]
+      : draws
   })
   for (const [key, names] of grid) {
     const [month = 0, tier = 0] = key.split(' ').map(Number)
@@ -87,7 +94,11 @@ export const optimumOf = (site: Site): Optimum => {
       const price = prices[Math.floor((start - siteStart) / hourMs)]
       if (start < device.start || end > device.end || price === null || price === undefined) return []
       if (device.direction === 'EXPORT' && !isAllowed.EXPORT(price)) return []
-      const name = take(`x_${index}_${span}`, (Number(device.power) / 1e9) * hours, device.direction === 'EXPORT' ? -perKwh(price) : 0)
+      const name = take(
+        `x_${index}_${span}`,
+        (Number(device.power) / 1e9) * hours,
+        device.direction === 'EXPORT' ? -perKwh(price) : 0,
+      )
       if (device.direction === 'IMPORT') taken[span]?.push(name)
       return [name]
     })
@@ -101,7 +112,12 @@ export const optimumOf = (site: Site): Optimum => {
   }
   if (wants.length === 0) return { cost: 0, energy: 0, isComplete: site.devices.every(({ energy }) => energy === 0n) }
   const maxSolution = solveProgram('Maximize', wants.join(' + '), rows, variables)
-  const minSolution = solveProgram('Minimize', costsOf(variables), [...rows, `${wants.join(' + ')} >= ${maxSolution - 1e-9}`], variables)
+  const minSolution = solveProgram(
+    'Minimize',
+    costsOf(variables),
+    [...rows, `${wants.join(' + ')} >= ${maxSolution - 1e-9}`],
+    variables,
+  )
   const requestedEnergy = site.devices.reduce((sum, { energy }) => sum + kwh(energy), 0)
   return { cost: minSolution, energy: maxSolution, isComplete: maxSolution > requestedEnergy - 1e-6 }
 }

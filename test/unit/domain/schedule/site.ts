@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import type { AmountPricing } from '../../../../services/domain/schedule/amount.ts'
-import type { AmountRequest, ExpectedGeneration, PlannedDevice } from '../../../../services/domain/schedule/amount-request.ts'
+import type {
+  AmountRequest,
+  ExpectedGeneration,
+  PlannedDevice,
+} from '../../../../services/domain/schedule/amount-request.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, Rate, Tariff } from '../../../../services/domain/tariff/tariff.ts'
@@ -46,7 +50,13 @@ const tariffOf = (direction: Tariff['direction'], rates: readonly Rate[], market
   contractStart: null,
   contractEnd: null,
   closedAt: null,
-  schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: [{ validFrom: 0, validTo: 86_400, rate: rates }] }] }],
+  schedule: [
+    {
+      months: ['All'],
+      dates: [],
+      daysAndHours: [{ days: ['All'], hours: [{ validFrom: 0, validTo: 86_400, rate: rates }] }],
+    },
+  ],
 })
 
 const plainRate = { fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }
@@ -54,7 +64,9 @@ const plainRate = { fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage
 /** Turn a site into what plans are priced from. */
 export const marketOf = (site: Site): AmountPricing => {
   const steps = [{ from: 0n, adds: 0n }, ...site.tiers]
-  const rates = steps.map(({ adds }, index): Rate => ({ ...plainRate, surchargeFixed: adds, to: steps[index + 1]?.from ?? null }))
+  const rates = steps.map(
+    ({ adds }, index): Rate => ({ ...plainRate, surchargeFixed: adds, to: steps[index + 1]?.from ?? null }),
+  )
   const snapshot = compileSnapshot(
     {
       locationId: 'loc_site',
@@ -71,14 +83,22 @@ export const marketOf = (site: Site): AmountPricing => {
     createPricingPool(),
   )
   const counted = site.counted
-  return { snapshot, generation: site.generation, counted: (_, __, from) => (from < siteStart ? [{ from, counted }] : []) }
+  return {
+    snapshot,
+    generation: site.generation,
+    counted: (_, __, from) => (from < siteStart ? [{ from, counted }] : []),
+  }
 }
 
 const price = fc.integer({ min: -50, max: 400 }).map(thousandths => BigInt(thousandths) * 1_000_000n)
 const coarsePrice = fc.integer({ min: 0, max: 4 }).map(tenths => BigInt(tenths) * 100_000_000n)
 const pricesOf = (one: fc.Arbitrary<bigint>) => fc.array(one, { minLength: siteHours, maxLength: siteHours })
 
-const device = (index: number, directions: readonly PlannedDevice['direction'][], most: number): fc.Arbitrary<PlannedDevice> =>
+const device = (
+  index: number,
+  directions: readonly PlannedDevice['direction'][],
+  most: number,
+): fc.Arbitrary<PlannedDevice> =>
   fc
     .record({
       direction: fc.constantFrom(...directions),
@@ -101,7 +121,10 @@ const device = (index: number, directions: readonly PlannedDevice['direction'][]
     })
 
 const generation = fc
-  .array(fc.record({ hour: fc.integer({ min: 0, max: siteHours - 2 }), wattHours: fc.integer({ min: 1, max: 9000 }) }), { maxLength: 12 })
+  .array(
+    fc.record({ hour: fc.integer({ min: 0, max: siteHours - 2 }), wattHours: fc.integer({ min: 1, max: 9000 }) }),
+    { maxLength: 12 },
+  )
   .map(all =>
     all.map(({ hour, wattHours }) => ({
       start: siteStart + hour * hourMs + hourMs / 4,
@@ -123,16 +146,30 @@ const tiers = fc
     { from: BigInt(first + more) * 1_000_000_000n, adds: BigInt(adds + addsMore) * 1_000_000n },
   ])
 
-type SiteOptions = { readonly tiered?: boolean; readonly generating?: boolean; readonly limited?: boolean; readonly fullest?: number }
+type SiteOptions = {
+  readonly tiered?: boolean
+  readonly generating?: boolean
+  readonly limited?: boolean
+  readonly fullest?: number
+}
 
 /** Sites of up to eight devices over two days, whose devices ask for up to `fullest` percent of what their windows hold. */
-export const sites = ({ tiered = false, generating = false, limited = false, fullest = 80 }: SiteOptions = {}): fc.Arbitrary<Site> =>
+export const sites = ({
+  tiered = false,
+  generating = false,
+  limited = false,
+  fullest = 80,
+}: SiteOptions = {}): fc.Arbitrary<Site> =>
   fc
     .tuple(
       fc
         .integer({ min: 1, max: 8 })
         .chain(count =>
-          fc.tuple(...Array.from({ length: count }, (_, index) => device(index, ['IMPORT', 'IMPORT', 'IMPORT', 'EXPORT'], fullest))),
+          fc.tuple(
+            ...Array.from({ length: count }, (_, index) =>
+              device(index, ['IMPORT', 'IMPORT', 'IMPORT', 'EXPORT'], fullest),
+            ),
+          ),
         ),
       fc.oneof(pricesOf(price), pricesOf(coarsePrice)),
       pricesOf(price),

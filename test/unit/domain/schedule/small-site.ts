@@ -5,7 +5,8 @@ import { hourMs, type Site, siteHours, siteStart } from './site.ts'
 export const cents = (value: number | null): bigint | null => (value === null ? null : BigInt(value) * 10_000_000n)
 
 /** Prices in cents for the first hours; the rest of the two days is not known. */
-export const hours = (...prices: readonly (number | null)[]) => Array.from({ length: siteHours }, (_, hour) => cents(prices[hour] ?? null))
+export const hours = (...prices: readonly (number | null)[]) =>
+  Array.from({ length: siteHours }, (_, hour) => cents(prices[hour] ?? null))
 
 export const watts = (value: number): bigint => BigInt(value) * 1_000_000n
 
@@ -42,5 +43,9 @@ export const site = (more: Partial<Site>): Site => ({
 export const shown = (of: Site) =>
   planned(of).devices.map(({ device: { deviceId }, pieces }) => [
     deviceId,
-    ...pieces.map(({ start, end, power }) => [(start - siteStart) / hourMs, (end - siteStart) / hourMs, Number(power) / 1e6]),
+    ...pieces.map(({ start, end, power }) => [
+      (start - siteStart) / hourMs,
+      (end - siteStart) / hourMs,
+      Number(power) / 1e6,
+    ]),
   ])

@@ -43,7 +43,15 @@ const tariffOf = ({ direction, start, prices, bounds }: SmallTiers): Tariff => {
     rate: rateOf(prices[(hour - first + 24) % 24] ?? prices[0] ?? []),
   }))
   return {
-    ...{ id: 'trf_1', direction, type: 'COMMODITY', marketRates: false, contractStart: null, contractEnd: null, closedAt: null },
+    ...{
+      id: 'trf_1',
+      direction,
+      type: 'COMMODITY',
+      marketRates: false,
+      contractStart: null,
+      contractEnd: null,
+      closedAt: null,
+    },
     schedule: [{ months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours: bands }] }],
   }
 }
@@ -52,7 +60,13 @@ const monthOf = (at: number): number => new Date(at).getUTCMonth()
 
 /** Plan it to its end. */
 export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
-  const input = { locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf('UTC'), importMarket: null, exportMarket: null }
+  const input = {
+    locationId: 'loc_1',
+    currencyCode: 'EUR',
+    timeZone: zoneOf('UTC'),
+    importMarket: null,
+    exportMarket: null,
+  }
   const snapshot = compileSnapshot({ ...input, tariffs: [tariffOf(of)] }, createPricingPool())
   const devices = of.tasks.map(({ from, to, power, energy }, index) => ({
     ...{ deviceId: `dev_${index}`, direction: of.direction, power: BigInt(power) * kwh, energy: BigInt(energy) * kwh },
@@ -65,7 +79,11 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
       sitePower: of.sitePower === null ? null : BigInt(of.sitePower) * kwh,
       threshold: of.limit === null ? null : { absolute: BigInt(of.limit) * centPerKwh, relative: null },
     },
-    { snapshot, generation: [], counted: (_type, _direction, from) => (monthOf(from) === monthOf(of.start) ? [{ from, counted }] : []) },
+    {
+      snapshot,
+      generation: [],
+      counted: (_type, _direction, from) => (monthOf(from) === monthOf(of.start) ? [{ from, counted }] : []),
+    },
     0,
   )
   for (;;) {
@@ -105,7 +123,8 @@ export const bestOf = (of: SmallTiers): { readonly energy: number; readonly cost
     else if (hour === one.to) assign(task + 1, of.tasks[task + 1]?.from ?? 0, of.tasks[task + 1]?.energy ?? 0)
     else {
       const before = totals[hour] ?? 0
-      const freePower = of.direction === 'EXPORT' || of.sitePower === null ? one.power : Math.min(one.power, of.sitePower - before)
+      const freePower =
+        of.direction === 'EXPORT' || of.sitePower === null ? one.power : Math.min(one.power, of.sitePower - before)
       for (let taken = 0; taken <= Math.min(left, freePower); taken += 1) {
         totals[hour] = before + taken
         assign(task, hour + 1, left - taken)
@@ -130,7 +149,11 @@ const task: fc.Arbitrary<Task> = fc
   })
 
 /** Small plans whose tiers rise in every hour: by the same in each, or each in its own way; hours may rise alike by chance. */
-export const smallTiers = (direction: SmallTiers['direction'], isParallel: boolean, isLimited: boolean): fc.Arbitrary<SmallTiers> => {
+export const smallTiers = (
+  direction: SmallTiers['direction'],
+  isParallel: boolean,
+  isLimited: boolean,
+): fc.Arbitrary<SmallTiers> => {
   const rises = fc.tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 0, max: 15 }))
   return fc
     .record({
@@ -183,7 +206,15 @@ export const dayOfTiers = (direction: SmallTiers['direction']): fc.Arbitrary<Sma
       const total = tasks.reduce((sum, { energy }) => sum + energy, 0)
       const bounds = shares.toSorted((a, b) => a - b).map(share => Math.ceil((total * share) / 20))
       return {
-        ...{ direction, start: dayStart, bounds: [...new Set(bounds)], counted: 0, tasks, sitePower: null, limit: null },
+        ...{
+          direction,
+          start: dayStart,
+          bounds: [...new Set(bounds)],
+          counted: 0,
+          tasks,
+          sitePower: null,
+          limit: null,
+        },
         prices: bases.map((base, hour) => {
           const rises = (ways[wayOf[hour] ?? 0] ?? []).slice(0, new Set(bounds).size)
           return [base, ...rises.map((_, tier) => base + rises.slice(0, tier + 1).reduce((sum, rise) => sum + rise, 0))]

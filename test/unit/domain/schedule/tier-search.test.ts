@@ -35,16 +35,21 @@ const timesOver = (of: SmallTiers, copies: number): SmallTiers => ({
 
 const copies = 16
 
-describe.each(['IMPORT', 'EXPORT'] as const)('plans of %s over a day whose tiers rise otherwise in every hour', direction => {
-  it('cost what the best plan does that an integer program finds, within 1e-6', { timeout: 120_000 }, () => {
-    fc.assert(
-      fc.property(dayOfTiers(direction), of => {
-        const made = planSmall(timesOver(of, copies))
-        if (!made.ok) throw new Error(made.refusal.message)
-        const minCost = minCostOf(of) * copies
-        expect(Math.abs(Number(made.value.cost) / 1e7 - minCost)).toBeLessThanOrEqual(Math.max(1e-4, 1e-6 * Math.abs(minCost)))
-      }),
-      { numRuns: 12, endOnFailure: true },
-    )
-  })
-})
+describe.each(['IMPORT', 'EXPORT'] as const)(
+  'plans of %s over a day whose tiers rise otherwise in every hour',
+  direction => {
+    it('cost what the best plan does that an integer program finds, within 1e-6', { timeout: 120_000 }, () => {
+      fc.assert(
+        fc.property(dayOfTiers(direction), of => {
+          const made = planSmall(timesOver(of, copies))
+          if (!made.ok) throw new Error(made.refusal.message)
+          const minCost = minCostOf(of) * copies
+          expect(Math.abs(Number(made.value.cost) / 1e7 - minCost)).toBeLessThanOrEqual(
+            Math.max(1e-4, 1e-6 * Math.abs(minCost)),
+          )
+        }),
+        { numRuns: 12, endOnFailure: true },
+      )
+    })
+  },
+)

@@ -16,10 +16,19 @@ const contract = (id: string, from: number | null, to: number | null, closed: nu
     contractEnd: to === null ? null : on(to),
     closedAt: closed === null ? null : on(closed),
   })
-type Step = { readonly kind: string; readonly start?: number | null; readonly length?: number | null; readonly which?: number }
+type Step = {
+  readonly kind: string
+  readonly start?: number | null
+  readonly length?: number | null
+  readonly which?: number
+}
 
 /** The tariff that a step changes, as it was and as it is then; both null where the step finds none that lives. */
-const changeOf = (tariffs: readonly Tariff[], { kind, start = null, length = null, which = 0 }: Step, index: number) => {
+const changeOf = (
+  tariffs: readonly Tariff[],
+  { kind, start = null, length = null, which = 0 }: Step,
+  index: number,
+) => {
   const ending = (from: number | null): number | null => (length === null ? null : (from ?? 0) + length)
   if (kind === 'create') return { before: null, after: contract(`t${index}`, start, ending(start)) }
   const activeTariffs = tariffs.filter(({ closedAt }) => closedAt === null)
@@ -88,7 +97,10 @@ describe('which tariff is in force', () => {
           ['LOCAL', 'COMMODITY'],
         ] as const) {
           const coverage = tariffCoverage(input.tariffs, direction, type)
-          expect([coverage[0]?.start, coverage.at(-1)?.end]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])
+          expect([coverage[0]?.start, coverage.at(-1)?.end]).toEqual([
+            Number.NEGATIVE_INFINITY,
+            Number.POSITIVE_INFINITY,
+          ])
           for (const [index, part] of coverage.entries()) {
             expect(part.start).toBeLessThan(part.end)
             if (index > 0) expect(part.start).toBe(coverage[index - 1]?.end)

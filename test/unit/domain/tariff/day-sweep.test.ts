@@ -12,7 +12,11 @@ import { verifyEveryDay } from '../../../support/oracle/verify-every-day.ts'
 const rate = (fixed: number) => [{ fixed: BigInt(fixed), to: null, surchargeFixed: 0n, surchargePercentage: 0n }]
 const band = (validFrom: number, validTo: number, fixed = 1): TimeBand => ({ validFrom, validTo, rate: rate(fixed) })
 const allDay = band(0, 86_400)
-const of = (hours: readonly TimeBand[], dates: readonly number[] = [], months: ScheduleEntry['months'] = ['All']): ScheduleEntry => ({
+const of = (
+  hours: readonly TimeBand[],
+  dates: readonly number[] = [],
+  months: ScheduleEntry['months'] = ['All'],
+): ScheduleEntry => ({
   ...{ months, dates, daysAndHours: [{ days: ['All'], hours }] },
 })
 
@@ -58,7 +62,11 @@ const wholeYear = fc
 const anySchedule = fc.oneof(
   wholeYear,
   fc
-    .tuple(fc.constantFrom([], [of([allDay])]), fc.oneof(fc.constant([]), wholeYear), fc.array(anyEntry, { minLength: 1, maxLength: 6 }))
+    .tuple(
+      fc.constantFrom([], [of([allDay])]),
+      fc.oneof(fc.constant([]), wholeYear),
+      fc.array(anyEntry, { minLength: 1, maxLength: 6 }),
+    )
     .map(([day, year, entries]): readonly ScheduleEntry[] => [...day, ...year, ...entries]),
 )
 
@@ -86,7 +94,9 @@ describe('a schedule that is looked at by classes of days', () => {
     ]) {
       expect(validateCoverage(schedule)).toEqual(verifyEveryDay(schedule))
     }
-    expect(validateCoverage([of([allDay]), of(many, [29], ['Feb'])])?.message).toMatch(/at most 1440 bands on Mon in Feb on date 29/)
+    expect(validateCoverage([of([allDay]), of(many, [29], ['Feb'])])?.message).toMatch(
+      /at most 1440 bands on Mon in Feb on date 29/,
+    )
   })
 
   it('shows on each day the bands that this day has', () => {
@@ -117,9 +127,14 @@ describe('a schedule that is looked at by classes of days', () => {
           }
           expect(parts).toEqual(expected)
           const { starts, rateIndexes: bands } = terms.patternOn(kind.month, kind.date, kind.weekday)
-          const shown = dayPattern(schedule, kind).map(segment => [segment.startSecond, segment.timeBands[0]?.hours.rate[0]?.fixed])
+          const shown = dayPattern(schedule, kind).map(segment => [
+            segment.startSecond,
+            segment.timeBands[0]?.hours.rate[0]?.fixed,
+          ])
           const merged = shown.filter(([, fixed], index) => index === 0 || shown[index - 1]?.[1] !== fixed)
-          expect(starts.map((from, index) => [from, terms.rateLists[bands[index] as number]?.[0]?.fixed])).toEqual(merged)
+          expect(starts.map((from, index) => [from, terms.rateLists[bands[index] as number]?.[0]?.fixed])).toEqual(
+            merged,
+          )
         }
       }),
       { numRuns: 300 },

@@ -24,10 +24,13 @@ const costAll = (snapshot: PricingSnapshot, records: readonly IdentifiedRecord[]
     for (const { type, direction, countingStart } of first[index]?.accumulatorChanges ?? []) {
       let counted = 0n
       for (const [other, { accumulatorChanges: changes }] of first.entries()) {
-        const change = changes.find(found => found.type === type && found.direction === direction && found.countingStart === countingStart)
+        const change = changes.find(
+          found => found.type === type && found.direction === direction && found.countingStart === countingStart,
+        )
         const otherRecord = records[other]
         if (change === undefined || otherRecord === undefined || other === index) continue
-        if (compareSortKeys(sortKeyOf(otherRecord), sortKeyOf(own), countingStart) < 0) counted += change.after - change.before
+        if (compareSortKeys(sortKeyOf(otherRecord), sortKeyOf(own), countingStart) < 0)
+          counted += change.after - change.before
       }
       counts.set(accumulatorKey(type, direction, countingStart), counted)
     }
@@ -39,9 +42,11 @@ const sameCost = (found: RecordCost | undefined, { priced, energy }: OracleCost)
   expect(found?.energy).toBe(energy)
   expect(found?.status).toBe(priced === null ? 'UNPRICED' : 'PRICED')
   expect(found?.cost ?? null).toBe(priced?.cost ?? null)
-  const expected = priced?.pieces.map(({ tiers: [tier], tariffs: [commodityId, nonCommodityId], confidence, ...piece }) => ({
-    ...{ ...piece, tier, commodityId, nonCommodityId, confidence: Math.round(confidence * 1e4) },
-  }))
+  const expected = priced?.pieces.map(
+    ({ tiers: [tier], tariffs: [commodityId, nonCommodityId], confidence, ...piece }) => ({
+      ...{ ...piece, tier, commodityId, nonCommodityId, confidence: Math.round(confidence * 1e4) },
+    }),
+  )
   expect(found?.pieces).toEqual(expected ?? [])
   if (priced !== null) expect(isRounded((found?.confidence ?? 0) / 1e4, priced.confidence, 4)).toBe(true)
 }
@@ -72,7 +77,11 @@ const sameBuckets = ({ input, records }: Scenario, found: readonly RecordCost[],
 }
 
 const rowOf = (identified: IdentifiedRecord | undefined) =>
-  identified && { start: identified.record.start, end: identified.record.end, recordConfidence: identified.record.confidence }
+  identified && {
+    start: identified.record.start,
+    end: identified.record.end,
+    recordConfidence: identified.record.confidence,
+  }
 
 /** The pieces that a row keeps: those of an UNPRICED one tell where actuals leave its energy. */
 const storedPiecesOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
@@ -94,10 +103,14 @@ const samePrices = ({ input, records }: Scenario, snapshot: PricingSnapshot) => 
       const span = spans[index]
       const expected = priceAt(input, direction, at)
       const found =
-        span?.price == null ? null : { price: span.price, confidence: span.confidence, tariffs: [span.commodityId, span.nonCommodityId] }
+        span?.price == null
+          ? null
+          : { price: span.price, confidence: span.confidence, tariffs: [span.commodityId, span.nonCommodityId] }
       const { price = null, confidence = 0, commodity, nonCommodity } = expected ?? {}
       const wanted =
-        price === null ? null : { price, confidence: Math.round(confidence * 1e4), tariffs: [commodity?.tariffId, nonCommodity?.tariffId] }
+        price === null
+          ? null
+          : { price, confidence: Math.round(confidence * 1e4), tariffs: [commodity?.tariffId, nonCommodity?.tariffId] }
       if (JSON.stringify(found, bigints) !== JSON.stringify(wanted, bigints))
         expect({ at: new Date(at), found }).toEqual({ at: new Date(at), found: wanted })
     }
@@ -113,7 +126,9 @@ describe('the evaluator agrees with an oracle that shares no code with it', () =
 
   it('on the price of every minute', { timeout: timeoutMs }, () => {
     fc.assert(
-      fc.property(scenarios({ maxRecords: 1 }), scenario => samePrices(scenario, compileSnapshot(scenario.input, createPricingPool()))),
+      fc.property(scenarios({ maxRecords: 1 }), scenario =>
+        samePrices(scenario, compileSnapshot(scenario.input, createPricingPool())),
+      ),
       { numRuns: Math.ceil(runs / 3), ...seeded },
     )
   })

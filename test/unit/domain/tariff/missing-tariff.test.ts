@@ -7,7 +7,8 @@ import type { Tariff } from '../../../../services/domain/tariff/tariff.ts'
 import { allDay, at, pricing, tariff } from '../../../support/oracle/tables.ts'
 
 const on = (day: number): number => at(`2026-06-${String(day).padStart(2, '0')}T00:00:00Z`)
-const closed = (id: string, from: number, to: number): Tariff => tariff(allDay(1), { id, contractStart: on(from), closedAt: on(to) })
+const closed = (id: string, from: number, to: number): Tariff =>
+  tariff(allDay(1), { id, contractStart: on(from), closedAt: on(to) })
 const grid = tariff(allDay(1), { id: 'trf_grid', type: 'NON_COMMODITY', contractStart: on(12) })
 
 it.each<[string, Tariff[], string]>([

@@ -79,32 +79,40 @@ describe('the whole calendar', () => {
     )
     const names = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
     fc.assert(
-      fc.property(schedules({ market: false, amounts: 'usual' }), fc.array(kinds, { minLength: 5, maxLength: 30 }), (schedule, places) => {
-        expect(validateCoverage(schedule)).toBeUndefined()
-        for (const [month, date, weekday, minute] of places) {
-          const clock = {
-            year: 2026,
-            month,
-            date,
-            weekday: names[weekday] as 'Mon',
-            hour: Math.floor(minute / 60),
-            minute: minute % 60,
-            second: 0,
+      fc.property(
+        schedules({ market: false, amounts: 'usual' }),
+        fc.array(kinds, { minLength: 5, maxLength: 30 }),
+        (schedule, places) => {
+          expect(validateCoverage(schedule)).toBeUndefined()
+          for (const [month, date, weekday, minute] of places) {
+            const clock = {
+              year: 2026,
+              month,
+              date,
+              weekday: names[weekday] as 'Mon',
+              hour: Math.floor(minute / 60),
+              minute: minute % 60,
+              second: 0,
+            }
+            const segment = dayPattern(schedule, { month, date, weekday }).find(
+              one => one.startSecond <= minute * 60 && minute * 60 < one.endSecond,
+            )
+            expect(segment?.timeBands.map(band => band.hours)).toEqual([bandAt(schedule, clock)])
           }
-          const segment = dayPattern(schedule, { month, date, weekday }).find(
-            one => one.startSecond <= minute * 60 && minute * 60 < one.endSecond,
-          )
-          expect(segment?.timeBands.map(band => band.hours)).toEqual([bandAt(schedule, clock)])
-        }
-      }),
+        },
+      ),
       { numRuns: 100 },
     )
   })
 
   it('is judged quickly, however large the schedule', () => {
-    const minute = (index: number) => `${String(Math.floor(index / 60) % 24).padStart(2, '0')}:${String(index % 60).padStart(2, '0')}:00`
+    const minute = (index: number) =>
+      `${String(Math.floor(index / 60) % 24).padStart(2, '0')}:${String(index % 60).padStart(2, '0')}:00`
     const minutes = Array.from({ length: 1440 }, (_, index) => hours(minute(index), minute(index + 1)))
     expect(refusalOf(bands(...minutes))).toBeNull()
-    expect(refusalOf(bands(...minutes, hours('00:00:00', '00:00:30')))).toMatchObject({ code: 'schedule_invalid', field: 'schedule' })
+    expect(refusalOf(bands(...minutes, hours('00:00:00', '00:00:30')))).toMatchObject({
+      code: 'schedule_invalid',
+      field: 'schedule',
+    })
   })
 })

@@ -46,9 +46,18 @@ describe('a new version of a tariff', () => {
     const one = withVersion(base, { effectiveFrom: on(10), schedule: prices(2) })
     const next = { ...tariff(allDay(5), { contractStart: on(25) }), id: 'trf_next' }
     expect(changedInterval(base, one, [next])).toEqual({ from: on(10), to: on(25) })
-    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(15), schedule: prices(3) }), [])).toEqual({ from: on(15), to: null })
-    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(5), schedule: prices(3) }), [])).toEqual({ from: on(5), to: null })
-    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(1), schedule: prices(3) }), [])).toEqual({ from: on(1), to: null })
+    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(15), schedule: prices(3) }), [])).toEqual({
+      from: on(15),
+      to: null,
+    })
+    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(5), schedule: prices(3) }), [])).toEqual({
+      from: on(5),
+      to: null,
+    })
+    expect(changedInterval(one, withVersion(one, { effectiveFrom: on(1), schedule: prices(3) }), [])).toEqual({
+      from: on(1),
+      to: null,
+    })
     expect(changedInterval(base, withVersion(base, { effectiveFrom: on(26), schedule: prices(3) }), [next])).toBeNull()
     expect(changedInterval(one, one, [])).toBeNull()
   })
@@ -72,7 +81,11 @@ describe('a record', () => {
     expect(cost.tariffIds).toEqual(['trf_a'])
     // One accumulator before and after: the tariff is the same.
     expect(cost.accumulatorChanges).toHaveLength(1)
-    expect(cost.accumulatorChanges[0]).toMatchObject({ countingStart: at('2026-06-01T00:00:00Z'), before: 0n, after: kwh(16) })
+    expect(cost.accumulatorChanges[0]).toMatchObject({
+      countingStart: at('2026-06-01T00:00:00Z'),
+      before: 0n,
+      after: kwh(16),
+    })
   })
 
   it('counts for tiers that only a later version has', () => {
@@ -97,7 +110,9 @@ describe('a record', () => {
           const plain = tariff(allDay([{ ...rate(0.1), to: bound }, rate(0.5)]))
           const again = withVersion(plain, { effectiveFrom: start + cut, schedule: structuredClone(plain.schedule) })
           const short = record('mre_1', '2026-06-14T23:59:59.900Z', '2026-06-15T00:00:00.300Z', energy)
-          const costs = [plain, again].map(of => costRecord(compileSnapshot(pricing('UTC', [of]), createPricingPool()), short.record))
+          const costs = [plain, again].map(of =>
+            costRecord(compileSnapshot(pricing('UTC', [of]), createPricingPool()), short.record),
+          )
           expect(costs[1]).toEqual(costs[0])
         }
       }

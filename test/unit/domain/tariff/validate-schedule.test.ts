@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { RateInput } from '../../../../services/domain/tariff/read-rate.ts'
-import { readTariffTerms, type ScheduleEntryInput, type TariffTermsInput } from '../../../../services/domain/tariff/validate-schedule.ts'
+import {
+  readTariffTerms,
+  type ScheduleEntryInput,
+  type TariffTermsInput,
+} from '../../../../services/domain/tariff/validate-schedule.ts'
 import { days, entry, flat, hours, refusalOf, terms, wholeDay } from '../../../support/tariffs/tariff-terms.ts'
 
 describe('reading a tariff', () => {
@@ -24,7 +28,12 @@ describe('reading a tariff', () => {
               validFrom: 0,
               validTo: 86_400,
               rate: [
-                { fixed: 123_456_789n, to: 100_500_000_000n, surchargeFixed: -10_000_000n, surchargePercentage: 190_000_000n },
+                {
+                  fixed: 123_456_789n,
+                  to: 100_500_000_000n,
+                  surchargeFixed: -10_000_000n,
+                  surchargePercentage: 190_000_000n,
+                },
                 { fixed: -1_000_000_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n },
               ],
             },
@@ -61,7 +70,13 @@ describe('reading a tariff', () => {
       'rate[1].to_kwh',
       /above the bound/,
     ],
-    ['a bound of zero', [{ fixed: 1, to_kwh: 0 }, { fixed: 1 }], 'value_out_of_range', 'rate[0].to_kwh', /from 0\.000000001/],
+    [
+      'a bound of zero',
+      [{ fixed: 1, to_kwh: 0 }, { fixed: 1 }],
+      'value_out_of_range',
+      'rate[0].to_kwh',
+      /from 0\.000000001/,
+    ],
     ['a missing bound', [{ fixed: 1 }, { fixed: 1 }], 'schedule_invalid', 'rate[0].to_kwh', /every tier but the last/],
     ['a bound on the last', [{ fixed: 1, to_kwh: 5 }], 'schedule_invalid', 'rate[0].to_kwh', /last tier/],
   ] as [string, RateInput[], string, string, RegExp][])('refuses %s', (_, rate, code, field, message) => {
@@ -78,7 +93,9 @@ describe('reading a tariff', () => {
     // One entry for each date of a month, the rest for any day: 12 × 31 dated ones and 28 that cannot be told from each other
     const dated = Array.from({ length: 372 }, (_, index) =>
       entry([days(['All'], wholeDay())], {
-        months: [['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][index % 12] as string],
+        months: [
+          ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'][index % 12] as string,
+        ],
         dates: [1 + Math.floor(index / 12)],
       }),
     )
@@ -87,7 +104,9 @@ describe('reading a tariff', () => {
         entry([days(['All'], hours(clock(index * 60), clock(((index + 1) * 60) % (count * 60))))]),
       )
     const clock = (second: number) =>
-      [Math.floor(second / 3600), Math.floor(second / 60) % 60, second % 60].map(part => String(part).padStart(2, '0')).join(':')
+      [Math.floor(second / 3600), Math.floor(second / 60) % 60, second % 60]
+        .map(part => String(part).padStart(2, '0'))
+        .join(':')
     const maxEntries = [...dated, ...parts(28).slice(0, 27), entry([days(['All'], hours('00:27:00', '00:00:00'))])]
     expect([maxEntries.length, refusalOf(terms(maxEntries))]).toEqual([400, null])
     expect(refusalOf(terms([...maxEntries, entry([days(['Mon'], wholeDay())])]))).toMatchObject({

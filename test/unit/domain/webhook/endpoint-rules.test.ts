@@ -1,8 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concurrencyAfter, initialConcurrency, maxConcurrency } from '../../../../services/domain/webhook/delivery-concurrency.ts'
+import {
+  concurrencyAfter,
+  initialConcurrency,
+  maxConcurrency,
+} from '../../../../services/domain/webhook/delivery-concurrency.ts'
 import { eventGroups, expandFilter, matchesAnyFilter } from '../../../../services/domain/webhook/event-filter.ts'
-import { rotateSecret, rotationWindowMs, type SigningSecret, signingSecrets } from '../../../../services/domain/webhook/secret-rotation.ts'
+import {
+  rotateSecret,
+  rotationWindowMs,
+  type SigningSecret,
+  signingSecrets,
+} from '../../../../services/domain/webhook/secret-rotation.ts'
 
 describe('a filter of events', () => {
   it.each([
@@ -22,7 +31,11 @@ describe('a filter of events', () => {
   })
 
   it('has the groups of all types, each once', () => {
-    expect(eventGroups(['tariff.expired', 'tariff.fetch.failed', 'device.create'])).toEqual(['tariff.*', 'tariff.fetch.*', 'device.*'])
+    expect(eventGroups(['tariff.expired', 'tariff.fetch.failed', 'device.create'])).toEqual([
+      'tariff.*',
+      'tariff.fetch.*',
+      'device.*',
+    ])
   })
 
   it.each(['', '*.*', 'customer.', 'customer.*.failed', 'custom*', '*.create'])('%j takes no type', filter => {

@@ -54,15 +54,23 @@ describe('an attempt', () => {
   it('succeeds with 2xx alone', () => {
     for (let status = 100; status < 600; status += 1) {
       const { kind } = decideAttempt({ status, retryAfter: null }, 1, at, 0.5)
-      expect([status, kind]).toEqual([status, status >= 200 && status < 300 ? 'DELIVERED' : status === 410 ? 'GONE' : 'RETRY'])
+      expect([status, kind]).toEqual([
+        status,
+        status >= 200 && status < 300 ? 'DELIVERED' : status === 410 ? 'GONE' : 'RETRY',
+      ])
     }
-    expect(decideAttempt({ status: null, retryAfter: null }, 1, at, 0.5)).toEqual({ kind: 'RETRY', dueAt: at + seconds(5) })
+    expect(decideAttempt({ status: null, retryAfter: null }, 1, at, 0.5)).toEqual({
+      kind: 'RETRY',
+      dueAt: at + seconds(5),
+    })
   })
 
   it('is put off by Retry-After of 429 and 503 only', () => {
     const dueWith = (status: number) => decideAttempt({ status, retryAfter: '8' }, 1, at, 0.5)
     expect([429, 503].map(dueWith)).toEqual([429, 503].map(() => ({ kind: 'RETRY', dueAt: at + seconds(8) })))
-    expect([400, 500, 502, 301].map(dueWith)).toEqual([400, 500, 502, 301].map(() => ({ kind: 'RETRY', dueAt: at + seconds(5) })))
+    expect([400, 500, 502, 301].map(dueWith)).toEqual(
+      [400, 500, 502, 301].map(() => ({ kind: 'RETRY', dueAt: at + seconds(5) })),
+    )
   })
 
   it.each([

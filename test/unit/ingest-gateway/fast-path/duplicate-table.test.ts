@@ -7,7 +7,9 @@ const all = Array.from({ length: 5_000 }, (_, index) => index + 1)
 describe('a duplicate table', () => {
   it('tells the number of the first record that has an id', () => {
     const table = duplicateTable(5_000)
-    expect(all.map(number => table.note(id(number % 2_500), number))).toEqual(all.map(number => (number > 2_500 ? number - 2_500 : 0)))
+    expect(all.map(number => table.note(id(number % 2_500), number))).toEqual(
+      all.map(number => (number > 2_500 ? number - 2_500 : 0)),
+    )
   })
 
   it('knows nothing of a submission that is read beside it', () => {

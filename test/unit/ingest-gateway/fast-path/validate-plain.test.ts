@@ -17,7 +17,12 @@ import { ordinaryBody } from '../../../support/metering/meter-body.ts'
 import { at, missing, submission } from '../../../support/metering/unusual-submissions.ts'
 
 const validationContext = (apiVersion: ApiVersion = 'current'): ValidationContext => ({
-  part: { accountId: 'acc_0198c0ffee00112233445566', liveMode: true, batchId: 'bat_0198c0ffee00112233445566', receivedAt: at },
+  part: {
+    accountId: 'acc_0198c0ffee00112233445566',
+    liveMode: true,
+    batchId: 'bat_0198c0ffee00112233445566',
+    receivedAt: at,
+  },
   apiVersion,
   at,
   known: knownObjects(
@@ -29,7 +34,8 @@ const validationContext = (apiVersion: ApiVersion = 'current'): ValidationContex
 
 /** What was judged, with the records that its parts hold. */
 const shown = ({ parts, ...counts }: ValidatedSubmission) => {
-  const recordsOf = (lane: number) => decodeRecordChunk(joinParts(parts.get(lane) ?? [], 0), 0).parts.flatMap(part => part.records)
+  const recordsOf = (lane: number) =>
+    decodeRecordChunk(joinParts(parts.get(lane) ?? [], 0), 0).parts.flatMap(part => part.records)
   const numbers = [...parts.values()].flat().flatMap(part => part.recordNumbers)
   return {
     ...counts,
@@ -74,7 +80,11 @@ describe('a body that is judged from its bytes', () => {
     const byte = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[],:"\\ \n0e.-')))
     const corrupted = fc.tuple(fc.nat(text.length - 1), byte, fc.constantFrom(0, 1, 2)).map(([place, code, cut]) => {
       const remaining = cut === 2 ? [] : [code]
-      return Buffer.concat([text.subarray(0, place), Buffer.from(remaining), text.subarray(cut === 0 ? place : place + 1)])
+      return Buffer.concat([
+        text.subarray(0, place),
+        Buffer.from(remaining),
+        text.subarray(cut === 0 ? place : place + 1),
+      ])
     })
     await fc.assert(
       fc.asyncProperty(corrupted, async bytes => {
@@ -97,12 +107,15 @@ describe('an ordinary body', () => {
     const plain = await validatePlain(bodyOf(long), validationContext())
     expect(plain?.recordsAccepted).toBe(10_000)
     expect(plain === null || shown(plain)).toEqual(await validateGenerally(bodyOf(long), validationContext()))
-    for (const part of [...(plain?.parts.values() ?? [])].flat()) expect(part.recordNumbers.length).toBeLessThanOrEqual(500)
+    for (const part of [...(plain?.parts.values() ?? [])].flat())
+      expect(part.recordNumbers.length).toBeLessThanOrEqual(500)
   })
 
   it('is so with numbers as binary calculation leaves them, each read to the last digit', async () => {
     const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
-    const body = bodyOf(JSON.stringify(records.map((record, index) => ({ ...record, value: 250 + ((index * 7919) % 100_000) / 1000 }))))
+    const body = bodyOf(
+      JSON.stringify(records.map((record, index) => ({ ...record, value: 250 + ((index * 7919) % 100_000) / 1000 }))),
+    )
     expect(Buffer.from(body.bytes).toString()).toContain('292.54200000000003')
     const plain = await validatePlain(body, validationContext())
     expect(plain?.recordsAccepted).toBe(500)
@@ -125,11 +138,21 @@ describe('an ordinary body', () => {
     ).toBe(500)
     expect(await validated(JSON.stringify(records, null, 2))).toBe(500)
     expect(await validated(`${records.map(record => JSON.stringify(record)).join('\r\n')}\n`, true)).toBe(500)
-    expect(await validated(ordinary.replaceAll('"energy_flow_direction":"INBOUND"', '"direction":"IMPORT"'), false, 'earlier')).toBe(500)
-    expect(await validated(JSON.stringify(records.map(record => ({ ...record, device_id: null, confidence: 0.75 }))))).toBe(500)
-    expect(await validated(JSON.stringify(records.map(record => ({ ...record, units: 'KW', session_reference_id: 'Sitzung ä' }))))).toBe(
-      500,
-    )
+    expect(
+      await validated(
+        ordinary.replaceAll('"energy_flow_direction":"INBOUND"', '"direction":"IMPORT"'),
+        false,
+        'earlier',
+      ),
+    ).toBe(500)
+    expect(
+      await validated(JSON.stringify(records.map(record => ({ ...record, device_id: null, confidence: 0.75 })))),
+    ).toBe(500)
+    expect(
+      await validated(
+        JSON.stringify(records.map(record => ({ ...record, units: 'KW', session_reference_id: 'Sitzung ä' }))),
+      ),
+    ).toBe(500)
   })
 
   it('is left alone where it is not plain', async () => {
@@ -141,7 +164,10 @@ describe('an ordinary body', () => {
 
 describe('a body beside others', () => {
   const requested = (ids: readonly string[]) => ({ locations: new Set(ids), devices: new Set<string>() })
-  const others = Array.from({ length: 8 }, (_, index) => `loc_0198c0ffee0000000000ff${index.toString().padStart(2, '0')}`)
+  const others = Array.from(
+    { length: 8 },
+    (_, index) => `loc_0198c0ffee0000000000ff${index.toString().padStart(2, '0')}`,
+  )
   const all = ordinaryBody({ records: 40, at, round: 1, sites: 4 })
   /** A memory of some objects of a registry that has all. */
   const memory = (most: number) =>
@@ -171,6 +197,8 @@ describe('a body beside others', () => {
     }
     expect((await validatePlain(bodyOf(all), { ...validationContext(), known }))?.recordsAccepted).toBe(40)
     const parsed = parseSubmission(bodyOf(all))
-    expect(parsed.ok && (await validateSubmission(parsed.value, { ...validationContext(), known })).recordsAccepted).toBe(40)
+    expect(
+      parsed.ok && (await validateSubmission(parsed.value, { ...validationContext(), known })).recordsAccepted,
+    ).toBe(40)
   })
 })

@@ -33,10 +33,14 @@ describe('a bearer token', () => {
   it('fails when any character of it is changed', async () => {
     const token = await tokens.sign(subject, at)
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: token.length - 1 }), fc.constantFrom(...'ABab01-_.= '), async (index, character) => {
-        fc.pre(token[index] !== character)
-        expect(await codeOf(token.slice(0, index) + character + token.slice(index + 1))).toBe('bad_credentials')
-      }),
+      fc.asyncProperty(
+        fc.nat({ max: token.length - 1 }),
+        fc.constantFrom(...'ABab01-_.= '),
+        async (index, character) => {
+          fc.pre(token[index] !== character)
+          expect(await codeOf(token.slice(0, index) + character + token.slice(index + 1))).toBe('bad_credentials')
+        },
+      ),
       { numRuns: 300 },
     )
   })

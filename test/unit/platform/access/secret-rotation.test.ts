@@ -25,7 +25,10 @@ describe('what was made with a former secret', () => {
     }
     const fresh = await bearerTokens(changed).sign(subject, at)
     expect(await bearerTokens(third).verify(fresh, at)).toMatchObject({ ok: true })
-    expect(await bearerTokens([second, first]).verify(fresh, at)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
+    expect(await bearerTokens([second, first]).verify(fresh, at)).toMatchObject({
+      ok: false,
+      refusal: { code: 'bad_credentials' },
+    })
   })
 
   it('ends in its time all the same', async () => {
@@ -46,14 +49,18 @@ describe('what was made with a former secret', () => {
   it.each([
     ['credentials of providers', (key: string | typeof changed) => sealWith(key, 'provider credentials')],
     ['secrets of webhooks', webhookSeal],
-  ])('opens where it is sealed: %s; new ones are sealed with the present one, and altered ones open with none', (_, sealOf) => {
-    for (const text of changed) expect(sealOf(changed).open(sealOf(text).seal('words', 'mine'), 'mine'), text).toBe('words')
-    const fresh = sealOf(changed).seal('words', 'mine')
-    expect(sealOf(third).open(fresh, 'mine')).toBe('words')
-    for (const text of [second, first]) expect(() => sealOf(text).open(fresh, 'mine')).toThrow()
-    expect(() => sealOf(changed).open(fresh, 'yours')).toThrow()
-    expect(() => sealOf(changed).open(sealOf('d'.repeat(32)).seal('words', 'mine'), 'mine')).toThrow()
-  })
+  ])(
+    'opens where it is sealed: %s; new ones are sealed with the present one, and altered ones open with none',
+    (_, sealOf) => {
+      for (const text of changed)
+        expect(sealOf(changed).open(sealOf(text).seal('words', 'mine'), 'mine'), text).toBe('words')
+      const fresh = sealOf(changed).seal('words', 'mine')
+      expect(sealOf(third).open(fresh, 'mine')).toBe('words')
+      for (const text of [second, first]) expect(() => sealOf(text).open(fresh, 'mine')).toThrow()
+      expect(() => sealOf(changed).open(fresh, 'yours')).toThrow()
+      expect(() => sealOf(changed).open(sealOf('d'.repeat(32)).seal('words', 'mine'), 'mine')).toThrow()
+    },
+  )
 
   it('is looked for under each of them, and kept under the present one', () => {
     expect(secretHashes(changed, 'key')).toEqual(changed.map(text => hashSecret(text, 'key')))
@@ -64,10 +71,17 @@ describe('what was made with a former secret', () => {
 describe('former secrets', () => {
   it('come from the configuration, after the present one, also where that is kept in the data folder', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattledger-rotation-'))
-    const former = readConfig({ WATTLEDGER_FORMER_SECRETS: `${second}, ${first}`, WATTLEDGER_FORMER_CREDENTIALS_KEYS: first })
+    const former = readConfig({
+      WATTLEDGER_FORMER_SECRETS: `${second}, ${first}`,
+      WATTLEDGER_FORMER_CREDENTIALS_KEYS: first,
+    })
     expect(loadSecrets(folder, { ...former, secret: third }).value.secret).toEqual(changed)
     loadSecrets(folder, readConfig({})).save()
-    expect(loadSecrets(folder, former).value.secret).toEqual([loadSecrets(folder, readConfig({})).value.secret, second, first])
+    expect(loadSecrets(folder, former).value.secret).toEqual([
+      loadSecrets(folder, readConfig({})).value.secret,
+      second,
+      first,
+    ])
     expect(loadCredentialsKey(folder, second, former.formerCredentialsKeys).value).toEqual([second, first])
     rmSync(folder, { recursive: true })
   })

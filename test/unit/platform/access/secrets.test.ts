@@ -36,7 +36,10 @@ describe('the secrets', () => {
   it('are kept only where configuration gives none', () => {
     const given = { secret: 's'.repeat(32), operatorKey: null }
     const { value, isNew } = load(folder, given)
-    expect({ value, isNew }).toEqual({ value: { secret: given.secret, operatorKey: stored().operator_key }, isNew: false })
+    expect({ value, isNew }).toEqual({
+      value: { secret: given.secret, operatorKey: stored().operator_key },
+      isNew: false,
+    })
     expect(stored()).not.toHaveProperty('secret')
     expect(load(folder, none).value.operatorKey).toBe(stored().operator_key)
   })
@@ -53,13 +56,16 @@ describe('the secrets', () => {
     })
   })
 
-  it.each(['{"secret": 1}', '{"secret": "cut of', '', 'null', '[]x'])('are never replaced if their file is damaged: %j', content => {
-    writeFileSync(join(folder, 'secrets.json'), content)
-    for (const read of [() => loadSecrets(folder, none), () => loadCredentialsKey(folder, null)]) {
-      const thrown = thrownBy(read)
-      expect(isFailure(thrown) && thrown.message).toContain('is damaged. Restore it from a backup')
-    }
-  })
+  it.each(['{"secret": 1}', '{"secret": "cut of', '', 'null', '[]x'])(
+    'are never replaced if their file is damaged: %j',
+    content => {
+      writeFileSync(join(folder, 'secrets.json'), content)
+      for (const read of [() => loadSecrets(folder, none), () => loadCredentialsKey(folder, null)]) {
+        const thrown = thrownBy(read)
+        expect(isFailure(thrown) && thrown.message).toContain('is damaged. Restore it from a backup')
+      }
+    },
+  )
 })
 
 const thrownBy = (work: () => unknown): unknown => {

@@ -12,7 +12,12 @@ const away = new Failure('postgres_away', 'away', { retriable: true })
 
 /** A store with one key, whose state can be changed while the check runs. It counts the queries and remembers the hashes that were moved. */
 const keyStore = (hash: string) => {
-  const store = { state: active as KeyState | null | Failure, queries: [] as (readonly string[])[], states: 0, rehashed: [] as string[] }
+  const store = {
+    state: active as KeyState | null | Failure,
+    queries: [] as (readonly string[])[],
+    states: 0,
+    rehashed: [] as string[],
+  }
   const stateNow = (): KeyState | null => {
     if (store.state instanceof Failure) throw store.state
     return store.state
@@ -46,7 +51,10 @@ describe('an API key', () => {
     const { apiKey, store, verify } = make()
     for (const accountId of [null, 'acc_1']) {
       for (let index = 0; index < 50; index += 1) {
-        expect(await verify({ accountId, apiKey }, reading(index))).toMatchObject({ ok: true, value: { ...subject, scope: 'all' } })
+        expect(await verify({ accountId, apiKey }, reading(index))).toMatchObject({
+          ok: true,
+          value: { ...subject, scope: 'all' },
+        })
       }
     }
     expect([store.queries.length, store.states]).toEqual([1, 0])
@@ -61,7 +69,13 @@ describe('an API key', () => {
   it('with a wrong checksum costs no query', async () => {
     const { apiKey, store, verify } = make()
     const last = apiKey.at(-1) === '0' ? '1' : '0'
-    for (const typed of [apiKey.slice(0, -1) + last, `${apiKey}0`, 'sk_test_', apiKey.replace('sk_test', 'sk_live'), '']) {
+    for (const typed of [
+      apiKey.slice(0, -1) + last,
+      `${apiKey}0`,
+      'sk_test_',
+      apiKey.replace('sk_test', 'sk_live'),
+      '',
+    ]) {
       expect(await verify({ accountId: 'acc_1', apiKey: typed }, reading())).toEqual(wrong)
     }
     expect(store.queries).toEqual([])
@@ -70,7 +84,9 @@ describe('an API key', () => {
   it('is told of its disabled account only if it is right', async () => {
     const { apiKey, store, verify } = make()
     store.state = { ...active, isDisabled: true }
-    expect(await verify({ accountId: 'acc_1', apiKey }, reading())).toMatchObject({ refusal: { code: 'account_disabled' } })
+    expect(await verify({ accountId: 'acc_1', apiKey }, reading())).toMatchObject({
+      refusal: { code: 'account_disabled' },
+    })
     expect(await verify({ accountId: 'acc_1', apiKey: newApiKey(false) }, reading())).toEqual(wrong)
     expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
   })

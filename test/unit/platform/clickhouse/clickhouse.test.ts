@@ -38,7 +38,11 @@ const endingAfter = (db: ClickHouse, commands: number): ClickHouse => {
 }
 
 const insertRows = (db: ClickHouse, ids: readonly number[]): Promise<void> =>
-  db.insert(meterCostBlock(ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 }))))
+  db.insert(
+    meterCostBlock(
+      ids.map(number => costRow({ recordId: hexId('', number), start: 1_600_000_000_000 + number * 86_400_000 })),
+    ),
+  )
 
 const runWriter = (
   ...args: string[]
@@ -49,7 +53,11 @@ const runWriter = (
     stream.on('data', data => {
       output += data
     })
-  return { output: () => output, ended: new Promise(resolve => child.on('close', resolve)), kill: () => child.kill('SIGKILL') }
+  return {
+    output: () => output,
+    ended: new Promise(resolve => child.on('close', resolve)),
+    kill: () => child.kill('SIGKILL'),
+  }
 }
 
 describe('embedded engine', () => {
@@ -92,8 +100,15 @@ describe('embedded engine', () => {
 
   it('classifies what goes wrong by the engine’s number', async () => {
     const db = openEngine()
-    await expect(db.rows('SELEC 1')).rejects.toMatchObject({ name: 'Failure', code: 'clickhouse_refused', retriable: false })
-    await expect(db.command('INSERT INTO nowhere VALUES (1)')).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
+    await expect(db.rows('SELEC 1')).rejects.toMatchObject({
+      name: 'Failure',
+      code: 'clickhouse_refused',
+      retriable: false,
+    })
+    await expect(db.command('INSERT INTO nowhere VALUES (1)')).rejects.toMatchObject({
+      code: 'clickhouse_refused',
+      retriable: false,
+    })
     const slow = 'SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_execution_time=0.5, max_block_size=1'
     await expect(db.rows(slow)).rejects.toMatchObject({ code: 'clickhouse_timeout', retriable: true })
     const large = 'SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage=10000000'
@@ -171,12 +186,17 @@ describe('schema files', () => {
     await db.insert(meterCostBlock([costRow(), costRow(cancelled)]))
     await applySchemas(db, files)
     const flow = { energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' } as const
-    const kinds = await kindsOfLocations(db, { accountId: hexId('acc_', 1), liveMode: true }, flow, [hexId('loc_', 1), hexId('loc_', 2)])
+    const kinds = await kindsOfLocations(db, { accountId: hexId('acc_', 1), liveMode: true }, flow, [
+      hexId('loc_', 1),
+      hexId('loc_', 2),
+    ])
     expect([...kinds]).toEqual([[hexId('loc_', 1), { hasOwnRecords: true, hasDeviceRecords: false }]])
   })
 
   it('give replicated tables of the same text', () => {
-    const engines = schemaFiles().flatMap(file => statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []))
+    const engines = schemaFiles().flatMap(file =>
+      statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []),
+    )
     expect(engines).toHaveLength(10)
     for (const engine of engines) expect(engine).toMatch(/^ENGINE = Replicated\w*MergeTree$/)
   })

@@ -39,7 +39,10 @@ const play = async (read: (of?: typeof greedy) => Promise<unknown>): Promise<rea
 
 describe('reads of an engine', () => {
   it('are made for accounts in turn: one that asks for much waits for itself', async () => {
-    for (const read of [(of?: typeof greedy) => db.rows(statement, of), (of?: typeof greedy) => streamed(of ?? { accountId: '' })]) {
+    for (const read of [
+      (of?: typeof greedy) => db.rows(statement, of),
+      (of?: typeof greedy) => streamed(of ?? { accountId: '' }),
+    ]) {
       const ended = await play(read)
       expect(ended.length).toBe(42)
       expect(ended.indexOf('other')).toBeLessThanOrEqual(8)

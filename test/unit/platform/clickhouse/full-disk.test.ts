@@ -46,7 +46,11 @@ const insert = async (count: number): Promise<void> => {
   stored += count
 }
 const countRows = async (): Promise<number> =>
-  Number((await db.rows('SELECT uniqExact(record_id), sum(length(session_reference_id)), sum(cost) FROM meter_cost'))[0]?.[0])
+  Number(
+    (
+      await db.rows('SELECT uniqExact(record_id), sum(length(session_reference_id)), sum(cost) FROM meter_cost')
+    )[0]?.[0],
+  )
 const merge = () => db.command('OPTIMIZE TABLE meter_cost FINAL')
 const activePart = async (): Promise<string> =>
   String((await db.rows("SELECT path FROM system.parts WHERE active AND table = 'meter_cost'"))[0]?.[0])

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { meterCostBlock, meterCostBlockInSteps } from '../../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import {
+  meterCostBlock,
+  meterCostBlockInSteps,
+} from '../../../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { costRow, hexId } from '../../../suites/cost-rows.ts'
 
 const piece = { start: 0, end: 1, energy: 1n, price: 1n, tier: 0n, cost: 1n, confidence: 10_000 }

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { decodeBlocks, encodeBlocksInSteps, readColumn } from '../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
+import {
+  decodeBlocks,
+  encodeBlocksInSteps,
+  readColumn,
+} from '../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { text } from '../../../../services/platform/clickhouse/encoding/fast-path/native-types.ts'
-import { type BatchFailureRow, batchFailureColumns } from '../../../../services/platform/clickhouse/readings/receipts.ts'
+import {
+  type BatchFailureRow,
+  batchFailureColumns,
+} from '../../../../services/platform/clickhouse/readings/receipts.ts'
 
 describe('rows of many blocks', () => {
   const errors = batchFailureColumns.filter(({ name }) => name === 'error')

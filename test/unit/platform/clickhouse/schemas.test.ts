@@ -50,15 +50,26 @@ const makeOldTables = async (db: ClickHouse, files: number): Promise<void> => {
     ORDER BY name`)
   for (const { name, sql } of schemaFiles().slice(0, files)) {
     for (const statement of statementsOf(sql, false)) await db.command(statement)
-    const tables = await db.rows('SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name')
-    const hashes = JSON.stringify(Object.fromEntries(tables.map(([table, text]) => [String(table), sha256(String(text))])))
-    await db.command(`INSERT INTO schema_history (name, hash, tables) VALUES (${[name, sha256(sql), hashes].map(textLiteral).join(', ')})`)
+    const tables = await db.rows(
+      'SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+    )
+    const hashes = JSON.stringify(
+      Object.fromEntries(tables.map(([table, text]) => [String(table), sha256(String(text))])),
+    )
+    await db.command(
+      `INSERT INTO schema_history (name, hash, tables) VALUES (${[name, sha256(sql), hashes].map(textLiteral).join(', ')})`,
+    )
   }
 }
 
 const rows = [
   costRow({ recordReferenceId: 'first' }),
-  costRow({ recordId: hexId('', 2), start: start + hourMs, deviceId: hexId('dev_', 1), sessionReferenceId: 'session-1' }),
+  costRow({
+    recordId: hexId('', 2),
+    start: start + hourMs,
+    deviceId: hexId('dev_', 1),
+    sessionReferenceId: 'session-1',
+  }),
   costRow({ recordId: hexId('', 3), start: start + 40 * 24 * hourMs, locationId: other, batchId: hexId('bat_', 2) }),
   // Replaced by a later version
   costRow({ recordId: hexId('', 4), start: start + 2 * hourMs, pricingRevision: 8, version: 1n }),
@@ -84,7 +95,8 @@ const fillOldTables = async (db: ClickHouse): Promise<void> => {
   }
 }
 
-const byStart = <Row extends { readonly start: number }>(all: readonly Row[]): Row[] => all.toSorted((a, b) => a.start - b.start)
+const byStart = <Row extends { readonly start: number }>(all: readonly Row[]): Row[] =>
+  all.toSorted((a, b) => a.start - b.start)
 const storedRows = async (db: ClickHouse) => {
   const span = { from: start - hourMs, to: start + 100 * 24 * hourMs }
   return byStart((await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [home, other] }, span))).flat())
@@ -94,7 +106,14 @@ const failures = [
   { recordNumber: 3, recordReferenceId: 'reading-3', error: 'end_time must not be before start_time' },
   { recordNumber: 5, recordReferenceId: 'reading-5', error: `location ${home} has no zone` },
 ]
-const anything = { deviceIds: null, sessionReferenceId: null, recordReferenceId: null, batchId: null, from: null, to: null }
+const anything = {
+  deviceIds: null,
+  sessionReferenceId: null,
+  recordReferenceId: null,
+  batchId: null,
+  from: null,
+  to: null,
+}
 const names = schemaFiles().map(({ name }) => name)
 
 /** Make a folder as it was with so many schema files, fill it, and bring it up to date. */
@@ -119,7 +138,12 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
       ...{ recordsSubmitted: 5, recordsAccepted: 4, recordsProcessed: 4, receivedAt: start },
       failures,
     })
-    const listed = await pageOfRows(db, tenant, { ...anything, locationIds: null, batchId }, { after: null, isBack: false, limit: 10 })
+    const listed = await pageOfRows(
+      db,
+      tenant,
+      { ...anything, locationIds: null, batchId },
+      { after: null, isBack: false, limit: 10 },
+    )
     const ofBatch = newest.filter(one => one.batchId === batchId)
     expect(listed.map(({ recordId }) => recordId)).toEqual(
       byStart(ofBatch)
@@ -147,9 +171,15 @@ describe('a folder of a release with 5 schema files', () => {
       locationId: home,
       deviceId: null,
     }
-    await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, [added]) })
+    await db.insert({
+      table: 'meter_batch_failures',
+      columns: batchFailureColumns,
+      bytes: encodeBlock(batchFailureColumns, [added]),
+    })
     await db.insert(meterCostBlock([costRow({ recordId: hexId('', 9), start: start + 5 * hourMs, locationId: other })]))
-    expect((await receiptOfBatch(db, tenant, batchId))?.failures.map(({ recordNumber }) => recordNumber)).toEqual([3, 5, 6])
+    expect((await receiptOfBatch(db, tenant, batchId))?.failures.map(({ recordNumber }) => recordNumber)).toEqual([
+      3, 5, 6,
+    ])
     expect(await storedRows(db)).toHaveLength(newest.length + 1)
     await eraseRows(
       db,
@@ -159,6 +189,8 @@ describe('a folder of a release with 5 schema files', () => {
     const left = (await receiptOfBatch(db, tenant, batchId))?.failures ?? []
     expect(left.map(({ recordNumber }) => recordNumber)).toEqual([3, 5, 6])
     expect(JSON.stringify(left)).not.toMatch(/reading-[56]|loc_/)
-    expect((await storedRows(db)).every(({ start: at }) => at === start + 40 * 24 * hourMs || at === start + 5 * hourMs)).toBe(true)
+    expect(
+      (await storedRows(db)).every(({ start: at }) => at === start + 40 * 24 * hourMs || at === start + 5 * hourMs),
+    ).toBe(true)
   })
 })

@@ -19,7 +19,9 @@ type Case = {
   }
 }
 
-const cases: readonly Case[] = JSON.parse(readFileSync(new URL('../../../acceptance/addresses.json', import.meta.url), 'utf8'))
+const cases: readonly Case[] = JSON.parse(
+  readFileSync(new URL('../../../acceptance/addresses.json', import.meta.url), 'utf8'),
+)
 
 describe('200 public addresses in 75 countries', () => {
   test('the list is whole: 200 different places in at least 45 countries', () => {
@@ -57,8 +59,12 @@ describe('of cities of one name', () => {
   test('the post code decides where it tells the region', () => {
     expect(geocodeOrFail({ city: 'San Juan', post_code: '38435', country_code: 'ES' }).timeZone).toBe('Atlantic/Canary')
     expect(geocodeOrFail({ city: 'Samone', post_code: '10010', country_code: 'IT' }).marketArea).toBe('IT-NORD')
-    expect(geocodeOrFail({ city: 'Saint-Denis', post_code: '97400', country_code: 'FR' }).timeZone).toBe('Indian/Reunion')
-    expect(geocodeOrFail({ city: 'St Helier', post_code: 'JE2 3NG', country_code: 'GB' }).timeZone).toBe('Europe/Jersey')
+    expect(geocodeOrFail({ city: 'Saint-Denis', post_code: '97400', country_code: 'FR' }).timeZone).toBe(
+      'Indian/Reunion',
+    )
+    expect(geocodeOrFail({ city: 'St Helier', post_code: 'JE2 3NG', country_code: 'GB' }).timeZone).toBe(
+      'Europe/Jersey',
+    )
     expect(geocodeOrFail({ city: 'San Juan', state: 'PR', country_code: 'US' }).timeZone).toBe('America/Puerto_Rico')
   })
 })
@@ -78,7 +84,12 @@ describe('a city that is not in the data', () => {
     [{ city: 'Askund', country_code: 'XK' }, 'Europe/Belgrade', 'EUR', null],
     [{ country_code: 'nl' }, 'Europe/Amsterdam', 'EUR', 'NL'],
   ])('%j is placed by state, post code or country', (address, zone, currency, area) => {
-    expect(geocodeOrFail(address)).toEqual({ timeZone: zone, currencyCode: currency, marketArea: area, geoLocation: null })
+    expect(geocodeOrFail(address)).toEqual({
+      timeZone: zone,
+      currencyCode: currency,
+      marketArea: area,
+      geoLocation: null,
+    })
   })
 
   test.each([
@@ -94,7 +105,10 @@ describe('a city that is not in the data', () => {
     { city: 'Nenhures', country_code: 'PT' },
     { city: 'Nowhereville', country_code: 'GB' },
   ])('%j is refused, since several zones or areas are left', address => {
-    expect(geocode(address)).toMatchObject({ ok: false, refusal: { code: 'geo_location_not_found', field: 'postal_address.city' } })
+    expect(geocode(address)).toMatchObject({
+      ok: false,
+      refusal: { code: 'geo_location_not_found', field: 'postal_address.city' },
+    })
   })
 })
 
@@ -115,7 +129,10 @@ test('whatever is written, an address is placed or refused', { timeout: 120_000 
     fc.property(fc.record({ city: text, state: text, post_code: text, country_code }), address => {
       const result = geocode(address)
       if (result.ok)
-        expect([timeZone(result.value.timeZone)?.name, isCurrency(result.value.currencyCode)]).toEqual([result.value.timeZone, true])
+        expect([timeZone(result.value.timeZone)?.name, isCurrency(result.value.currencyCode)]).toEqual([
+          result.value.timeZone,
+          true,
+        ])
       else expect(['field_invalid', 'geo_location_not_found']).toContain(result.refusal.code)
     }),
     { numRuns: 500 },
@@ -136,18 +153,42 @@ const areas = {
     NO4: 'Tromsø Bodø Narvik Alta Mosjøen Brønnøysund',
     NO5: 'Bergen Voss Odda Geilo Gol Sogndal Fagernes',
   },
-  DK: { DK1: 'Aarhus Aalborg Esbjerg Odense Nyborg Rudkøbing Skagen', DK2: 'København Korsør Roskilde Helsingør Slagelse Rønne' },
+  DK: {
+    DK1: 'Aarhus Aalborg Esbjerg Odense Nyborg Rudkøbing Skagen',
+    DK2: 'København Korsør Roskilde Helsingør Slagelse Rønne',
+  },
 }
 
 test.each(
-  Object.entries(areas).flatMap(([country, names]) => Object.entries(names).map(([area, cities]) => [area, country, cities] as const)),
+  Object.entries(areas).flatMap(([country, names]) =>
+    Object.entries(names).map(([area, cities]) => [area, country, cities] as const),
+  ),
 )('%s holds its towns', (area, country, cities) => {
   const wrong = cities.split(' ').filter(city => geocodeTextOrFail(`${city}, ${country}`).marketArea !== area)
   expect(wrong).toEqual([])
 })
 
 test('every city of the data has a zone that exists', { timeout: 180_000 }, () => {
-  const countries = ['US', 'CA', 'AU', 'BR', 'MX', 'DE', 'ES', 'VN', 'UA', 'IN', 'XK', 'AQ', 'KI', 'FM', 'GL', 'CD', 'ID', 'KZ']
+  const countries = [
+    'US',
+    'CA',
+    'AU',
+    'BR',
+    'MX',
+    'DE',
+    'ES',
+    'VN',
+    'UA',
+    'IN',
+    'XK',
+    'AQ',
+    'KI',
+    'FM',
+    'GL',
+    'CD',
+    'ID',
+    'KZ',
+  ]
   const zones = new Set(countries.flatMap(country => citiesOf(country).map(city => zoneAt(country, city))))
   expect(zones.size).toBeGreaterThan(100)
   expect([...zones].filter(zone => timeZone(zone)?.name !== zone)).toEqual([])

@@ -17,8 +17,14 @@ const openSubmission = (app: App, token: string, length = 1) => {
       end = () => controller.close()
     },
   })
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': String(length) }
-  const answered = Promise.resolve(app.request(`http://test${path}`, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit))
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'content-length': String(length),
+  }
+  const answered = Promise.resolve(
+    app.request(`http://test${path}`, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit),
+  )
   return async () => {
     end()
     return (await answered).status
@@ -88,7 +94,9 @@ describe('more work than a process can do', () => {
 
   it('takes nothing from other accounts while bodies of one account come slowly, in both of its modes', async () => {
     const { app } = testApp({ admission: { maxSubmissionBytes: 64 * minBytes, maxConcurrentReads: 8 } })
-    const ends = Array.from({ length: 300 }, (_, at) => openSubmission(app, at % 2 === 0 ? 'live' : 'all', 8 * minBytes))
+    const ends = Array.from({ length: 300 }, (_, at) =>
+      openSubmission(app, at % 2 === 0 ? 'live' : 'all', 8 * minBytes),
+    )
     const others = async () => ({
       live: (await send(app, 'PUT', path, { token: 'live-other', ...short })).status,
       testMode: (await send(app, 'PUT', path, { token: 'all-twice', ...short })).status,
@@ -124,7 +132,10 @@ describe('more work than a process can do', () => {
   })
 
   it('leaves room again after refusals, faults and requests that take too long', async () => {
-    const { app } = testApp({ admission: { maxSubmissionBytes: minBytes, maxConcurrentReads: 4 }, requestTimeoutMs: 20 })
+    const { app } = testApp({
+      admission: { maxSubmissionBytes: minBytes, maxConcurrentReads: 4 },
+      requestTimeoutMs: 20,
+    })
     for (let round = 0; round < 5; round += 1) {
       expect((await send(app, 'GET', '/trouble/fault', { token: 'live' })).status).toBe(500)
       expect((await send(app, 'PUT', path, { body: '[]', headers: { 'content-type': 'text/plain' } })).status).toBe(415)
@@ -148,7 +159,8 @@ describe('more work than a process can do', () => {
       fc.property(fc.array(fc.oneof({ weight: 3, arbitrary: requests }, fc.nat(20)), { maxLength: 100 }), steps => {
         const gate = admission(limits)
         const under: { leave: () => void; weight: number; isRead: boolean; name: string; liveMode: boolean }[] = []
-        const sum = (of: (one: (typeof under)[number]) => boolean) => under.filter(of).reduce((bytes, { weight }) => bytes + weight, 0)
+        const sum = (of: (one: (typeof under)[number]) => boolean) =>
+          under.filter(of).reduce((bytes, { weight }) => bytes + weight, 0)
         for (const step of steps) {
           if (typeof step === 'number') {
             for (const { leave } of under.splice(step, 1)) leave()

@@ -62,8 +62,20 @@ const cases: readonly ErrorCase[] = [
     code: 'bad_credentials',
     context: 'api.source_delete',
   },
-  { what: 'an unknown id', request: ['GET', '/things/none', {}], status: 404, code: 'not_found', context: 'api.thing_retrieve' },
-  { what: 'an id with NUL', request: ['GET', '/things/a%00', {}], status: 404, code: 'not_found', context: 'api.thing_retrieve' },
+  {
+    what: 'an unknown id',
+    request: ['GET', '/things/none', {}],
+    status: 404,
+    code: 'not_found',
+    context: 'api.thing_retrieve',
+  },
+  {
+    what: 'an id with NUL',
+    request: ['GET', '/things/a%00', {}],
+    status: 404,
+    code: 'not_found',
+    context: 'api.thing_retrieve',
+  },
   {
     what: 'an id of 256 characters',
     request: ['GET', `/things/${'x'.repeat(256)}`, {}],

@@ -6,7 +6,11 @@ const cases: readonly ErrorCase[] = [
   ...['iso-8859-1', 'utf-16', '"us-ascii"', ''].map(
     (charset): ErrorCase => ({
       what: `charset=${charset}`,
-      request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': `application/json; charset=${charset}` } }],
+      request: [
+        'POST',
+        '/things',
+        { body: '{"name":"a"}', headers: { 'content-type': `application/json; charset=${charset}` } },
+      ],
       status: 415,
       code: 'media_type_unsupported',
       context: 'api.thing_create',
@@ -114,10 +118,14 @@ describe('an error of what a request brings', () => {
 })
 
 describe('a body in UTF-8', () => {
-  it.each(['application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'application/json; profile=x; Charset=utf8'])(
-    'is taken: %s',
-    async type => {
-      expect((await send(testApp().app, 'POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': type } })).status).toBe(201)
-    },
-  )
+  it.each([
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'application/json; profile=x; Charset=utf8',
+  ])('is taken: %s', async type => {
+    expect(
+      (await send(testApp().app, 'POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': type } }))
+        .status,
+    ).toBe(201)
+  })
 })

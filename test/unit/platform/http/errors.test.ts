@@ -3,7 +3,13 @@ import { type ErrorCase, expectError } from '../../../support/http/error-case.ts
 import { send, testApp } from '../../../support/http/http-app.ts'
 
 const cases: readonly ErrorCase[] = [
-  { what: 'an unknown path', request: ['GET', '/nothing', { token: null }], status: 404, code: 'not_found', context: 'api.path_find' },
+  {
+    what: 'an unknown path',
+    request: ['GET', '/nothing', { token: null }],
+    status: 404,
+    code: 'not_found',
+    context: 'api.path_find',
+  },
   {
     what: 'a path with two slashes at its end',
     request: ['GET', '/things//', {}],
@@ -89,7 +95,13 @@ const cases: readonly ErrorCase[] = [
     code: 'internal_error',
     context: 'api.trouble_make',
   },
-  { what: 'a fault of a page', request: ['GET', '/docs/broken', {}], status: 500, code: 'internal_error', context: 'api.path_find' },
+  {
+    what: 'a fault of a page',
+    request: ['GET', '/docs/broken', {}],
+    status: 500,
+    code: 'internal_error',
+    context: 'api.path_find',
+  },
 ]
 
 describe('an error', () => {
@@ -99,12 +111,18 @@ describe('an error', () => {
     const { app, logged } = testApp()
     expect((await send(app, 'GET', '/trouble/bug', {})).json.live_mode).toBe(false)
     expect((await send(app, 'GET', '/trouble/bug', { token: null })).json).not.toHaveProperty('live_mode')
-    expect(logged).toMatchObject([{ request_id: 'req_1', context: 'api.trouble_make', err: { message: 'SECRET /etc/passwd' } }])
+    expect(logged).toMatchObject([
+      { request_id: 'req_1', context: 'api.trouble_make', err: { message: 'SECRET /etc/passwd' } },
+    ])
   })
 
   it('of a flow has its own context, token and layout, and is open to scripts of every page', async () => {
     const { app } = testApp()
-    const refused = await send(app, 'POST', '/flow', { token: null, headers: { 'content-type': 'text/plain;charset=UTF-8' }, body: '' })
+    const refused = await send(app, 'POST', '/flow', {
+      token: null,
+      headers: { 'content-type': 'text/plain;charset=UTF-8' },
+      body: '',
+    })
     expect(refused.status).toBe(409)
     expect(refused.json).toMatchObject({ context: 'connect.session_start', connect_token: 'cot_1' })
     for (const answer of [

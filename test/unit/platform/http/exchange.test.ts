@@ -8,7 +8,9 @@ describe('an answer', () => {
     const { app, observed } = testApp()
     const answer = await send(app, 'POST', '/things', { body: { name: 'a', tariff_direction: 'EXPORT' } })
     expect(answer.status).toBe(201)
-    expect(answer.text).toBe('{"number":1,"apiVersion":"current","name":"a","tariff_direction":"EXPORT","exact":0.000000001}')
+    expect(answer.text).toBe(
+      '{"number":1,"apiVersion":"current","name":"a","tariff_direction":"EXPORT","exact":0.000000001}',
+    )
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(Number(answer.headers.get('content-length'))).toBe(answer.text.length)
@@ -40,7 +42,9 @@ describe('an answer', () => {
     ['', false],
   ])('to Accept-Encoding %s is compressed: %s', async (accepted, isCompressed) => {
     const { app } = testApp()
-    const response = await app.request('http://test/things/a', { headers: { authorization: 'Bearer all', 'accept-encoding': accepted } })
+    const response = await app.request('http://test/things/a', {
+      headers: { authorization: 'Bearer all', 'accept-encoding': accepted },
+    })
     const bytes = Buffer.from(await response.arrayBuffer())
     expect(response.headers.get('content-encoding')).toBe(isCompressed ? 'gzip' : null)
     expect(JSON.parse((isCompressed ? gunzipSync(bytes) : bytes).toString()).id).toBe('a')
@@ -51,11 +55,15 @@ describe('an answer', () => {
     const { app } = testApp()
     const table = await send(app, 'GET', '/things/a', { headers: { accept: 'text/csv' } })
     expect(table.text).toBe('id\n1\n')
-    const earlier = await send(app, 'GET', '/things/a', { headers: { accept: 'text/csv', 'api-version': '2024-08-24' } })
+    const earlier = await send(app, 'GET', '/things/a', {
+      headers: { accept: 'text/csv', 'api-version': '2024-08-24' },
+    })
     expect(earlier.text).toBe('earlier_id\n1\n')
     expect(table.headers.get('content-type')).toContain('text/csv')
     expect((await send(app, 'GET', '/things/none', { headers: { accept: 'text/csv' } })).json.code).toBe('not_found')
-    expect((await send(app, 'DELETE', '/things/a', { headers: { accept: 'text/csv' } })).json).toEqual({ message: 'Accepted' })
+    expect((await send(app, 'DELETE', '/things/a', { headers: { accept: 'text/csv' } })).json).toEqual({
+      message: 'Accepted',
+    })
   })
 
   it('keeps a safe request id of the caller and mints one for any other', async () => {
@@ -105,7 +113,10 @@ describe('a request', () => {
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'application/cloudevents+json'])(
     'may be %s',
     async type => {
-      const answer = await send(testApp().app, 'POST', '/things', { body: { name: 'a' }, headers: { 'content-type': type } })
+      const answer = await send(testApp().app, 'POST', '/things', {
+        body: { name: 'a' },
+        headers: { 'content-type': type },
+      })
       expect(answer.status).toBe(201)
     },
   )
@@ -117,15 +128,21 @@ describe('a request', () => {
     ['FALSE', false],
     ['0', false],
   ])('may say %s for %s', async (written, value) => {
-    expect((await send(testApp().app, 'POST', `/things?loud=${written}`, { body: { name: 'a' } })).json.loud).toBe(value)
+    expect((await send(testApp().app, 'POST', `/things?loud=${written}`, { body: { name: 'a' } })).json.loud).toBe(
+      value,
+    )
   })
 
   it('may write the + of an offset as it stands', async () => {
     for (const offset of ['+01:00', '%2B01:00', '%2b01:00']) {
-      const answer = await send(testApp().app, 'POST', `/things?at=2025-01-01T01:00:00.5${offset}`, { body: { name: 'a' } })
+      const answer = await send(testApp().app, 'POST', `/things?at=2025-01-01T01:00:00.5${offset}`, {
+        body: { name: 'a' },
+      })
       expect(answer.json.at).toEqual({ at: 1_735_689_600_500, offsetMinutes: 60 })
     }
-    expect((await send(testApp().app, 'POST', '/things?at=2025-01-01T01:00:00', { body: { name: 'a' } })).json.field).toBe('at')
+    expect(
+      (await send(testApp().app, 'POST', '/things?at=2025-01-01T01:00:00', { body: { name: 'a' } })).json.field,
+    ).toBe('at')
   })
 
   it('may be compressed, in lines, and raw where the operation reads by itself', async () => {
@@ -139,11 +156,15 @@ describe('a request', () => {
   })
 
   it('of the operator needs no token', async () => {
-    const answer = await send(testApp().app, 'DELETE', '/sources/a', { token: null, headers: { 'x-operator-key': 'operator-secret' } })
+    const answer = await send(testApp().app, 'DELETE', '/sources/a', {
+      token: null,
+      headers: { 'x-operator-key': 'operator-secret' },
+    })
     expect(answer.json).toEqual({ by: 'operator' })
-    expect((await send(testApp().app, 'GET', '/things/a', { token: null, headers: { 'x-operator-key': 'operator-secret' } })).status).toBe(
-      401,
-    )
+    expect(
+      (await send(testApp().app, 'GET', '/things/a', { token: null, headers: { 'x-operator-key': 'operator-secret' } }))
+        .status,
+    ).toBe(401)
   })
 
   property('never gets a 5xx, whatever its query, headers and body are', async () => {
@@ -166,7 +187,8 @@ describe('a request', () => {
         async (method, path, query, sent, body_) => {
           const answer = await send(app, method, `${path}?${query}`, { token: null, headers: sent, body: body_ })
           expect(answer.status).toBeLessThan(500)
-          if (answer.status >= 400) expect(answer.json).toMatchObject({ object: 'error', message: expect.stringMatching(/.+/) })
+          if (answer.status >= 400)
+            expect(answer.json).toMatchObject({ object: 'error', message: expect.stringMatching(/.+/) })
         },
       ),
       { numRuns: 500 },

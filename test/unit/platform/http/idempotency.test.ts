@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { keysInMemory, send, testApp } from '../../../support/http/http-app.ts'
 
-const post = (app: ReturnType<typeof testApp>['app'], name: string, { key = 'k', path = '/things', version = '2025-09-14' } = {}) =>
-  send(app, 'POST', path, { body: { name }, headers: { 'idempotency-key': key, 'api-version': version } })
+const post = (
+  app: ReturnType<typeof testApp>['app'],
+  name: string,
+  { key = 'k', path = '/things', version = '2025-09-14' } = {},
+) => send(app, 'POST', path, { body: { name }, headers: { 'idempotency-key': key, 'api-version': version } })
 
 describe('an Idempotency-Key', () => {
   it('gives the same answer again, and the work is done once', async () => {
     const { app, created } = testApp()
     const [first, second] = [await post(app, 'a'), await post(app, 'a')]
     expect([second.status, second.text]).toEqual([first.status, first.text])
-    expect([first.headers.get('idempotent-replayed'), second.headers.get('idempotent-replayed')]).toEqual([null, 'true'])
+    expect([first.headers.get('idempotent-replayed'), second.headers.get('idempotent-replayed')]).toEqual([
+      null,
+      'true',
+    ])
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
     expect(created).toHaveLength(1)
   })

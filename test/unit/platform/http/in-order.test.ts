@@ -15,7 +15,10 @@ const requests = (from: number, to: number): string =>
 const lastRequest = 'GET /last HTTP/1.1\r\nHost:a\r\nConnection: close\r\n\r\n'
 
 /** Serve while work runs. `read`: requests that the parser has read so far. */
-const serving = async (listener: RequestListener, work: (port: number, read: () => number) => Promise<void>): Promise<void> => {
+const serving = async (
+  listener: RequestListener,
+  work: (port: number, read: () => number) => Promise<void>,
+): Promise<void> => {
   const server = orderedServer({}, () => listener)
   let read = 0
   server.prependListener('request', () => {
@@ -95,7 +98,10 @@ describe('requests of one connection that are sent without waiting', () => {
     }
     const post = (close: string) => `POST / HTTP/1.1\r\nHost:a\r\n${close}Content-Length: ${body.length}\r\n\r\n${body}`
     await serving(listener, async port => {
-      const bodies = await bodiesOf(port, `${requests(0, 100)}${post('')}${requests(0, 100)}${post('Connection: close\r\n')}`)
+      const bodies = await bodiesOf(
+        port,
+        `${requests(0, 100)}${post('')}${requests(0, 100)}${post('Connection: close\r\n')}`,
+      )
       const hundred = Array.from({ length: 100 }, () => '0')
       expect(bodies).toEqual([...hundred, String(body.length), ...hundred, String(body.length)])
     })

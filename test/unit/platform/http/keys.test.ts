@@ -21,15 +21,20 @@ describe('a login', () => {
     })
   })
 
-  it.each(['Basic', 'Basic !', `Basic ${btoa('only')}`, `Basic ${btoa(':key')}`, `Basic ${btoa('acc:')}`, `Basic ${btoa('a:b:c')}`])(
-    'with %s is refused',
-    async authorization => {
-      expect((await send(testApp().app, 'GET', '/login', { token: null, headers: { authorization } })).status).toBe(401)
-    },
-  )
+  it.each([
+    'Basic',
+    'Basic !',
+    `Basic ${btoa('only')}`,
+    `Basic ${btoa(':key')}`,
+    `Basic ${btoa('acc:')}`,
+    `Basic ${btoa('a:b:c')}`,
+  ])('with %s is refused', async authorization => {
+    expect((await send(testApp().app, 'GET', '/login', { token: null, headers: { authorization } })).status).toBe(401)
+  })
 
   it('takes no bearer token', async () => {
-    for (const token of ['all', 'sk_right']) expect((await send(testApp().app, 'GET', '/login', { token })).status).toBe(401)
+    for (const token of ['all', 'sk_right'])
+      expect((await send(testApp().app, 'GET', '/login', { token })).status).toBe(401)
   })
 })
 
@@ -53,23 +58,34 @@ describe('wrong keys', () => {
       (index: number) => login(app, `acc_${index}`, 'wrong'),
       (index: number) => send(app, 'GET', '/things/a', { token: `sk_${index}`, peer: '203.0.113.7' }),
       (index: number) =>
-        send(app, 'GET', '/things/a', { token: null, headers: { authorization: basic(`acc_${index}`, 'w') }, peer: '203.0.113.7' }),
+        send(app, 'GET', '/things/a', {
+          token: null,
+          headers: { authorization: basic(`acc_${index}`, 'w') },
+          peer: '203.0.113.7',
+        }),
       () => send(app, 'DELETE', '/sources/a', { headers: { 'x-operator-key': 'wrong' }, peer: '203.0.113.7' }),
     ]
-    for (let index = 0; index < 60; index += 1) statuses.push((await (ways[index % ways.length] ?? ways[0])?.(index))?.status ?? 0)
+    for (let index = 0; index < 60; index += 1)
+      statuses.push((await (ways[index % ways.length] ?? ways[0])?.(index))?.status ?? 0)
     expect(new Set(statuses)).toEqual(new Set([401]))
     for (const way of ways) expect((await way(99)).status).toBe(429)
     expect((await login(app, 'acc_1', 'right')).status).toBe(200)
     expect((await send(app, 'GET', '/things/a', { token: 'sk_right', peer: '203.0.113.7' })).status).toBe(200)
     expect(
-      (await send(app, 'DELETE', '/sources/a', { headers: { 'x-operator-key': 'operator-secret' }, peer: '203.0.113.7' })).status,
+      (
+        await send(app, 'DELETE', '/sources/a', {
+          headers: { 'x-operator-key': 'operator-secret' },
+          peer: '203.0.113.7',
+        })
+      ).status,
     ).toBe(200)
     expect((await login(app, 'acc_1', 'wrong', '203.0.113.8')).status).toBe(401)
   })
 
   it('are counted by the address that a trusted proxy names, and by no other', async () => {
     const { app } = testApp({ trustedProxies: ['10.0.0.0/8'] })
-    const from = (address: string, proxy = '10.0.0.1') => login(app, 'acc_1', 'wrong', proxy, { 'x-forwarded-for': address })
+    const from = (address: string, proxy = '10.0.0.1') =>
+      login(app, 'acc_1', 'wrong', proxy, { 'x-forwarded-for': address })
     for (let index = 0; index < 10; index += 1) expect((await from('198.51.100.1', `10.0.0.${index}`)).status).toBe(401)
     expect([(await from('198.51.100.1')).status, (await from('198.51.100.2')).status]).toEqual([429, 401])
     for (let index = 0; index < 10; index += 1) await from(`198.51.100.${index + 10}`, '203.0.113.9')
@@ -104,8 +120,14 @@ describe('an API key sent directly', () => {
 
   it('as Basic needs the account of the key', async () => {
     const { app } = testApp()
-    expect((await send(app, 'GET', '/things/a', { token: null, headers: { authorization: basic('acc_1', 'sk_other') } })).status).toBe(401)
-    expect((await send(app, 'GET', '/things/a', { token: null, headers: { authorization: basic('acc_2', 'sk_other') } })).status).toBe(200)
+    expect(
+      (await send(app, 'GET', '/things/a', { token: null, headers: { authorization: basic('acc_1', 'sk_other') } }))
+        .status,
+    ).toBe(401)
+    expect(
+      (await send(app, 'GET', '/things/a', { token: null, headers: { authorization: basic('acc_2', 'sk_other') } }))
+        .status,
+    ).toBe(200)
   })
 
   it('that is wrong is never answered with a Basic challenge, except by the login', async () => {
@@ -115,7 +137,10 @@ describe('an API key sent directly', () => {
       const api = await send(app, 'GET', '/things/a', { token: null, headers })
       expect([api.status, api.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="wattledger"'])
       const own = await send(app, 'GET', '/login', { token: null, headers })
-      expect([own.status, own.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="wattledger", charset="UTF-8"'])
+      expect([own.status, own.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Basic realm="wattledger", charset="UTF-8"',
+      ])
     }
   })
 

@@ -18,7 +18,10 @@ describe('the size of a body', () => {
     const { app } = testApp()
     expect((await send(app, method, path, { body: thing(limit) })).status).toBe(status)
     const above = await send(app, method, path, { body: thing(limit + 1) })
-    expect(above).toMatchObject({ status: 413, json: { code: 'body_too_large', message: `Send a body of at most ${limit} bytes.` } })
+    expect(above).toMatchObject({
+      status: 413,
+      json: { code: 'body_too_large', message: `Send a body of at most ${limit} bytes.` },
+    })
   })
 
   it('is judged by its announced length before anything is read', async () => {
@@ -30,7 +33,11 @@ describe('the size of a body', () => {
     })
     const init = {
       method: 'POST',
-      headers: { authorization: 'Bearer all', 'content-type': 'application/json', 'content-length': String(mebibyte + 1) },
+      headers: {
+        authorization: 'Bearer all',
+        'content-type': 'application/json',
+        'content-length': String(mebibyte + 1),
+      },
     }
     expect((await app.request('http://test/things', { ...init, body, duplex: 'half' } as RequestInit)).status).toBe(413)
   })
@@ -85,14 +92,19 @@ describe('the rate of an account', () => {
     const { app } = testApp({ requestsPerSecond: 3 }, { elapsed: () => 0 })
     const statuses: number[] = []
     for (let index = 0; index < 15; index += 1) {
-      statuses.push((await send(app, 'GET', '/things/a', { token: ['all', 'read', 'sk_right'][index % 3] ?? null })).status)
+      statuses.push(
+        (await send(app, 'GET', '/things/a', { token: ['all', 'read', 'sk_right'][index % 3] ?? null })).status,
+      )
     }
     const refused = await send(app, 'GET', '/things/a')
     expect([...statuses, refused.status]).toEqual([...Array.from({ length: 15 }, () => 200), 429])
     expect(refused.json).toMatchObject({ type: 'rate_limit', code: 'rate_limited' })
     expect(
       Object.fromEntries(
-        ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => [name, refused.headers.get(name)]),
+        ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => [
+          name,
+          refused.headers.get(name),
+        ]),
       ),
     ).toEqual({
       'ratelimit-limit': '15',
@@ -109,7 +121,9 @@ describe('the rate of an account', () => {
     expect((await send(app, 'GET', '/things/a')).status).toBe(429)
     for (let index = 0; index < 20; index += 1) {
       expect((await send(app, 'PUT', '/meters/interval', { body: '[]' })).status).toBe(200)
-      expect((await send(app, 'GET', '/login', { token: null, headers: { authorization: basic('acc_1', 'right') } })).status).toBe(200)
+      expect(
+        (await send(app, 'GET', '/login', { token: null, headers: { authorization: basic('acc_1', 'right') } })).status,
+      ).toBe(200)
     }
   })
 })
@@ -118,7 +132,8 @@ describe('the rate that an account has of its own', () => {
   it.each([null, 1, 9])('holds in place of the usual one: %s', async requestsPerSecond => {
     const { app } = testApp({ requestsPerSecond }, { elapsed: () => 0 })
     const statuses: number[] = []
-    for (let index = 0; index < 11; index += 1) statuses.push((await send(app, 'GET', '/things/a', { token: 'all-twice' })).status)
+    for (let index = 0; index < 11; index += 1)
+      statuses.push((await send(app, 'GET', '/things/a', { token: 'all-twice' })).status)
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429])
     const other = await send(app, 'GET', '/things/a')
     const limit = requestsPerSecond === null ? null : String(requestsPerSecond * 5)

@@ -74,18 +74,21 @@ describe('the server', () => {
     expect((await get('/health/live')).status).toBe(200)
   })
 
-  it.skipIf(noBurst !== null)(`keeps ${burst} connections waiting while it is busy${noBurst === null ? '' : `: ${noBurst}`}`, async () => {
-    const stood = new Int32Array(new SharedArrayBuffer(8))
-    const worker = new Worker(makesBurst, { eval: true, workerData: { port: listener.port, count: burst, stood } })
-    try {
-      // This thread, which would take them, rests until all stand.
-      Atomics.wait(stood, 1, 0, 20_000)
-      expect(stood[0]).toBe(burst)
-    } finally {
-      await worker.terminate()
-    }
-    expect((await get('/health/live')).status).toBe(200)
-  })
+  it.skipIf(noBurst !== null)(
+    `keeps ${burst} connections waiting while it is busy${noBurst === null ? '' : `: ${noBurst}`}`,
+    async () => {
+      const stood = new Int32Array(new SharedArrayBuffer(8))
+      const worker = new Worker(makesBurst, { eval: true, workerData: { port: listener.port, count: burst, stood } })
+      try {
+        // This thread, which would take them, rests until all stand.
+        Atomics.wait(stood, 1, 0, 20_000)
+        expect(stood[0]).toBe(burst)
+      } finally {
+        await worker.terminate()
+      }
+      expect((await get('/health/live')).status).toBe(200)
+    },
+  )
 
   it('lets a client that was answered send the rest of its body slowly, and takes the next request behind it', async () => {
     const length = 2 ** 20 + 1
@@ -102,7 +105,9 @@ describe('the server', () => {
     const parts = 16
     for (let part = 0; part < parts; part += 1) {
       await sleep(100)
-      socket.write(Buffer.alloc(part === 0 ? (length % parts) + Math.floor(length / parts) : Math.floor(length / parts), ' '))
+      socket.write(
+        Buffer.alloc(part === 0 ? (length % parts) + Math.floor(length / parts) : Math.floor(length / parts), ' '),
+      )
     }
     socket.write('GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     await until(
@@ -148,12 +153,16 @@ describe('the server', () => {
     expect((await exchange(listener.port, request(4_097, 4_097, 'HEAD'))).endsWith('\r\n\r\n')).toBe(true)
   })
 
-  const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
+  const begin =
+    'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
 
   it('takes a body of few chunks or of larger ones, and refuses one of very many tiny chunks', async () => {
     const send = (count: number, bytes: number) => {
       const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
-      return exchange(listener.port, `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(count)}0\r\n\r\n`)
+      return exchange(
+        listener.port,
+        `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(count)}0\r\n\r\n`,
+      )
     }
     expect(await send(1_000, 1)).toMatch(/^HTTP\/1\.1 200 /)
     expect(await send(20_000, 64)).toMatch(/^HTTP\/1\.1 200 /)
@@ -256,7 +265,8 @@ describe('a service that is too busy for a request', () => {
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const headers = { authorization: 'Bearer all', 'content-type': 'application/json', 'content-encoding': 'gzip' }
     const body = new Uint8Array(gzipSync(JSON.stringify({ name: 'a' }).padEnd(2 ** 20)))
-    const post = async () => (await fetch(`http://127.0.0.1:${listener.port}/things`, { method: 'POST', headers, body })).status
+    const post = async () =>
+      (await fetch(`http://127.0.0.1:${listener.port}/things`, { method: 'POST', headers, body })).status
     const statuses = new Set(await Promise.all(Array.from({ length: 400 }, post)))
     expect(statuses).toContain(503)
     expect(statuses).not.toContain(408)
@@ -274,7 +284,9 @@ describe('bodies that are announced and do not come', () => {
     )
   const submit = async (port: number, token: string): Promise<number> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    return (await fetch(`http://127.0.0.1:${port}/meters/interval`, { method: 'PUT', headers, body: '[]'.padEnd(300_000) })).status
+    return (
+      await fetch(`http://127.0.0.1:${port}/meters/interval`, { method: 'PUT', headers, body: '[]'.padEnd(300_000) })
+    ).status
   }
 
   it('keep no room from submissions of other accounts, nor of their own', async () => {
@@ -282,7 +294,9 @@ describe('bodies that are announced and do not come', () => {
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const held = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
     await new Promise(resolve => setTimeout(resolve, 200))
-    const statuses = await Promise.all(['live', 'live-other', 'all', 'all-twice'].map(token => submit(listener.port, token)))
+    const statuses = await Promise.all(
+      ['live', 'live-other', 'all', 'all-twice'].map(token => submit(listener.port, token)),
+    )
     for (const { socket } of held) socket.destroy()
     expect(statuses).toEqual([200, 200, 200, 200])
   })
@@ -331,8 +345,15 @@ describe('the end of the server', () => {
     await new Promise(resolve => process.nextTick(resolve))
     idle.socket.write(request)
     await listener.close(25_000)
-    expect((await idle.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'Connection: close'])
-    expect((await fresh.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual(['HTTP/1.1 200', 'Connection: close'])
+    expect((await idle.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual([
+      'HTTP/1.1 200',
+      'HTTP/1.1 200',
+      'Connection: close',
+    ])
+    expect((await fresh.ended).match(/HTTP\/1\.1 200|connection: close/gi)).toEqual([
+      'HTTP/1.1 200',
+      'Connection: close',
+    ])
   })
 
   it('answers what came while the process had no time to look, until its grace was over', async () => {
@@ -368,7 +389,9 @@ describe('the end of the server', () => {
 
   it('cuts what has not ended within the time limit', async () => {
     const listener = await start()
-    const running = fetch(`http://127.0.0.1:${listener.port}/trouble/slow`, { headers: { authorization: 'Bearer all' } })
+    const running = fetch(`http://127.0.0.1:${listener.port}/trouble/slow`, {
+      headers: { authorization: 'Bearer all' },
+    })
     const cut = expect(running).rejects.toThrow()
     await until(listener.waiting, ({ length }) => length === 1)
     const began = performance.now()
@@ -380,7 +403,9 @@ describe('the end of the server', () => {
   it('is not the start of a second one on the same port', async () => {
     const listener = await start()
     const { app, ports } = testApp()
-    await expect(listen(app, { host: '127.0.0.1', port: listener.port }, ports)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(listen(app, { host: '127.0.0.1', port: listener.port }, ports)).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    })
     await listener.close(100)
   })
 })

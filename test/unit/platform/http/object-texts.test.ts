@@ -17,7 +17,13 @@ describe('an answer with a long list', () => {
   })
 
   it('is written in parts of some size, however large its elements are', () => {
-    const sizes = [...Array.from({ length: 500 }, () => 10), 500_000, 400_000, 400_000, ...Array.from({ length: 2_000 }, () => 100)]
+    const sizes = [
+      ...Array.from({ length: 500 }, () => 10),
+      500_000,
+      400_000,
+      400_000,
+      ...Array.from({ length: 2_000 }, () => 100),
+    ]
     const data = sizes.map(size => 'x'.repeat(size))
     const write = (from: number, to: number) => ({ data: data.slice(from, to) })
     const parts = [...objectTexts({ member: 'data', count: data.length, write, translate: same })]

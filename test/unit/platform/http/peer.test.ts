@@ -15,7 +15,12 @@ describe('the peer of a request', () => {
     ['the network of ::1', '::1', undefined, '0:0:0:0::/64'],
     ['what a trusted proxy forwards', '10.1.2.3', '198.51.100.1', '198.51.100.1'],
     ['what a trusted proxy forwards, as IPv4 in IPv6', '::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
-    ['the nearest untrusted address, not what the caller wrote before it', '10.1.2.3', '8.8.8.8, 198.51.100.1, 10.9.9.9', '198.51.100.1'],
+    [
+      'the nearest untrusted address, not what the caller wrote before it',
+      '10.1.2.3',
+      '8.8.8.8, 198.51.100.1, 10.9.9.9',
+      '198.51.100.1',
+    ],
     ['a forwarded address with port', '10.1.2.3', '198.51.100.1:4711', '198.51.100.1'],
     ['a forwarded IPv6 address with port', 'fd00::1', '[2001:db8::1]:4711', '2001:db8:0:0::/64'],
     ['the proxy, if nothing is forwarded', '10.1.2.3', undefined, '10.1.2.3'],

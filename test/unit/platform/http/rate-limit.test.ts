@@ -5,7 +5,10 @@ import { createRateLimit } from '../../../../services/platform/http/rate-limit.t
 
 describe('the rate of an account and mode', () => {
   it('is 200 requests a second by default, 1,000 at once; 0 sets no limit', () => {
-    expect([readConfig({}).rateLimitPerSecond, readConfig({ WATTLEDGER_RATE_LIMIT: '0' }).rateLimitPerSecond]).toEqual([200, null])
+    expect([readConfig({}).rateLimitPerSecond, readConfig({ WATTLEDGER_RATE_LIMIT: '0' }).rateLimitPerSecond]).toEqual([
+      200,
+      null,
+    ])
     expect(defaultLimits.wrongKeysPerMinute).toEqual({ perPeer: 60, perAccountAndPeer: 10 })
   })
 

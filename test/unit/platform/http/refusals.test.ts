@@ -10,7 +10,9 @@ it('a refusal is answered once it is recorded, and asked again where that cannot
   const seen: string[] = []
   const recorded = await refusedWith(async () => void seen.push('recorded'))
   expect([recorded.status, seen]).toEqual([400, ['recorded']])
-  const away = await refusedWith(() => Promise.reject(new Failure('store_away', 'the store is away', { retriable: true })))
+  const away = await refusedWith(() =>
+    Promise.reject(new Failure('store_away', 'the store is away', { retriable: true })),
+  )
   expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
 })
 
@@ -27,8 +29,22 @@ describe('what is refused before its body is read', () => {
   beforeEach(() => void seen.splice(0))
 
   it.each([
-    ['a key without the right', 403, { id: '', code: 'insufficient_scope' }, 'POST', '/things', { token: 'read', body }],
-    ['a body that is too large', 413, { id: '', code: 'body_too_large' }, 'POST', '/things', { body: 'x'.repeat(2 ** 20 + 1) }],
+    [
+      'a key without the right',
+      403,
+      { id: '', code: 'insufficient_scope' },
+      'POST',
+      '/things',
+      { token: 'read', body },
+    ],
+    [
+      'a body that is too large',
+      413,
+      { id: '', code: 'body_too_large' },
+      'POST',
+      '/things',
+      { body: 'x'.repeat(2 ** 20 + 1) },
+    ],
     [
       'a type of no use',
       415,
@@ -37,9 +53,23 @@ describe('what is refused before its body is read', () => {
       '/things',
       { body, headers: { 'content-type': 'text/plain' } },
     ],
-    ['no gzip', 400, { id: '', code: 'body_invalid' }, 'POST', '/things', { body, headers: { 'content-encoding': 'gzip' } }],
+    [
+      'no gzip',
+      400,
+      { id: '', code: 'body_invalid' },
+      'POST',
+      '/things',
+      { body, headers: { 'content-encoding': 'gzip' } },
+    ],
     ['an id that is none', 404, { id: '', code: 'not_found' }, 'DELETE', '/things/a%00', {}],
-    ['a key without the right to an object', 403, { id: 'a', code: 'insufficient_scope' }, 'DELETE', '/things/a', { token: 'read' }],
+    [
+      'a key without the right to an object',
+      403,
+      { id: 'a', code: 'insufficient_scope' },
+      'DELETE',
+      '/things/a',
+      { token: 'read' },
+    ],
   ] as const)('is told once: %s', async (_, status, told, method, path, request) => {
     expect((await send(app, method, path, request)).status).toBe(status)
     expect(seen).toEqual([told])

@@ -4,7 +4,9 @@ import { semaphore } from '../../../../services/platform/http/semaphore.ts'
 
 describe('turns', () => {
   it('are taken in order, at most so many at once, also where some fail', async () => {
-    const pieces = fc.array(fc.record({ ticks: fc.integer({ min: 1, max: 4 }), fails: fc.boolean() }), { maxLength: 30 })
+    const pieces = fc.array(fc.record({ ticks: fc.integer({ min: 1, max: 4 }), fails: fc.boolean() }), {
+      maxLength: 30,
+    })
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), pieces, async (atOnce, works) => {
         const inTurn = semaphore(atOnce)

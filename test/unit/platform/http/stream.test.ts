@@ -44,7 +44,11 @@ const appOf = (
     await sleep(headMs)
     return { ok: true, serialized: { chunks: chunksOf(count, counts) } }
   })
-  const limits = { ...defaultLimits, requestTimeoutMs: timeoutMs, admission: { ...defaultLimits.admission, maxConcurrentReads: reads } }
+  const limits = {
+    ...defaultLimits,
+    requestTimeoutMs: timeoutMs,
+    admission: { ...defaultLimits.admission, maxConcurrentReads: reads },
+  }
   return createApp([binding], [], ports, limits)
 }
 
@@ -57,7 +61,11 @@ const whole = (count: number): Buffer =>
 describe('an answer in chunks', () => {
   it('is sent whole, plain or as gzip', async () => {
     const plain = await appOf(20, { made: 0, left: 0 }).request(...get())
-    expect([plain.status, plain.headers.get('content-length'), plain.headers.get('vary')]).toEqual([200, null, 'Accept-Encoding'])
+    expect([plain.status, plain.headers.get('content-length'), plain.headers.get('vary')]).toEqual([
+      200,
+      null,
+      'Accept-Encoding',
+    ])
     expect(Buffer.from(await plain.arrayBuffer()).equals(whole(20))).toBe(true)
     const coded = await appOf(20, { made: 0, left: 0 }).request(...get({ 'accept-encoding': 'gzip' }))
     expect(coded.headers.get('content-encoding')).toBe('gzip')

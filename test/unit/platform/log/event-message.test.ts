@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openCodec } from '../../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../../services/platform/log/avro/schema-ids.ts'
-import { eventKey, eventMessage, eventOfPayload, eventPartition } from '../../../../services/platform/log/event-message.ts'
+import {
+  eventKey,
+  eventMessage,
+  eventOfPayload,
+  eventPartition,
+} from '../../../../services/platform/log/event-message.ts'
 
 const codec = await openCodec(localSchemaIds())
 const word = fc.oneof(fc.string(), fc.constantFrom('"data":', '"data" : {}', '}'))
@@ -38,7 +43,15 @@ it('an event comes through outbox and log as it was written, its data to the las
 })
 
 it('events of one object of an account share a partition', () => {
-  const of = { eventId: 'evt_1', type: 'a', accountId: 'acc_1', liveMode: true, objectId: 'cus_1', timeCreated: 0, data: '{}' }
+  const of = {
+    eventId: 'evt_1',
+    type: 'a',
+    accountId: 'acc_1',
+    liveMode: true,
+    objectId: 'cus_1',
+    timeCreated: 0,
+    data: '{}',
+  }
   expect(eventPartition({ ...of, eventId: 'evt_2' }, 8)).toBe(eventPartition(of, 8))
   expect([eventKey(of), eventKey({ ...of, objectId: null })]).toEqual(['acc_1:cus_1', 'acc_1:evt_1'])
 })

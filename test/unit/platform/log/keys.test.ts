@@ -1,7 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type ChunkBatch, type ChunkHeaders, fromHeaders, toHeaders } from '../../../../services/platform/log/chunk-headers.ts'
-import { frameSize, readFrame, readFrameHeader, writeFrame } from '../../../../services/platform/log/lmdb/message-frame.ts'
+import {
+  type ChunkBatch,
+  type ChunkHeaders,
+  fromHeaders,
+  toHeaders,
+} from '../../../../services/platform/log/chunk-headers.ts'
+import {
+  frameSize,
+  readFrame,
+  readFrameHeader,
+  writeFrame,
+} from '../../../../services/platform/log/lmdb/message-frame.ts'
 import type { Message } from '../../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { rowVersionOf, rowVersionParts } from '../../../../services/platform/log/row-version.ts'
@@ -20,7 +30,10 @@ describe('partition of a key', () => {
   it('spreads locations evenly', () => {
     const counts = new Array<number>(8).fill(0)
     for (let i = 0; i < 80_000; i += 1) {
-      const partition = partitionOf(partitionKey('acc_000000000000000000000001', `loc_${i.toString(16).padStart(24, '0')}`), 8)
+      const partition = partitionOf(
+        partitionKey('acc_000000000000000000000001', `loc_${i.toString(16).padStart(24, '0')}`),
+        8,
+      )
       counts[partition] = (counts[partition] ?? 0) + 1
     }
     for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(500)
@@ -61,7 +74,9 @@ describe('version', () => {
 })
 
 describe('headers of a chunk', () => {
-  const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b))
+  const numbers = fc
+    .uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 1 })
+    .map(list => list.sort((a, b) => a - b))
   const id = fc.stringMatching(/^[a-z]{3}_[0-9a-f]{24}$/)
   const batch = fc.record({ accountId: id, liveMode: fc.boolean(), batchId: id, recordNumbers: numbers })
   const chunk = fc.record({
@@ -70,7 +85,9 @@ describe('headers of a chunk', () => {
     batches: fc.array(batch, { maxLength: 4 }),
   })
 
-  const counted = (made: Omit<ChunkHeaders, 'batches'> & { readonly batches: readonly ChunkBatch[] }): ChunkHeaders => ({
+  const counted = (
+    made: Omit<ChunkHeaders, 'batches'> & { readonly batches: readonly ChunkBatch[] },
+  ): ChunkHeaders => ({
     ...made,
     batches: made.batches.map(batch => ({ ...batch, recordCount: batch.recordNumbers.length })),
   })
@@ -94,7 +111,11 @@ describe('headers of a chunk', () => {
 
   it('write runs of record numbers short', () => {
     const recordNumbers = [1, 2, 3, 7, 9, 10]
-    const made = { generation: 1, chunkId: 'c', batches: [{ accountId: 'a', liveMode: true, batchId: 'b', recordNumbers }] }
+    const made = {
+      generation: 1,
+      chunkId: 'c',
+      batches: [{ accountId: 'a', liveMode: true, batchId: 'b', recordNumbers }],
+    }
     expect(toHeaders(made)['batches']).toBe('a:live:b:1-3,7,9-10:6')
   })
 
@@ -113,7 +134,9 @@ describe('frame of a stored message', () => {
   const message: fc.Arbitrary<Message> = fc.record({
     key: fc.string({ unit: 'grapheme' }),
     value: fc.uint8Array({ maxLength: 100 }).map(bytes => Buffer.from(bytes)),
-    headers: fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.string({ unit: 'grapheme' })).map(headers => ({ ...headers })),
+    headers: fc
+      .dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.string({ unit: 'grapheme' }))
+      .map(headers => ({ ...headers })),
   })
 
   it('gives message and place back, in the size foretold', () => {

@@ -46,13 +46,19 @@ const writers: readonly {
     ...{ name: 'aWATTar', feed: awattar, series: { area: 'AT', currencyCode: 'EUR' }, minutes: 60 },
     write: prices => {
       const rows = prices.map(
-        price => `{"start_timestamp":${price.start},"end_timestamp":${price.end},"marketprice":${perMwh(price)},"unit":"Eur/MWh"}`,
+        price =>
+          `{"start_timestamp":${price.start},"end_timestamp":${price.end},"marketprice":${perMwh(price)},"unit":"Eur/MWh"}`,
       )
       return `{"object":"list","data":[${rows.join(',')}]}`
     },
   },
   {
-    ...{ name: 'Energi Data Service', feed: energiDataService, series: { area: 'DK2', currencyCode: 'DKK' }, minutes: 15 },
+    ...{
+      name: 'Energi Data Service',
+      feed: energiDataService,
+      series: { area: 'DK2', currencyCode: 'DKK' },
+      minutes: 15,
+    },
     write: prices => {
       const rows = prices.map(
         price =>
@@ -84,10 +90,15 @@ const writers: readonly {
 ]
 
 const pricesFrom = (start: number, minutes: number, values: readonly bigint[]): readonly FeedPrice[] =>
-  values.map((value, index) => ({ start: start + index * minutes * minuteMs, end: start + (index + 1) * minutes * minuteMs, value }))
+  values.map((value, index) => ({
+    start: start + index * minutes * minuteMs,
+    end: start + (index + 1) * minutes * minuteMs,
+    value,
+  }))
 
 describe.each(writers)('$name', ({ feed, series, minutes, write }) => {
-  const read = (text: string): readonly FeedPrice[] => feed.read(text, series, settings).prices.toSorted((a, b) => a.start - b.start)
+  const read = (text: string): readonly FeedPrice[] =>
+    feed.read(text, series, settings).prices.toSorted((a, b) => a.start - b.start)
   // Up to 500 EUR per kWh, in steps of the finest digit that all of them write.
   const value = fc.bigInt({ min: -5n * 10n ** 9n, max: 5n * 10n ** 9n }).map(units => units * 100n)
 
@@ -139,7 +150,8 @@ describe('the bidding zones', () => {
   it('hold every area that locations in Europe are mapped to', () => {
     const countries = 'AT BE BG CH CZ DE EE ES FI FR GR HR HU IE LI LT LU LV MC NL PL RO SI SK SM VA'.split(' ')
     const areas = countries.map(country => marketAreaOfCountry(country))
-    const several = 'DK1 DK2 NO1 NO2 NO3 NO4 NO5 SE1 SE2 SE3 SE4 PT IT-NORD IT-CNOR IT-CSUD IT-SUD IT-CALA IT-SICI IT-SARD'.split(' ')
+    const several =
+      'DK1 DK2 NO1 NO2 NO3 NO4 NO5 SE1 SE2 SE3 SE4 PT IT-NORD IT-CNOR IT-CSUD IT-SUD IT-CALA IT-SICI IT-SARD'.split(' ')
     for (const area of [...areas, ...several]) expect(biddingZone(area ?? '')?.area).toBe(area)
   })
 })

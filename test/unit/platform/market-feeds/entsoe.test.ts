@@ -38,7 +38,9 @@ describe('a publication of day-ahead prices', () => {
 
   it('leaves a gap at a left-out position of fixed blocks, and before the first position of variable ones', () => {
     const hours = { ...day, end: '2025-10-02T01:00Z', resolution: 'PT60M' }
-    expect(listed(publication({ ...hours, curve: 'A01', points: { 1: '1', 3: '3' } })).map(([at]) => at)).toEqual([0, 120])
+    expect(listed(publication({ ...hours, curve: 'A01', points: { 1: '1', 3: '3' } })).map(([at]) => at)).toEqual([
+      0, 120,
+    ])
     expect(listed(publication({ ...hours, points: { 2: '2' } })).map(([at]) => at)).toEqual([60, 120])
   })
 
@@ -74,7 +76,9 @@ describe('a publication of day-ahead prices', () => {
     ['23', '2026-03-28T23:00Z', '2026-03-29T22:00Z'],
     ['25', '2026-10-24T22:00Z', '2026-10-25T23:00Z'],
   ])('covers a day of %s hours without gap or overlap', (hours, from, to) => {
-    const points = Object.fromEntries(Array.from({ length: Number(hours) * 4 }, (_, index) => [index + 1, String(index)]))
+    const points = Object.fromEntries(
+      Array.from({ length: Number(hours) * 4 }, (_, index) => [index + 1, String(index)]),
+    )
     const { prices } = read(publication({ start: from, end: to, points }))
     expect(prices).toHaveLength(Number(hours) * 4)
     expect(prices[0]?.start).toBe(Date.parse(from))
@@ -126,7 +130,9 @@ describe('any curve', () => {
         )
         const end = new Date(start + cents.length * minutes * minuteMs).toISOString().replace(':00.000Z', 'Z')
         const draft: SeriesDraft = { ...day, end, resolution: `PT${minutes}M`, points: Object.fromEntries(published) }
-        expect(listed(publication(draft))).toEqual(cents.map((price, index) => [index * minutes, minutes, BigInt(price) * 10_000n]))
+        expect(listed(publication(draft))).toEqual(
+          cents.map((price, index) => [index * minutes, minutes, BigInt(price) * 10_000n]),
+        )
       }),
       { numRuns: 60 },
     )

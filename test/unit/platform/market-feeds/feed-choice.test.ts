@@ -14,8 +14,13 @@ describe('the choice of feeds', () => {
       { name: 'awattar', baseUrl: null },
       { name: 'energy-charts', baseUrl: 'http://mirror.test/a?b=c' },
     ])
-    expect(feedsFor(marketFeeds, { area: 'DE-LU', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual(['awattar', 'energy-charts'])
-    expect(feedsFor(marketFeeds, { area: 'FR', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual(['energy-charts'])
+    expect(feedsFor(marketFeeds, { area: 'DE-LU', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual([
+      'awattar',
+      'energy-charts',
+    ])
+    expect(feedsFor(marketFeeds, { area: 'FR', currencyCode: 'EUR' }).map(({ name }) => name)).toEqual([
+      'energy-charts',
+    ])
     expect(feedsFor(marketFeeds, { area: 'SE3', currencyCode: 'SEK' })).toEqual([])
   })
 

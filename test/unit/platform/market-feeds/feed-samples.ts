@@ -31,7 +31,17 @@ export type SeriesDraft = {
 }
 
 const seriesText = (draft: SeriesDraft, number: number): string => {
-  const { sequence, contract = 'A01', currency = 'EUR', unit = 'MWH', curve = 'A03', start, end, resolution = 'PT15M', points } = draft
+  const {
+    sequence,
+    contract = 'A01',
+    currency = 'EUR',
+    unit = 'MWH',
+    curve = 'A03',
+    start,
+    end,
+    resolution = 'PT15M',
+    points,
+  } = draft
   const position =
     sequence === undefined
       ? ''

@@ -17,7 +17,10 @@ describe('Energy-Charts', () => {
   const quarter = 900
 
   it('gives each price until the next one starts, the last as long as the one before', () => {
-    const text = energyChartsAnswer([second, second + quarter, second + 2 * quarter], ['81.94250000000001', '-5', '1e-1'])
+    const text = energyChartsAnswer(
+      [second, second + quarter, second + 2 * quarter],
+      ['81.94250000000001', '-5', '1e-1'],
+    )
     expect(listed(energyCharts, text, german)).toEqual([
       [0, 15, 81_942_500n],
       [15, 15, -5_000_000n],
@@ -38,7 +41,10 @@ describe('Energy-Charts', () => {
   it('leaves a gap where a price is null or a start is missing', () => {
     const nulls = energyChartsAnswer([second, second + quarter, second + 2 * quarter], ['1', 'null', '3'])
     expect(listed(energyCharts, nulls, german).map(([at]) => at)).toEqual([0, 30])
-    const missing = energyChartsAnswer([second, second + quarter, second + 4 * quarter, second + 5 * quarter], ['1', '2', '3', '4'])
+    const missing = energyChartsAnswer(
+      [second, second + quarter, second + 4 * quarter, second + 5 * quarter],
+      ['1', '2', '3', '4'],
+    )
     expect(listed(energyCharts, missing, german)).toEqual([
       [0, 15, 1_000_000n],
       [15, 15, 2_000_000n],
@@ -48,7 +54,9 @@ describe('Energy-Charts', () => {
   })
 
   it('gives back any series of quarter hours, whatever is missing of it', () => {
-    const points = fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 2 }).map(positions => positions.toSorted((a, b) => a - b))
+    const points = fc
+      .uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 2 })
+      .map(positions => positions.toSorted((a, b) => a - b))
     fc.assert(
       fc.property(points, fc.integer({ min: -50_000, max: 400_000 }), (positions, cents) => {
         const starts = positions.map(position => second + position * quarter)
@@ -82,9 +90,9 @@ describe('Energy-Charts', () => {
   })
 
   it('is asked for a zone by its own name', () => {
-    expect(energyCharts.urlOf({ area: 'IT-NORD', currencyCode: 'EUR' }, { from: start, to: start + dayMs }, settings)).toBe(
-      'http://feed.test/price?bzn=IT-North&start=2025-10-01T22%3A00Z&end=2025-10-02T22%3A00Z',
-    )
+    expect(
+      energyCharts.urlOf({ area: 'IT-NORD', currencyCode: 'EUR' }, { from: start, to: start + dayMs }, settings),
+    ).toBe('http://feed.test/price?bzn=IT-North&start=2025-10-01T22%3A00Z&end=2025-10-02T22%3A00Z')
     expect(energyCharts.serves({ area: 'SE3', currencyCode: 'SEK' }, settings)).toBe(false)
     expect(energyCharts.serves({ area: 'GB', currencyCode: 'GBP' }, settings)).toBe(false)
   })
@@ -98,7 +106,8 @@ describe('aWATTar', () => {
     unit: 'Eur/MWh',
     ...more,
   })
-  const answer = (...rows: readonly object[]): string => JSON.stringify({ object: 'list', data: rows, url: '/at/v1/marketdata' })
+  const answer = (...rows: readonly object[]): string =>
+    JSON.stringify({ object: 'list', data: rows, url: '/at/v1/marketdata' })
 
   it('gives hours in EUR per MWh', () => {
     const next = row({ start_timestamp: start + hourMs, end_timestamp: start + 2 * hourMs, marketprice: -0.03 })
@@ -120,7 +129,9 @@ describe('aWATTar', () => {
   it('is asked in each country at a host of its own', () => {
     const at = { ...settings, baseUrl: awattar.baseUrl }
     const span = { from: start, to: start + dayMs }
-    expect(awattar.urlOf(german, span, at)).toBe(`https://api.awattar.de/v1/marketdata?start=${start}&end=${start + dayMs}`)
+    expect(awattar.urlOf(german, span, at)).toBe(
+      `https://api.awattar.de/v1/marketdata?start=${start}&end=${start + dayMs}`,
+    )
     expect(awattar.urlOf({ area: 'AT', currencyCode: 'EUR' }, span, at)).toContain('https://api.awattar.at/')
     expect(awattar.serves({ area: 'FR', currencyCode: 'EUR' }, at)).toBe(false)
   })
@@ -214,7 +225,9 @@ describe('Energi Data Service', () => {
   it('is asked for each time in the data set that has it', () => {
     const change = Date.parse('2025-09-30T22:00:00Z')
     expect(energiDataService.cutsAt).toContain(change)
-    expect(energiDataService.urlOf(danish, { from: change - dayMs, to: change }, settings)).toContain('/dataset/Elspotprices?')
+    expect(energiDataService.urlOf(danish, { from: change - dayMs, to: change }, settings)).toContain(
+      '/dataset/Elspotprices?',
+    )
     const later = new URL(energiDataService.urlOf(danish, { from: change, to: change + dayMs }, settings))
     expect(later.pathname).toBe('/dataset/DayAheadPrices')
     expect(Object.fromEntries(later.searchParams)).toEqual({

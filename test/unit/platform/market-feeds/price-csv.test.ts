@@ -40,7 +40,8 @@ describe('a file of prices', () => {
   })
 
   it('without ends lets each price last to the next, and leaves gaps open', () => {
-    const text = 'start_time,value\n2025-10-01T22:00:00Z,1\n2025-10-01T22:15:00Z,2\n2025-10-02T00:00:00Z,3\n2025-10-02T00:15:00Z,4'
+    const text =
+      'start_time,value\n2025-10-01T22:00:00Z,1\n2025-10-01T22:15:00Z,2\n2025-10-02T00:00:00Z,3\n2025-10-02T00:15:00Z,4'
     expect(pricesOf(text).map(([at, length]) => [at, length])).toEqual([
       [0, 15],
       [15, 15],
@@ -64,7 +65,8 @@ describe('a file of prices', () => {
   })
 
   it('names lines that share time, and a head without columns', () => {
-    const text = 'start_time,end_time,value\n2025-10-01T23:00:00Z,2025-10-02T00:00:00Z,1\n2025-10-01T22:00:00Z,2025-10-01T23:15:00Z,2'
+    const text =
+      'start_time,end_time,value\n2025-10-01T23:00:00Z,2025-10-02T00:00:00Z,1\n2025-10-01T22:00:00Z,2025-10-01T23:15:00Z,2'
     expect(faultsOf(text)).toEqual([[2, 'it shares time with line 3']])
     expect(faultsOf('2025-10-01T22:00:00Z,1')[0]?.[1]).toContain('start_time,end_time,value')
     expect(faultsOf('')[0]?.[1]).toContain('start_time,end_time,value')
@@ -72,7 +74,11 @@ describe('a file of prices', () => {
 
   it('gives back whatever was written', () => {
     const rows = fc.array(
-      fc.tuple(fc.integer({ min: 1, max: 90 }), fc.integer({ min: 0, max: 60 }), fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n })),
+      fc.tuple(
+        fc.integer({ min: 1, max: 90 }),
+        fc.integer({ min: 0, max: 60 }),
+        fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n }),
+      ),
       {
         minLength: 1,
         maxLength: 40,
@@ -88,7 +94,10 @@ describe('a file of prices', () => {
         })
         const iso = (instant: number): string => new Date(instant).toISOString()
         const lines = wanted.map(price => `${iso(price.start)},${iso(price.end)},${formatDecimal(price.value, 9)}`)
-        expect(readPriceCsv(['start_time,end_time,value', ...lines].join('\n'), 'PER_KWH')).toEqual({ ok: true, prices: wanted })
+        expect(readPriceCsv(['start_time,end_time,value', ...lines].join('\n'), 'PER_KWH')).toEqual({
+          ok: true,
+          prices: wanted,
+        })
       }),
       { numRuns: 60 },
     )

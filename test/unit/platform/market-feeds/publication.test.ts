@@ -16,16 +16,24 @@ const at = (text: string): number => Date.parse(text)
 
 describe('the next fetch', () => {
   it('is at the next publication once tomorrow is known', () => {
-    expect(nextFetchAt(clock, at('2026-06-01T12:00:00Z'), at('2026-06-02T22:00:00Z'), 0)).toBe(at('2026-06-02T10:55:00Z'))
+    expect(nextFetchAt(clock, at('2026-06-01T12:00:00Z'), at('2026-06-02T22:00:00Z'), 0)).toBe(
+      at('2026-06-02T10:55:00Z'),
+    )
   })
 
   it('is at the publication of today while tomorrow is not out', () => {
-    expect(nextFetchAt(clock, at('2026-06-01T06:00:00Z'), at('2026-06-01T22:00:00Z'), 0.5)).toBe(at('2026-06-01T11:00:00Z'))
+    expect(nextFetchAt(clock, at('2026-06-01T06:00:00Z'), at('2026-06-01T22:00:00Z'), 0.5)).toBe(
+      at('2026-06-01T11:00:00Z'),
+    )
   })
 
   it('follows the market clock through its changes', () => {
-    expect(nextFetchAt(clock, at('2026-03-28T20:00:00Z'), at('2026-03-29T22:00:00Z'), 0)).toBe(at('2026-03-29T10:55:00Z'))
-    expect(nextFetchAt(clock, at('2026-10-24T20:00:00Z'), at('2026-10-25T23:00:00Z'), 0)).toBe(at('2026-10-25T11:55:00Z'))
+    expect(nextFetchAt(clock, at('2026-03-28T20:00:00Z'), at('2026-03-29T22:00:00Z'), 0)).toBe(
+      at('2026-03-29T10:55:00Z'),
+    )
+    expect(nextFetchAt(clock, at('2026-10-24T20:00:00Z'), at('2026-10-25T23:00:00Z'), 0)).toBe(
+      at('2026-10-25T11:55:00Z'),
+    )
   })
 
   it('comes soon while a publication is out, later less often', () => {
@@ -61,7 +69,9 @@ describe('what must be known', () => {
 
 describe('a retry', () => {
   it('waits one minute, doubled with each failure up to an hour, a fifth more or less', () => {
-    expect([1, 2, 3, 6, 7, 8, 100].map(failures => retryDelayMs(failures, 0.5, null) / minuteMs)).toEqual([1, 2, 4, 32, 60, 60, 60])
+    expect([1, 2, 3, 6, 7, 8, 100].map(failures => retryDelayMs(failures, 0.5, null) / minuteMs)).toEqual([
+      1, 2, 4, 32, 60, 60, 60,
+    ])
     expect([0, 1].map(random => retryDelayMs(1, random, null))).toEqual([48_000, 72_000])
   })
 
@@ -113,7 +123,17 @@ describe('the shared sources', () => {
     const names = sharedSources.map(({ area, currencyCode }) => `${area} ${currencyCode}`)
     expect(new Set(names).size).toBe(names.length)
     expect(names).toEqual(
-      expect.arrayContaining(['DE-LU EUR', 'SE3 SEK', 'SE3 EUR', 'DK1 DKK', 'NO5 NOK', 'IT-NORD EUR', 'GB GBP', 'GB-P GBP', 'UA UAH']),
+      expect.arrayContaining([
+        'DE-LU EUR',
+        'SE3 SEK',
+        'SE3 EUR',
+        'DK1 DKK',
+        'NO5 NOK',
+        'IT-NORD EUR',
+        'GB GBP',
+        'GB-P GBP',
+        'UA UAH',
+      ]),
     )
     for (const { area } of sharedSources) expect(timeZone(marketClock(area).timeZone)).not.toBeNull()
   })

@@ -39,10 +39,15 @@ describe('a redirect', () => {
     using elsewhere = await openElsewhere()
     const span = { from: Date.UTC(2025, 8, 1), to: Date.UTC(2025, 8, 2) }
     for (const status of [301, 302, 303, 307, 308]) {
-      const fetching = fetchPrices({ name: 'awattar', feed: awattar, settings }, { area: 'AT', currencyCode: 'EUR' }, span, {
-        fetch: (_, init) => fetch(`${elsewhere.url}/?status=${status}`, init),
-        signal: new AbortController().signal,
-      })
+      const fetching = fetchPrices(
+        { name: 'awattar', feed: awattar, settings },
+        { area: 'AT', currencyCode: 'EUR' },
+        span,
+        {
+          fetch: (_, init) => fetch(`${elsewhere.url}/?status=${status}`, init),
+          signal: new AbortController().signal,
+        },
+      )
       await expect(fetching).rejects.toMatchObject({ code: 'feed_refused' })
     }
     expect(elsewhere.visits()).toBe(0)
@@ -50,7 +55,9 @@ describe('a redirect', () => {
 
   it('is not followed by the command line, which sends keys', async () => {
     using elsewhere = await openElsewhere()
-    expect((await serviceClient(elsewhere.url, { 'X-Operator-Key': 'secret' }).call('GET', '/markets')).status).toBe(302)
+    expect((await serviceClient(elsewhere.url, { 'X-Operator-Key': 'secret' }).call('GET', '/markets')).status).toBe(
+      302,
+    )
     expect(elsewhere.visits()).toBe(0)
   })
 })

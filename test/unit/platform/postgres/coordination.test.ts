@@ -1,8 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
-import { deleteExpiredEvents, listEvents, retrieveEvent, writeEvents } from '../../../../services/platform/postgres/events/events.ts'
-import { deleteOutbox, newRecostRequest, readOutbox, writeRecostRequests } from '../../../../services/platform/postgres/events/outbox.ts'
+import {
+  deleteExpiredEvents,
+  listEvents,
+  retrieveEvent,
+  writeEvents,
+} from '../../../../services/platform/postgres/events/events.ts'
+import {
+  deleteOutbox,
+  newRecostRequest,
+  readOutbox,
+  writeRecostRequests,
+} from '../../../../services/platform/postgres/events/outbox.ts'
 import { isLeaseValid, releaseLease, takeLease } from '../../../../services/platform/postgres/leases.ts'
 import type { Paging } from '../../../../services/platform/postgres/page.ts'
 import { createDevice } from '../../../../services/platform/postgres/registry/devices.ts'
@@ -36,8 +46,16 @@ describe('events', () => {
     await expect(undone).rejects.toThrow('undo')
     expect(await readOutbox(operator, 'webhook.events.v1', 10)).toEqual([])
 
-    const [event] = await inLive(tx => writeEvents(tx, [{ type: 'device.create', objectId: 'dev_1', data: { b: 1, a: '\u20ac' } }], at))
-    expect(event).toMatchObject({ ...live, type: 'device.create', objectId: 'dev_1', data: '{"b":1,"a":"€"}', createdAt: at })
+    const [event] = await inLive(tx =>
+      writeEvents(tx, [{ type: 'device.create', objectId: 'dev_1', data: { b: 1, a: '\u20ac' } }], at),
+    )
+    expect(event).toMatchObject({
+      ...live,
+      type: 'device.create',
+      objectId: 'dev_1',
+      data: '{"b":1,"a":"€"}',
+      createdAt: at,
+    })
     expect(await inLive(tx => retrieveEvent(tx, event?.id ?? ''))).toEqual(event)
     expect(await withTenant(database, test, tx => retrieveEvent(tx, event?.id ?? ''))).toBeNull()
     const [message] = await readOutbox(operator, 'webhook.events.v1', 10)
@@ -56,7 +74,9 @@ describe('events', () => {
 
   it('keep every digit of their data', async () => {
     const exact = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('12345678901234567.123456789')
-    const [event] = await inLive(tx => writeEvents(tx, [{ type: 'schedule.created', objectId: 'sae_1', data: { cost: exact } }], at))
+    const [event] = await inLive(tx =>
+      writeEvents(tx, [{ type: 'schedule.created', objectId: 'sae_1', data: { cost: exact } }], at),
+    )
     expect((await inLive(tx => retrieveEvent(tx, event?.id ?? '')))?.data).toBe('{"cost":12345678901234567.123456789}')
   })
 
@@ -104,7 +124,8 @@ describe('events', () => {
     expect(listed).toEqual({ ok: true, value: { items: [third, second], hasMore: false } })
     const about = await inLive(tx => listEvents(tx, { ...any, types: ['device.update'], objectId: 'dev_7' }, newest))
     expect(about).toMatchObject({ value: { items: [third] } })
-    const inTime = (from: number, to: number) => inLive(tx => listEvents(tx, { ...any, objectId: 'dev_7', from, to }, newest))
+    const inTime = (from: number, to: number) =>
+      inLive(tx => listEvents(tx, { ...any, objectId: 'dev_7', from, to }, newest))
     expect(await inTime(at + 1, at + 2)).toMatchObject({ value: { items: [third, {}] } })
     expect(await inTime(at + 2, at + 3)).toMatchObject({ value: { items: [] } })
     expect(await inTime(at, at + 1)).toMatchObject({ value: { items: [] } })
@@ -119,7 +140,8 @@ describe('events', () => {
 
 describe('the outbox', () => {
   it('gives a change that commits late, though a younger one was taken before it', async () => {
-    const order = (locationId: string) => newRecostRequest({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
+    const order = (locationId: string) =>
+      newRecostRequest({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const { promise: written, resolve: wrote } = Promise.withResolvers<void>()
     const slow = inLive(async tx => {
@@ -129,7 +151,9 @@ describe('the outbox', () => {
       return message
     })
     await written
-    const [quick, second] = await inLive(tx => writeRecostRequests(tx.query, [order('loc_quick'), order('loc_second')], at))
+    const [quick, second] = await inLive(tx =>
+      writeRecostRequests(tx.query, [order('loc_quick'), order('loc_second')], at),
+    )
     expect(quick?.key).toBe(`${live.accountId}:loc_quick`)
     expect(await readOutbox(operator, 'meter.records.v1', 10)).toEqual([quick, second])
     await deleteOutbox(operator, [quick?.id ?? 0, second?.id ?? 0])
@@ -158,7 +182,9 @@ describe('an idempotency key', () => {
     expect(await inLive(tx => finishIdempotent(tx, { key: 'twins', token: winner.token }, answer))).toBe(true)
     expect(await begin('twins')).toEqual({ kind: 'answered', answer })
     expect(await begin('twins', 'another body')).toEqual({ kind: 'mismatch' })
-    expect(await withTenant(database, test, tx => beginIdempotent(tx, request('twins'), at))).toMatchObject({ kind: 'begun' })
+    expect(await withTenant(database, test, tx => beginIdempotent(tx, request('twins'), at))).toMatchObject({
+      kind: 'begun',
+    })
   })
 
   it('is free again once it was given up, or 24 h have passed', async () => {
@@ -223,7 +249,9 @@ describe('the generation of a lane', () => {
     const topic = 'meter.records.v1'
     expect(await readTopicGeneration(operator, topic)).toBeNull()
     expect(await raiseTopicGeneration(operator, topic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
-    const raised = await Promise.all([16, 32].map(partitions => raiseTopicGeneration(operator, topic, 0, partitions, at)))
+    const raised = await Promise.all(
+      [16, 32].map(partitions => raiseTopicGeneration(operator, topic, 0, partitions, at)),
+    )
     expect(raised.filter(result => result !== null)).toEqual([await readTopicGeneration(operator, topic)])
     await sql`update lane_generations set generation = 1023`.execute(operator)
     await expect(raiseTopicGeneration(operator, topic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })

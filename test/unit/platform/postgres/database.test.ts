@@ -24,9 +24,17 @@ describe.each(pools)('a connection of the %s pool', pool => {
   it('stays what it is after reset role and reset session authorization', async () => {
     const who = `select session_user::text as session, current_user::text as current,
       (select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication from pg_roles where rolname = session_user) as powerful`
-    for (const back of ['reset role', 'reset session authorization', 'set role none', "select set_config('role', 'none', false)"]) {
+    for (const back of [
+      'reset role',
+      'reset session authorization',
+      'set role none',
+      "select set_config('role', 'none', false)",
+    ]) {
       const [row] = await onOne(database[pool], back, who)
-      expect([back, row]).toEqual([back, { session: `wattledger_${pool}`, current: `wattledger_${pool}`, powerful: false }])
+      expect([back, row]).toEqual([
+        back,
+        { session: `wattledger_${pool}`, current: `wattledger_${pool}`, powerful: false },
+      ])
     }
   })
 
@@ -52,14 +60,21 @@ describe('a connection of the tenant pool', () => {
     const { database } = opened
     const { live } = await makeTenants(database)
     await withTenant(database, live, ({ query }) =>
-      sql`insert into customers (account_id, live_mode, id, time_created) values (${live.accountId}, true, 'cus_1', now())`.execute(query),
+      sql`insert into customers (account_id, live_mode, id, time_created) values (${live.accountId}, true, 'cus_1', now())`.execute(
+        query,
+      ),
     )
     const count = 'select count(*)::integer as count from customers'
     expect(await onOne(database.operator, count)).toEqual([{ count: 1 }])
     for (const back of ['select 1', 'reset role', 'reset session authorization', 'set row_security = off']) {
       const seen = await onOne(database.tenant, back, count).catch((error: Error) => error.message)
-      expect([back, seen]).toEqual([back, back.includes('row_security') ? expect.stringContaining('right that is needed') : [{ count: 0 }]])
+      expect([back, seen]).toEqual([
+        back,
+        back.includes('row_security') ? expect.stringContaining('right that is needed') : [{ count: 0 }],
+      ])
     }
-    await expect(onOne(database.tenant, 'set role wattledger_operator')).rejects.toMatchObject({ code: 'postgres_refused' })
+    await expect(onOne(database.tenant, 'set role wattledger_operator')).rejects.toMatchObject({
+      code: 'postgres_refused',
+    })
   })
 })

@@ -12,7 +12,8 @@ const { database } = opened
 const { live } = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 beforeAll(async () => {
-  for (let made = 0; made < 5; made += 1) await changeTenant(database, live, tx => createLocation(tx, locationDraft(), 1_760_000_000_000))
+  for (let made = 0; made < 5; made += 1)
+    await changeTenant(database, live, tx => createLocation(tx, locationDraft(), 1_760_000_000_000))
 })
 
 const busyFor = (ms: number): void => {
@@ -39,7 +40,11 @@ const slicesBetweenRows = async (sliceAccount: { readonly sliceAccount?: string 
   }
   const newest = { limit: 100, startingAfter: null, endingBefore: null }
   const page = await withTenant(database, live, tx =>
-    readPage(tx.query, { table: 'locations', columns: sql`id`, scope: ownedBy(tx), filter: sql`true`, fromRow, ...sliceAccount }, newest),
+    readPage(
+      tx.query,
+      { table: 'locations', columns: sql`id`, scope: ownedBy(tx), filter: sql`true`, fromRow, ...sliceAccount },
+      newest,
+    ),
   )
   isOver = true
   await Promise.all(rivals)

@@ -34,7 +34,9 @@ describe('the second wall between tenants', () => {
     expect(await database.tenant.selectFrom('devices').selectAll().execute()).toEqual([])
     expect(await database.tenant.selectFrom('accounts').selectAll().execute()).toEqual([])
     expect((await database.tenant.deleteFrom('devices').executeTakeFirstOrThrow()).numDeletedRows).toBe(0n)
-    expect(await database.operator.selectFrom('devices').select('reference_id').execute()).toEqual([{ reference_id: 'seen' }])
+    expect(await database.operator.selectFrom('devices').select('reference_id').execute()).toEqual([
+      { reference_id: 'seen' },
+    ])
   })
 
   it('hides the rows of another account and of the other mode from a query that forgets the condition', async () => {
@@ -42,7 +44,9 @@ describe('the second wall between tenants', () => {
       await withTenant(database, tenant, tx =>
         createDevice(tx, { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, metadata: {} }, at),
       )
-      const rows = await withTenant(database, tenant, ({ query }) => query.selectFrom('devices').select('reference_id').execute())
+      const rows = await withTenant(database, tenant, ({ query }) =>
+        query.selectFrom('devices').select('reference_id').execute(),
+      )
       expect(rows).toEqual([{ reference_id: `of ${tenant.accountId} ${tenant.liveMode}` }])
     }
   })
@@ -71,9 +75,13 @@ describe('the second wall between tenants', () => {
 
   it('does not leak the tenant of one transaction into the next use of its connection', async () => {
     await Promise.all(
-      Array.from({ length: 20 }, () => withTenant(database, mine.live, ({ query }) => query.selectFrom('devices').selectAll().execute())),
+      Array.from({ length: 20 }, () =>
+        withTenant(database, mine.live, ({ query }) => query.selectFrom('devices').selectAll().execute()),
+      ),
     )
-    const left = await Promise.all(Array.from({ length: 20 }, () => database.tenant.selectFrom('devices').selectAll().execute()))
+    const left = await Promise.all(
+      Array.from({ length: 20 }, () => database.tenant.selectFrom('devices').selectAll().execute()),
+    )
     expect(left.flat()).toEqual([])
   })
 
@@ -86,16 +94,23 @@ describe('the second wall between tenants', () => {
     )
     expect(rows.length).toBeGreaterThan(9)
     expect(rows.filter(({ open }) => open)).toEqual([])
-    const roles = await sql`select 1 from pg_roles where rolname like 'wattledger%' and (rolsuper or rolbypassrls)`.execute(
-      database.operator,
-    )
+    const roles =
+      await sql`select 1 from pg_roles where rolname like 'wattledger%' and (rolsuper or rolbypassrls)`.execute(
+        database.operator,
+      )
     expect(roles.rows).toEqual([])
   })
 })
 
 describe('API keys', () => {
   it('are kept as a hash, found by it, and dead once revoked', async () => {
-    const made = await createApiKey(database.operator, mine.live, { scope: 'metering', description: 'till' }, 'server secret', at)
+    const made = await createApiKey(
+      database.operator,
+      mine.live,
+      { scope: 'metering', description: 'till' },
+      'server secret',
+      at,
+    )
     expect(apiKeyMode(made.secret)).toEqual({ liveMode: true })
     const hash = hashSecret('server secret', made.secret)
     expect(await findApiKey(database.operator, hash)).toEqual(made.apiKey)
@@ -112,14 +127,20 @@ describe('API keys', () => {
     })
     expect(await readKeyState(database.operator, { ...subject, liveMode: false })).toBeNull()
     expect(await revokeApiKey(database.operator, theirs.live, made.apiKey.id, at)).toBeNull()
-    expect(await revokeApiKey(database.operator, mine.live, made.apiKey.id, at + 5)).toMatchObject({ revokedAt: at + 5 })
+    expect(await revokeApiKey(database.operator, mine.live, made.apiKey.id, at + 5)).toMatchObject({
+      revokedAt: at + 5,
+    })
     expect(await readKeyState(database.operator, subject)).toBeNull()
     expect(await findApiKey(database.operator, hash)).toBeNull()
     expect(await listApiKeys(database.operator, mine.live)).toHaveLength(1)
   })
 
   it('say that their account is disabled', async () => {
-    const account = await createAccount(database.operator, { displayName: 'Off', defaultApiVersion: 'earlier', requestsPerSecond: 5 }, at)
+    const account = await createAccount(
+      database.operator,
+      { displayName: 'Off', defaultApiVersion: 'earlier', requestsPerSecond: 5 },
+      at,
+    )
     const { apiKey } = await createApiKey(
       database.operator,
       { accountId: account.id, liveMode: true },
@@ -127,7 +148,10 @@ describe('API keys', () => {
       's',
       at,
     )
-    expect(await updateAccount(database.operator, account.id, { disabledAt: at })).toMatchObject({ disabledAt: at, requestsPerSecond: 5 })
+    expect(await updateAccount(database.operator, account.id, { disabledAt: at })).toMatchObject({
+      disabledAt: at,
+      requestsPerSecond: 5,
+    })
     expect(await retrieveAccount(database.operator, account.id)).toEqual({ ...account, disabledAt: at })
     const state = await readKeyState(database.operator, { accountId: account.id, liveMode: true, keyId: apiKey.id })
     expect(state).toEqual({ scope: 'all', defaultApiVersion: 'earlier', isDisabled: true, requestsPerSecond: 5 })
@@ -168,7 +192,11 @@ describe('what the world does', () => {
     await expect
       .poll(
         async () =>
-          (await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(20)'`)).rowCount,
+          (
+            await client.query(
+              `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(20)'`,
+            )
+          ).rowCount,
       )
       .toBe(1)
     expect(await cut).toMatchObject({ code: 'postgres_away', retriable: true })

@@ -11,7 +11,12 @@ describe('what answers a webhook', () => {
   it('keeps 16 KiB of an answer, and no NUL, however long it is', async () => {
     await using receiver = await openReceiver(() => ({ status: 200, body: `\0${'ä'.repeat(1_000_000)}` }))
     const webhookClient = openWebhookHttpClient(local)
-    const { status, body, isCut } = await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
+    const { status, body, isCut } = await webhookClient.post({
+      url: receiver.url,
+      liveMode: false,
+      headers: {},
+      body: '{}',
+    })
     expect([status, body.slice(0, 3), body.includes('\0'), isCut]).toEqual([200, '\ufffdää', false, true])
     expect(body.length).toBeLessThanOrEqual(16_384 / 2 + 2)
     await webhookClient[Symbol.asyncDispose]()
@@ -35,7 +40,9 @@ describe('what answers a webhook', () => {
       expect(sent).toMatchObject({ status: null, error: 'timed_out' })
       expect(sent.durationMs).toBeLessThan(2_000)
     }
-    expect(await webhookClient.post({ url: `${receiver.url}/long`, liveMode: false, headers: {}, body: '{}' })).toMatchObject({
+    expect(
+      await webhookClient.post({ url: `${receiver.url}/long`, liveMode: false, headers: {}, body: '{}' }),
+    ).toMatchObject({
       error: 'answer_invalid',
     })
     await webhookClient[Symbol.asyncDispose]()
@@ -51,7 +58,10 @@ describe('what answers a webhook', () => {
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const webhookClient = openWebhookHttpClient(local)
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    expect(await webhookClient.post({ url, liveMode: true, headers: {}, body: '{}' })).toMatchObject({ status: null, error: 'tls_failed' })
+    expect(await webhookClient.post({ url, liveMode: true, headers: {}, body: '{}' })).toMatchObject({
+      status: null,
+      error: 'tls_failed',
+    })
     expect(requests).toBe(0)
     await webhookClient[Symbol.asyncDispose]()
     server.close()

@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressRule } from '../../../../services/platform/webhook-client/address-rule.ts'
-import { openWebhookHttpClient, type PostOutcome } from '../../../../services/platform/webhook-client/webhook-http-client.ts'
+import {
+  openWebhookHttpClient,
+  type PostOutcome,
+} from '../../../../services/platform/webhook-client/webhook-http-client.ts'
 import { openReceiver } from '../../../support/webhooks/receiver.ts'
 
 /** A server that only counts who comes: nobody ever may. */
@@ -36,22 +39,117 @@ const both = () => {
 
 /** Every way of writing or wrapping an address that is not public. */
 const hostileAddresses = [
-  ...['0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.100.100.200', '127.0.0.1', '127.1.2.3', '127.255.255.254'],
-  ...['168.63.129.16', '169.254.0.1', '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.192', '192.0.2.1'],
-  ...['192.88.99.1', '192.168.0.1', '192.168.255.255', '198.18.0.1', '198.19.255.255', '198.51.100.7', '203.0.113.7', '224.0.0.1'],
+  ...[
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.1',
+    '10.255.255.255',
+    '100.64.0.1',
+    '100.100.100.200',
+    '127.0.0.1',
+    '127.1.2.3',
+    '127.255.255.254',
+  ],
+  ...[
+    '168.63.129.16',
+    '169.254.0.1',
+    '169.254.169.254',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.1',
+    '192.0.0.192',
+    '192.0.2.1',
+  ],
+  ...[
+    '192.88.99.1',
+    '192.168.0.1',
+    '192.168.255.255',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.7',
+    '203.0.113.7',
+    '224.0.0.1',
+  ],
   ...['239.255.255.255', '240.0.0.1', '255.255.255.255', '192.31.196.1', '192.52.193.1', '192.175.48.1'],
-  ...['::', '::1', '::127.0.0.1', '::7f00:1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.0.0.1', '::ffff:169.254.169.254'],
-  ...['::ffff:0:127.0.0.1', '64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::10.0.0.1', '100::1', '2001::1', '2001:0:7f00:1::'],
-  ...['2001:2::1', '2001:10::1', '2001:20::1', '2001:db8::1', '2002:7f00:1::', '2002:a9fe:a9fe::1', '2002:0a00:0001::', '3fff::1'],
-  ...['5f00::1', 'fc00::1', 'fd00:ec2::254', 'fdff::1', 'fe80::1', 'fe80::1%lo', 'fec0::1', 'ff02::1', 'ff0e::1', '4000::1'],
+  ...[
+    '::',
+    '::1',
+    '::127.0.0.1',
+    '::7f00:1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:10.0.0.1',
+    '::ffff:169.254.169.254',
+  ],
+  ...[
+    '::ffff:0:127.0.0.1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b:1::10.0.0.1',
+    '100::1',
+    '2001::1',
+    '2001:0:7f00:1::',
+  ],
+  ...[
+    '2001:2::1',
+    '2001:10::1',
+    '2001:20::1',
+    '2001:db8::1',
+    '2002:7f00:1::',
+    '2002:a9fe:a9fe::1',
+    '2002:0a00:0001::',
+    '3fff::1',
+  ],
+  ...[
+    '5f00::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'fdff::1',
+    'fe80::1',
+    'fe80::1%lo',
+    'fec0::1',
+    'ff02::1',
+    'ff0e::1',
+    '4000::1',
+  ],
   ...['2606:4700::5efe:127.0.0.1', '2606:4700::200:5efe:7f00:1', '2620:4f:8000::1', '2001:4:112::1'],
 ]
 
 /** Addresses as text that URL readers turn into 127.0.0.1, ::1 or a private one. */
 const hostileHosts = [
-  ...['127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001', '0', '0x0', '127.0.0.1.'],
-  ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:0:0:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]'],
-  ...['①②⑦.⓪.⓪.①', '127。0。0。1', '１２７.0.0.1', 'localhost', 'LOCALHOST', 'localhost.', 'a.localhost', '169.254.169.254', '10.1'],
+  ...[
+    '127.0.0.1',
+    '127.1',
+    '127.0.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7f.1',
+    '0177.0.0.1',
+    '017700000001',
+    '0',
+    '0x0',
+    '127.0.0.1.',
+  ],
+  ...[
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[0:0:0:0:0:0:0:1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+  ],
+  ...[
+    '①②⑦.⓪.⓪.①',
+    '127。0。0。1',
+    '１２７.0.0.1',
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    '169.254.169.254',
+    '10.1',
+  ],
 ]
 
 const brokenUrls = [
@@ -71,7 +169,12 @@ const brokenUrls = [
     'http://exa mple.com/',
     ' http://example.com/',
   ],
-  ...['http://example.com/\n', 'http://user@example.com/', 'http://user:password@example.com/', 'http://:secret@example.com/'],
+  ...[
+    'http://example.com/\n',
+    'http://user@example.com/',
+    'http://user:password@example.com/',
+    'http://:secret@example.com/',
+  ],
   ...[
     'http://example.com/#fragment',
     'http://example.com:22/',
@@ -82,7 +185,11 @@ const brokenUrls = [
   ...['http://example.com:99999/', 'http://[::1/', 'http://?', `http://example.com/${'a'.repeat(2_048)}`],
 ]
 
-const post = (url: string, resolve: (host: string) => Promise<readonly string[]>, allowedNetworks: readonly string[] = []) => {
+const post = (
+  url: string,
+  resolve: (host: string) => Promise<readonly string[]>,
+  allowedNetworks: readonly string[] = [],
+) => {
   const webhookClient = openWebhookHttpClient({ allowedNetworks, resolve, timeoutMs: 1_000 })
   const sent = webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })
   return sent.finally(() => webhookClient[Symbol.asyncDispose]())
@@ -145,7 +252,9 @@ describe('a webhook to an address that is not public', () => {
     const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: rebinding })
     const url = `http://rebinding.example.com:${four.port}/`
     expect(await webhookClient.validateUrl(url, false)).toEqual({ ok: true, value: url })
-    expect(await webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })).toMatchObject({ error: 'address_forbidden' })
+    expect(await webhookClient.post({ url, liveMode: false, headers: {}, body: '{}' })).toMatchObject({
+      error: 'address_forbidden',
+    })
     await webhookClient[Symbol.asyncDispose]()
     // Of several addresses only those that are public are tried.
     const mixed = await post(url, async () => ['127.0.0.1', '::1', '240.0.0.1', '10.0.0.1'])
@@ -157,7 +266,10 @@ describe('a webhook to an address that is not public', () => {
     const dialled = await post(`http://hooks.example.com:${four.port}/`, async () => ['127.0.0.1'], ['127.0.0.0/8'])
     expect([dialled.error, four.connections]).toEqual(['connection_failed', 1])
     four.connections = 0
-    const other = await post(`http://hooks.example.com:${four.port}/`, async () => ['127.0.0.1'], ['10.0.0.0/8', '::/0'])
+    const other = await post(`http://hooks.example.com:${four.port}/`, async () => ['127.0.0.1'], [
+      '10.0.0.0/8',
+      '::/0',
+    ])
     expect([other.error, four.connections]).toEqual(['address_forbidden', 0])
   })
 })
@@ -165,7 +277,10 @@ describe('a webhook to an address that is not public', () => {
 describe('the address of a webhook', () => {
   it.each(brokenUrls)('is refused: %s', async url => {
     const webhookClient = openWebhookHttpClient({ allowedNetworks: ['0.0.0.0/0', '::/0'], resolve: nothing })
-    expect(await webhookClient.validateUrl(url, false)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
+    expect(await webhookClient.validateUrl(url, false)).toMatchObject({
+      ok: false,
+      refusal: { code: 'webhook_url_refused', field: 'url' },
+    })
     expect(await webhookClient.post({ url, liveMode: false, headers: {}, body: '' })).toMatchObject({
       status: null,
       error: 'address_forbidden',
@@ -185,7 +300,10 @@ describe('the address of a webhook', () => {
   ])('is refused at once for a reserved name: %s', async host => {
     const url = `https://${host}/`
     const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: nothing })
-    expect(await webhookClient.validateUrl(url, true)).toMatchObject({ ok: false, refusal: { code: 'webhook_url_refused', field: 'url' } })
+    expect(await webhookClient.validateUrl(url, true)).toMatchObject({
+      ok: false,
+      refusal: { code: 'webhook_url_refused', field: 'url' },
+    })
     expect(await webhookClient.post({ url, liveMode: true, headers: {}, body: '' })).toMatchObject({
       status: null,
       error: 'address_forbidden',
@@ -203,11 +321,11 @@ describe('the address of a webhook', () => {
     const label = 'a'.repeat(63)
     expect([await ok(`${label}.example.com`), await ok(`${label}a.example.com`)]).toEqual([true, false])
     const long = `${label}.${label}.${label}.`
-    expect([await ok(`${long}${'a'.repeat(57)}.com`), await ok(`${long}${'a'.repeat(58)}.com`), await ok('a..example.com')]).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect([
+      await ok(`${long}${'a'.repeat(57)}.com`),
+      await ok(`${long}${'a'.repeat(58)}.com`),
+      await ok('a..example.com'),
+    ]).toEqual([true, false, false])
     await webhookClient[Symbol.asyncDispose]()
   })
 
@@ -236,7 +354,10 @@ describe('a POST', () => {
   it('does not follow a redirect', async () => {
     const { canary: four } = both()
     for (const status of [301, 302, 303, 307, 308]) {
-      await using receiver = await openReceiver(() => ({ status, headers: { location: `http://127.0.0.1:${four.port}/` } }))
+      await using receiver = await openReceiver(() => ({
+        status,
+        headers: { location: `http://127.0.0.1:${four.port}/` },
+      }))
       const webhookClient = openWebhookHttpClient(local)
       const sent = await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })
       expect([sent.status, receiver.received.length]).toEqual([status, 1])
@@ -247,13 +368,23 @@ describe('a POST', () => {
 
   it('uses no proxy of the environment', async () => {
     const { canary: four } = both()
-    const names = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
+    const names = [
+      'http_proxy',
+      'HTTP_PROXY',
+      'https_proxy',
+      'HTTPS_PROXY',
+      'all_proxy',
+      'ALL_PROXY',
+      'NODE_USE_ENV_PROXY',
+    ]
     const before = names.map(name => [name, process.env[name]] as const)
     for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${four.port}`
     try {
       await using receiver = await openReceiver()
       const webhookClient = openWebhookHttpClient(local)
-      expect((await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })).status).toBe(204)
+      expect((await webhookClient.post({ url: receiver.url, liveMode: false, headers: {}, body: '{}' })).status).toBe(
+        204,
+      )
       await webhookClient[Symbol.asyncDispose]()
     } finally {
       for (const [name, value] of before) {

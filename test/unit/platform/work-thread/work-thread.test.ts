@@ -3,7 +3,11 @@ import { getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { discardChunks } from '../../../../services/platform/http/chunks.ts'
-import { openWorkThread, type RunningWork, type WorkThread } from '../../../../services/platform/work-thread/work-thread.ts'
+import {
+  openWorkThread,
+  type RunningWork,
+  type WorkThread,
+} from '../../../../services/platform/work-thread/work-thread.ts'
 import { until } from '../../../support/system/until.ts'
 import type { StepsInput } from './work-thread-process.ts'
 
@@ -140,7 +144,13 @@ describe('work in a thread', () => {
     const maxWaitingPerAccount = [begin(500), begin(40, 'acc_2'), begin(60, 'acc_2')]
     for (const refused of [await begin(1), await begin(1, 'acc_2')]) expect(refused.ok).toBe(false)
     const gone = new AbortController()
-    const left = thread.begin({ account: 'acc_3', name: 'steps', input: input(0, 0, 1), bytes: 100, signal: gone.signal })
+    const left = thread.begin({
+      account: 'acc_3',
+      name: 'steps',
+      input: input(0, 0, 1),
+      bytes: 100,
+      signal: gone.signal,
+    })
     gone.abort(new Error('gone'))
     await expect(left).rejects.toThrow('gone')
     maxWaitingPerAccount.push(begin(100, 'acc_3'))
@@ -168,7 +178,10 @@ describe('work in a thread', () => {
     const running = await beganSteps(thread, input(0, 0, 10_000))
     const maxWaitingPerAccount = beganSteps(thread, input(0, 0, 1))
     const isLost = { code: 'work_thread_lost', retriable: true }
-    const failed = [expect(maxWaitingPerAccount).rejects.toMatchObject(isLost), expect(textOf(running)).rejects.toMatchObject(isLost)]
+    const failed = [
+      expect(maxWaitingPerAccount).rejects.toMatchObject(isLost),
+      expect(textOf(running)).rejects.toMatchObject(isLost),
+    ]
     await thread[Symbol.asyncDispose]()
     await Promise.all(failed)
     await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
@@ -177,7 +190,10 @@ describe('work in a thread', () => {
   it('takes no more memory than it may: the thread is lost, not the process, and the next work has a new one', async () => {
     const thread = threadOf({ maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 }, 48)
     const begun = await thread.begin({ account: 'acc_1', name: 'broken', input: 'out of memory', signal: never })
-    await expect(begun.ok ? textOf(begun.value) : null).rejects.toMatchObject({ code: 'work_thread_lost', retriable: true })
+    await expect(begun.ok ? textOf(begun.value) : null).rejects.toMatchObject({
+      code: 'work_thread_lost',
+      retriable: true,
+    })
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
 })

@@ -15,7 +15,14 @@ const edges = [base, base + hourMs, base + 2 * hourMs]
 const written = (version: bigint, cost: bigint, across: number) =>
   Array.from({ length: across + 1 }, (_, index) => {
     const start = index === 0 ? base : base + hourMs / 2 + index
-    return own({ recordId: hexId('', index + 1), start, end: start + hourMs / 2, cost, version, sourceVersion: version })
+    return own({
+      recordId: hexId('', index + 1),
+      start,
+      end: start + hourMs / 2,
+      cost,
+      version,
+      sourceVersion: version,
+    })
   })
 
 /** The engine with something done before its stream of rows, so many times. */
@@ -38,7 +45,11 @@ const costsIn = async (engine: ClickHouse) => {
   const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
   const whole = await runInTimeSlices(costSumsOf(sums.join('\n'), edges))
   const crossing = blocks.flatMap(block => decodeMeterCostRows(Buffer.from(block)))
-  return { whole: whole.map(({ cost }) => cost), crossing: [...new Set(crossing.map(({ cost }) => cost))], records: crossing.length }
+  return {
+    whole: whole.map(({ cost }) => cost),
+    crossing: [...new Set(crossing.map(({ cost }) => cost))],
+    records: crossing.length,
+  }
 }
 
 describe('costs that are written while they are read', () => {

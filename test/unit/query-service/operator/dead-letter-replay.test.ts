@@ -30,13 +30,18 @@ const messageOf = (given: Partial<DeadLetter>, now = target) => {
 
 describe('the place of a replayed message', () => {
   it('comes back from its header as it went in', () => {
-    const origin = fc.record({ generation: fc.nat(1_023), offset: fc.integer({ min: 0, max: 2 ** 38 - 1 }), position: fc.nat(65_535) })
+    const origin = fc.record({
+      generation: fc.nat(1_023),
+      offset: fc.integer({ min: 0, max: 2 ** 38 - 1 }),
+      position: fc.nat(65_535),
+    })
     fc.assert(fc.property(origin, place => void expect(fromReplayHeader(toReplayHeader(place))).toEqual(place)))
   })
 
   it('is none where nothing was replayed, and a malformed one is refused', () => {
     expect(fromReplayHeader({ generation: '1' })).toBeNull()
-    for (const replay of ['', '1.2', '1.2.3.4', '-1.2.3', '1.2.x']) expect(() => fromReplayHeader({ replay })).toThrow(RangeError)
+    for (const replay of ['', '1.2', '1.2.3.4', '-1.2.3', '1.2.x'])
+      expect(() => fromReplayHeader({ replay })).toThrow(RangeError)
   })
 })
 
@@ -72,7 +77,10 @@ describe('a replay', () => {
   })
 
   it('of bytes from elsewhere gets the headers without which nothing is read; what has another home is refused', () => {
-    expect(messageOf({ headers: { from: 'elsewhere' } }).message.headers).toMatchObject({ generation: '2', chunk: 'replay-5-1000' })
+    expect(messageOf({ headers: { from: 'elsewhere' } }).message.headers).toMatchObject({
+      generation: '2',
+      chunk: 'replay-5-1000',
+    })
     expect(replayOf(letter({ topic: 'webhook.events.v1' }), target).ok).toBe(false)
     expect(replayOf(letter({ headers: { replay: 'x' } }), target).ok).toBe(false)
   })

@@ -27,7 +27,10 @@ import { until } from '../../../support/system/until.ts'
 useDeadLetters()
 
 beforeAll(async () => {
-  await append(chunkOf(recordAt(missing, 1), recordAt(missing, 2)), toHeaders({ generation: 3, chunkId: 'laid', batches: [] }))
+  await append(
+    chunkOf(recordAt(missing, 1), recordAt(missing, 2)),
+    toHeaders({ generation: 3, chunkId: 'laid', batches: [] }),
+  )
   await append(Buffer.from('poison'), { from: 'elsewhere' })
   await until(
     () => listed(),
@@ -56,7 +59,9 @@ describe('what was put aside', () => {
     const seen: string[] = []
     for (let next: string | null = ''; next !== null; ) {
       const before: string = next === '' ? '' : `&before=${next}`
-      const response = await fetch(`${baseUrl}/operator/dead-letters?limit=1${before}`, { headers: { 'X-Operator-Key': operatorKey } })
+      const response = await fetch(`${baseUrl}/operator/dead-letters?limit=1${before}`, {
+        headers: { 'X-Operator-Key': operatorKey },
+      })
       const page = (await response.json()) as { readonly data: readonly DeadLetter[]; readonly next: string | null }
       seen.push(...page.data.map(({ id }) => id))
       if (seen.length === 1) {
@@ -119,7 +124,9 @@ describe('what was put aside', () => {
       [3, 0],
     ])
     expect(origins.map(({ position }) => position).toSorted()).toEqual([0, 1])
-    expect(await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl)).toMatchObject({
+    expect(
+      await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl),
+    ).toMatchObject({
       code: 0,
       out: '2 of 2 put back into their lanes.\n',
     })
@@ -128,7 +135,9 @@ describe('what was put aside', () => {
       () => log.lag(topic, partition, 'cost-worker'),
       ({ committed, end }) => committed === end,
     )
-    expect(await clickHouse.rows('SELECT toUInt32(count()), toUInt32(uniqExact(record_id)) FROM meter_cost FINAL')).toEqual([[2, 2]])
+    expect(
+      await clickHouse.rows('SELECT toUInt32(count()), toUInt32(uniqExact(record_id)) FROM meter_cost FINAL'),
+    ).toEqual([[2, 2]])
     expect(await listed('--code', 'location_unknown')).toHaveLength(2)
   })
 
@@ -153,7 +162,10 @@ describe('what was put aside', () => {
   it('is put aside again where its cause is still there, and an id that is none is told', async () => {
     const before = await listed('--code', 'undecodable')
     const replayed = await run('dead-letters', 'replay', before[0]?.id ?? '', '7-12345', '--base-url', baseUrl)
-    expect([replayed.code, replayed.out]).toEqual([1, expect.stringMatching(/7-12345 {2}not replayed: .*\n1 of 2 put back/)])
+    expect([replayed.code, replayed.out]).toEqual([
+      1,
+      expect.stringMatching(/7-12345 {2}not replayed: .*\n1 of 2 put back/),
+    ])
     await until(
       () => listed('--code', 'undecodable'),
       letters => letters.length === before.length + 1,

@@ -13,17 +13,44 @@ const start = at('2026-01-01T00:00:00Z')
 const span: RequestedInterval = { start, end: start + dayMs, startOffset: 0, endOffset: 60, direction: 'IMPORT' }
 
 const location = (more: Partial<StoredLocation>): StoredLocation => ({
-  ...{ id: 'loc_1', accountId: 'acc_1', liveMode: false, referenceId: null, customerId: null, postalAddress: null, geoLocation: null },
+  ...{
+    id: 'loc_1',
+    accountId: 'acc_1',
+    liveMode: false,
+    referenceId: null,
+    customerId: null,
+    postalAddress: null,
+    geoLocation: null,
+  },
   overrides: { timezone: null, currencyCode: null, importSourceId: null, exportSourceId: null },
-  ...{ timezone: 'UTC', currencyCode: 'EUR', importSourceId: null, exportSourceId: null, metadata: {}, tariffs: [], pricingRevision: 0 },
+  ...{
+    timezone: 'UTC',
+    currencyCode: 'EUR',
+    importSourceId: null,
+    exportSourceId: null,
+    metadata: {},
+    tariffs: [],
+    pricingRevision: 0,
+  },
   ...{ createdAt: start, ...more },
 })
 
 /** Why the prices of the span are refused, by the tariffs that the location has or had. */
-const refusalOf = (tariffs: readonly Tariff[], more: Partial<StoredLocation> = {}, apiVersion: 'current' | 'earlier' = 'current') => {
+const refusalOf = (
+  tariffs: readonly Tariff[],
+  more: Partial<StoredLocation> = {},
+  apiVersion: 'current' | 'earlier' = 'current',
+) => {
   const snapshot = compileSnapshot(pricing('Europe/Berlin', [...tariffs]), createPricingPool())
   const request = { direction: span.direction, start: span.start, end: span.end }
-  const cachedPricing = { snapshot, accountId: 'acc_1', revision: 1, priceRevision: 0n, importSourceId: null, exportSourceId: null }
+  const cachedPricing = {
+    snapshot,
+    accountId: 'acc_1',
+    revision: 1,
+    priceRevision: 0n,
+    importSourceId: null,
+    exportSourceId: null,
+  }
   const gathered = { location: location(more), cachedPricing }
   const { elements, unpriced } = priceSeries(snapshot, request)
   return refuseSeries(gathered, { elements: elements.length, unpriced }, { interval: span, apiVersion, at: start })
@@ -45,7 +72,10 @@ describe('a series of prices', () => {
     expect(path('earlier')).toContain('post one to /tariffs/elements with direction IMPORT')
     expect(refusalOf([{ ...always, contractStart: span.end }])?.code).toBe('no_tariff_connected')
     const closed = refusalOf([{ ...always, closedAt: noon }])
-    expect([closed?.code, closed?.message]).toEqual(['no_tariff_connected', expect.stringContaining('at 2026-01-01T13:00:00+01:00')])
+    expect([closed?.code, closed?.message]).toEqual([
+      'no_tariff_connected',
+      expect.stringContaining('at 2026-01-01T13:00:00+01:00'),
+    ])
   })
 
   it('is refused in other words while a tariff is on its way', () => {
@@ -58,6 +88,9 @@ describe('a series of prices', () => {
   it('is refused where the market has no price, whatever comes later', () => {
     const market = { ...tariff(allDay([rate(0)]), { marketRates: true }), contractStart: noon }
     const refusal = refusalOf([market])
-    expect([refusal?.code, refusal?.message]).toEqual(['no_price_data', expect.stringContaining('IMPORT at 2026-01-01T13:00:00+01:00')])
+    expect([refusal?.code, refusal?.message]).toEqual([
+      'no_price_data',
+      expect.stringContaining('IMPORT at 2026-01-01T13:00:00+01:00'),
+    ])
   })
 })

@@ -39,9 +39,17 @@ describe('a location', () => {
         commodity_import: {
           status: 'NOT_CONNECTED',
           connection_type: 'MANUAL',
-          tariff: { id: next, display_name: 'Next', structure_type: 'FIXED', contract_start_date: '2027-01-01T00:00:00Z' },
+          tariff: {
+            id: next,
+            display_name: 'Next',
+            structure_type: 'FIXED',
+            contract_start_date: '2027-01-01T00:00:00Z',
+          },
         },
-        commodity_export: { status: 'CONNECTED', tariff: { id: exported, structure_type: 'MARKET', contract_end_date: null } },
+        commodity_export: {
+          status: 'CONNECTED',
+          tariff: { id: exported, structure_type: 'MARKET', contract_end_date: null },
+        },
         non_commodity_import: { status: 'NOT_CONNECTED' },
         non_commodity_export: { status: 'NOT_SUPPORTED' },
         local: { status: 'NOT_CONNECTED' },
@@ -52,9 +60,13 @@ describe('a location', () => {
       tariff_status: { commodity_import: 'NOT_CONNECTED', commodity_export: 'CONNECTED' },
     })
     const statusNow = async () =>
-      ((await live.call('GET', `/locations/${location}/status`)).body['tariff_status'] as { commodity_import: unknown }).commodity_import
+      ((await live.call('GET', `/locations/${location}/status`)).body['tariff_status'] as { commodity_import: unknown })
+        .commodity_import
     await live.call('DELETE', `/tariffs/${next}`)
-    expect(await statusNow()).toMatchObject({ status: 'NOT_CONNECTED', tariff: { id: old, contract_end_date: '2025-01-01T00:00:00Z' } })
+    expect(await statusNow()).toMatchObject({
+      status: 'NOT_CONNECTED',
+      tariff: { id: old, contract_end_date: '2025-01-01T00:00:00Z' },
+    })
     const now = await make(live, '/tariffs', flatTariff(location, contractYear(2026)))
     expect(await statusNow()).toMatchObject({ status: 'CONNECTED', tariff: { id: now } })
   })
@@ -70,7 +82,9 @@ describe('a location', () => {
       })
       expect((await live.call('PATCH', `/locations/${id}`, { currency_code: 'EUR' })).status).toBe(200)
     }
-    expect((await live.call('PATCH', `/locations/${empty}`, { currency_code: 'CHF' })).body).toMatchObject({ currency_code: 'CHF' })
+    expect((await live.call('PATCH', `/locations/${empty}`, { currency_code: 'CHF' })).body).toMatchObject({
+      currency_code: 'CHF',
+    })
   })
 
   it('is priced again over all time when its zone or source changes', async () => {
@@ -95,7 +109,11 @@ describe('a location', () => {
     const markets = await Promise.all(
       ['SE3', 'SE4'].map(area =>
         withOperator(opened.database, transaction =>
-          createMarket(transaction, { displayName: area, currencyCode: 'SEK', area, resolutionMinutes: 60, importer: null }, at),
+          createMarket(
+            transaction,
+            { displayName: area, currencyCode: 'SEK', area, resolutionMinutes: 60, importer: null },
+            at,
+          ),
         ),
       ),
     )
@@ -109,12 +127,22 @@ describe('a location', () => {
     const read = (await live.call('GET', `/locations/${near['id']}`)).body
     expect([read['market_sources'], 'hint' in read]).toEqual([{ import: null, export: null }, false])
     const stockholm = await create('Stockholm')
-    expect([stockholm['market_sources'], 'hint' in stockholm]).toEqual([{ import: markets[0]?.id, export: markets[0]?.id }, false])
+    expect([stockholm['market_sources'], 'hint' in stockholm]).toEqual([
+      { import: markets[0]?.id, export: markets[0]?.id },
+      false,
+    ])
     const chosen = await create('Oskarshamn', { market_sources: { import: markets[1]?.id } })
-    expect([chosen['market_sources'], 'hint' in chosen]).toEqual([{ import: markets[1]?.id, export: markets[1]?.id }, false])
-    const moved = await live.call('PATCH', `/locations/${stockholm['id']}`, { postal_address: { city: 'Oskarshamn', country_code: 'SE' } })
+    expect([chosen['market_sources'], 'hint' in chosen]).toEqual([
+      { import: markets[1]?.id, export: markets[1]?.id },
+      false,
+    ])
+    const moved = await live.call('PATCH', `/locations/${stockholm['id']}`, {
+      postal_address: { city: 'Oskarshamn', country_code: 'SE' },
+    })
     expect(moved.body).toMatchObject({ market_sources: { import: null }, hint: expect.any(String) })
-    expect(await live.call('POST', '/locations', { postal_address: { city: 'Ingensteds', country_code: 'SE' } })).toMatchObject({
+    expect(
+      await live.call('POST', '/locations', { postal_address: { city: 'Ingensteds', country_code: 'SE' } }),
+    ).toMatchObject({
       status: 400,
       body: { code: 'geo_location_not_found', field: 'postal_address.city' },
     })
@@ -175,9 +203,14 @@ describe('market prices', () => {
       replaced: 0,
       unchanged: 0,
     })
-    const fanOuts = () => opened.database.operator.selectFrom('price_fan_outs').selectAll().where('source_id', '=', path.slice(9)).execute()
-    expect(await fanOuts()).toMatchObject([{ revision: 1, from_time: Date.UTC(2026, 0, 1), to_time: Date.UTC(2026, 0, 1, 2) }])
-    expect((await live.call('PUT', `${path}/prices`, [price(0, -0.123456789), price(1, 0.25), price(2, 0.3, 2)])).body).toEqual({
+    const fanOuts = () =>
+      opened.database.operator.selectFrom('price_fan_outs').selectAll().where('source_id', '=', path.slice(9)).execute()
+    expect(await fanOuts()).toMatchObject([
+      { revision: 1, from_time: Date.UTC(2026, 0, 1), to_time: Date.UTC(2026, 0, 1, 2) },
+    ])
+    expect(
+      (await live.call('PUT', `${path}/prices`, [price(0, -0.123456789), price(1, 0.25), price(2, 0.3, 2)])).body,
+    ).toEqual({
       stored: 1,
       replaced: 1,
       unchanged: 1,
@@ -185,10 +218,21 @@ describe('market prices', () => {
     expect((await fanOuts()).slice(1)).toMatchObject([
       { revision: 2, from_time: Date.UTC(2026, 0, 1, 1), to_time: Date.UTC(2026, 0, 1, 4) },
     ])
-    expect((await live.call('PUT', `${path}/prices`, [price(1, 0.25)])).body).toEqual({ stored: 0, replaced: 0, unchanged: 1 })
+    expect((await live.call('PUT', `${path}/prices`, [price(1, 0.25)])).body).toEqual({
+      stored: 0,
+      replaced: 0,
+      unchanged: 1,
+    })
     expect(await fanOuts()).toHaveLength(2)
-    expect((await live.call('PUT', `${path}/prices`, [price(3, 0.1)])).body).toEqual({ stored: 0, replaced: 1, unchanged: 0 })
-    const read = await live.call('GET', `${path}/prices?start_time=2026-01-01T01:30:00+01:00&end_time=2026-01-01T04:30:00+01:00`)
+    expect((await live.call('PUT', `${path}/prices`, [price(3, 0.1)])).body).toEqual({
+      stored: 0,
+      replaced: 1,
+      unchanged: 0,
+    })
+    const read = await live.call(
+      'GET',
+      `${path}/prices?start_time=2026-01-01T01:30:00+01:00&end_time=2026-01-01T04:30:00+01:00`,
+    )
     expect(read.text).toContain('"value":-0.123456789')
     expect(listed(read)).toEqual([
       { start_time: '2026-01-01T01:00:00+01:00', end_time: '2026-01-01T02:00:00+01:00', value: -0.123456789 },
@@ -214,7 +258,11 @@ describe('market prices', () => {
   it('are taken by ten thousand, and not by one more', async () => {
     const id = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const prices = Array.from({ length: 10_001 }, (_, hour) => price(hour, 0.1))
-    expect((await live.call('PUT', `/markets/${id}/prices`, prices.slice(1))).body).toEqual({ stored: 10_000, replaced: 0, unchanged: 0 })
+    expect((await live.call('PUT', `/markets/${id}/prices`, prices.slice(1))).body).toEqual({
+      stored: 10_000,
+      replaced: 0,
+      unchanged: 0,
+    })
     expect((await live.call('PUT', `/markets/${id}/prices`, prices)).status).toBe(400)
   })
 })

@@ -2,7 +2,15 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
-import { type Answer, type Client, caller, idOf, makeAccount, openService, operatorKey } from '../../../support/registry/service.ts'
+import {
+  type Answer,
+  type Client,
+  caller,
+  idOf,
+  makeAccount,
+  openService,
+  operatorKey,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
@@ -36,7 +44,9 @@ describe('login', () => {
       [early, '2024-08-24'],
     ] as const) {
       const send = async (more: Readonly<Record<string, string>>) =>
-        (await caller(service.app, { authorization: client.basic, ...more })('GET', '/login')).headers.get('api-version')
+        (await caller(service.app, { authorization: client.basic, ...more })('GET', '/login')).headers.get(
+          'api-version',
+        )
       expect(await send({})).toBe(version)
       expect(await send({ 'api-version': '2024-08-24' })).toBe('2024-08-24')
     }
@@ -44,8 +54,15 @@ describe('login', () => {
 
   it('answers a wrong key, an unknown account and a key of another account in the same words', async () => {
     const [account, key = ''] = atob(live.basic.slice(6)).split(':')
-    const wrong = [`${account}:sk_live_${'0'.repeat(48)}`, `acc_unknown:${key}`, `${stranger.accountId}:${key}`, `${account}:${key}x`]
-    const answers = await Promise.all(wrong.map(text => caller(service.app, { authorization: `Basic ${btoa(text)}` })('GET', '/login')))
+    const wrong = [
+      `${account}:sk_live_${'0'.repeat(48)}`,
+      `acc_unknown:${key}`,
+      `${stranger.accountId}:${key}`,
+      `${account}:${key}x`,
+    ]
+    const answers = await Promise.all(
+      wrong.map(text => caller(service.app, { authorization: `Basic ${btoa(text)}` })('GET', '/login')),
+    )
     for (const answer of answers) {
       expect(said(answer)).toEqual({ ...said(answers[0] ?? answer), status: 401, code: 'bad_credentials' })
       expect(answer.headers.get('www-authenticate')).toContain('Basic')
@@ -112,7 +129,10 @@ describe('a token', () => {
     clock += 60_000
     expect([await codeOf(ending), await codeOf(waiting)]).toEqual(['bad_credentials', 'account_disabled'])
     const logIn = (client: Client) => caller(timed.app, { authorization: client.basic })('GET', '/login')
-    expect([(await logIn(ending)).body['code'], (await logIn(waiting)).body['code']]).toEqual(['bad_credentials', 'account_disabled'])
+    expect([(await logIn(ending)).body['code'], (await logIn(waiting)).body['code']]).toEqual([
+      'bad_credentials',
+      'account_disabled',
+    ])
     await updateAccount(opened.database.operator, ending.accountId, { disabledAt: null })
     clock += 60_000
     expect(await codeOf(waiting)).toBeUndefined()
@@ -122,14 +142,28 @@ describe('a token', () => {
 describe('the operator', () => {
   it('keeps market sources that every account may use and none may change', async () => {
     const operator = caller(service.app, { 'x-operator-key': operatorKey })
-    const shared = await idOf(await operator('POST', '/markets', { display_name: 'EPEX AT', currency_code: 'EUR', area: 'AT' }))
-    expect((await live.call('GET', `/markets/${shared}`)).body).toMatchObject({ id: shared, account_id: null, area: 'AT', live_mode: true })
+    const shared = await idOf(
+      await operator('POST', '/markets', { display_name: 'EPEX AT', currency_code: 'EUR', area: 'AT' }),
+    )
+    expect((await live.call('GET', `/markets/${shared}`)).body).toMatchObject({
+      id: shared,
+      account_id: null,
+      area: 'AT',
+      live_mode: true,
+    })
     expect((await test.call('GET', `/markets/${shared}`)).body).toMatchObject({ live_mode: false })
     expect((await live.call('DELETE', `/markets/${shared}`)).status).toBe(404)
     const vienna = { postal_address: { city: 'Wien', country_code: 'AT' } }
     const location = (await live.call('POST', '/locations', vienna)).body
-    expect(location).toMatchObject({ timezone: 'Europe/Vienna', currency_code: 'EUR', market_sources: { import: shared, export: shared } })
-    expect(await operator('DELETE', `/markets/${shared}`)).toMatchObject({ status: 400, body: { code: 'market_in_use' } })
+    expect(location).toMatchObject({
+      timezone: 'Europe/Vienna',
+      currency_code: 'EUR',
+      market_sources: { import: shared, export: shared },
+    })
+    expect(await operator('DELETE', `/markets/${shared}`)).toMatchObject({
+      status: 400,
+      body: { code: 'market_in_use' },
+    })
     expect((await caller(service.app, { 'x-operator-key': `${operatorKey}x` })('GET', '/markets')).status).toBe(401)
   })
 })

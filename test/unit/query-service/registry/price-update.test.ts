@@ -24,7 +24,12 @@ const newUpdates = async (location: string): Promise<readonly (readonly unknown[
   const fresh = events.toReversed().filter(({ id }) => !seen.has(id))
   for (const { id } of fresh) seen.add(id)
   return fresh.map(({ data }) => {
-    const { location_id: of, tariff_direction: direction, start_time: start, end_time: end } = data as Record<string, unknown>
+    const {
+      location_id: of,
+      tariff_direction: direction,
+      start_time: start,
+      end_time: end,
+    } = data as Record<string, unknown>
     expect(of).toBe(location)
     return [direction, start, end]
   })
@@ -57,7 +62,8 @@ it('price.update comes with each change of a tariff, once, over the time that it
 
 it('price.update comes with a new zone for each direction with a tariff, and with a new source where the market is followed', async () => {
   const location = await makeLocation(live)
-  const market = async (name: string): Promise<string> => make(live, '/markets', { display_name: name, currency_code: 'EUR' })
+  const market = async (name: string): Promise<string> =>
+    make(live, '/markets', { display_name: name, currency_code: 'EUR' })
   const [one, two] = [await market('one'), await market('two')]
   const moveTo = (body: object) => live.call('PATCH', `/locations/${location}`, body)
   await moveTo({ timezone: 'Europe/Vienna', market_sources: { import: one, export: one } })
@@ -80,7 +86,9 @@ it('price.update comes with a new zone for each direction with a tariff, and wit
   expect(await newUpdates(location)).toEqual([])
 
   const earlier = { 'api-version': '2024-08-24' }
-  const [event] = listed(await live.call('GET', `/events?object_id=${location}&event_type=price.update&limit=1`, undefined, earlier))
+  const [event] = listed(
+    await live.call('GET', `/events?object_id=${location}&event_type=price.update&limit=1`, undefined, earlier),
+  )
   const data = { direction: 'EXPORT', location_id: location, live_mode: true, account_id: live.accountId }
   expect(event?.['data']).toEqual(data)
 })

@@ -1,6 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
-import { type Answer, flatSchedule, flatTariff, idOf, makeAccount, openService } from '../../../support/registry/service.ts'
+import {
+  type Answer,
+  flatSchedule,
+  flatTariff,
+  idOf,
+  makeAccount,
+  openService,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
@@ -18,7 +25,9 @@ const schedule = [
   {
     months: ['Jan', 'Dec'],
     dates: [24, 31],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.1 }] }] }],
+    days_and_hours: [
+      { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.1 }] }] },
+    ],
   },
   {
     months: ['All'],
@@ -61,11 +70,17 @@ const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string
   const device = idOf(await call('POST', '/devices', { reference_id: 'charger-4711' }))
   service.facts.lastSeen.set(device, Date.UTC(2026, 0, 1))
   const contract = { contract_start_date: '2025-01-01T00:00:00+01:00', contract_end_date: '2026-01-01T00:00:00+01:00' }
-  const tariff = idOf(await call('POST', tariffs, flatTariff(location, { ...contract, display_name: 'Day and night', schedule })))
+  const tariff = idOf(
+    await call('POST', tariffs, flatTariff(location, { ...contract, display_name: 'Day and night', schedule })),
+  )
   await call(
     'POST',
     tariffs,
-    flatTariff(location, { direction: 'EXPORT', market_rates: true, schedule: flatSchedule({ surcharge_fixed: -0.01 }) }),
+    flatTariff(location, {
+      direction: 'EXPORT',
+      market_rates: true,
+      schedule: flatSchedule({ surcharge_fixed: -0.01 }),
+    }),
   )
   const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T00:15:00Z', value: 0.081234567 }
   const prices = `/markets/${idOf(market)}/prices`
@@ -103,5 +118,9 @@ it('masks nothing but ids and times', () => {
     contract_end_date: '2026-01-01T00:00:00Z',
   })
   const answer = { status: 200, headers: new Headers(), body: {}, text }
-  expect(JSON.parse(masked(answer))).toEqual({ id: 'loc_…', time_created: '…', contract_end_date: '2026-01-01T00:00:00Z' })
+  expect(JSON.parse(masked(answer))).toEqual({
+    id: 'loc_…',
+    time_created: '…',
+    contract_end_date: '2026-01-01T00:00:00Z',
+  })
 })

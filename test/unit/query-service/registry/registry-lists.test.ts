@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { changeTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { createEndpoint } from '../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
-import { type Client, flatTariff, idOf, listed, make, makeAccount, makeLocation, openService } from '../../../support/registry/service.ts'
+import {
+  type Client,
+  flatTariff,
+  idOf,
+  listed,
+  make,
+  makeAccount,
+  makeLocation,
+  openService,
+} from '../../../support/registry/service.ts'
 import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
@@ -50,16 +59,20 @@ describe('a list', () => {
         const atStart = model.list()
         const seen: string[] = []
         for (let step = 0; ; step += 1) {
-          const query = cursor === undefined ? '' : towards === 'older' ? `&starting_after=${cursor}` : `&ending_before=${cursor}`
+          const query =
+            cursor === undefined ? '' : towards === 'older' ? `&starting_after=${cursor}` : `&ending_before=${cursor}`
           const page = await client.call('GET', `/devices?limit=${limit}${query}`)
-          const rest = model.list().filter(id => cursor === undefined || (towards === 'older' ? id < cursor : id > cursor))
+          const rest = model
+            .list()
+            .filter(id => cursor === undefined || (towards === 'older' ? id < cursor : id > cursor))
           const expected = towards === 'older' ? rest.slice(0, limit) : rest.slice(-limit)
           expect(listed(page).map(({ id }) => id)).toEqual(expected)
           expect(page.body['has_more']).toBe(rest.length > limit)
           seen.push(...(towards === 'older' ? expected : expected.toReversed()))
           cursor = (towards === 'older' ? expected.at(-1) : expected[0]) ?? cursor
           if (rest.length <= limit) break
-          for (const change of between[step] ?? []) await (change.kind === 'create' ? model.create() : model.remove(change.place))
+          for (const change of between[step] ?? [])
+            await (change.kind === 'create' ? model.create() : model.remove(change.place))
         }
         expect(new Set(seen).size).toBe(seen.length)
         for (const id of model.list()) if (atStart.includes(id)) expect(seen).toContain(id)
@@ -74,7 +87,10 @@ describe('a list', () => {
     expect(listed(await client.call('GET', '/customers'))).toHaveLength(30)
     expect(listed(await client.call('GET', '/customers?limit=100'))).toHaveLength(32)
     for (const limit of ['0', '101', '1.5', 'x']) {
-      expect(await client.call('GET', `/customers?limit=${limit}`), limit).toMatchObject({ status: 400, body: { field: 'limit' } })
+      expect(await client.call('GET', `/customers?limit=${limit}`), limit).toMatchObject({
+        status: 400,
+        body: { field: 'limit' },
+      })
     }
   })
 
@@ -122,7 +138,8 @@ const anOldObject = async (client: Client): Promise<string> => {
 it('tariffs are listed across locations, markets by area', async () => {
   const { live: own } = await makeAccount(service)
   const ids: string[] = []
-  for (const location of [await makeLocation(own), await makeLocation(own)]) ids.unshift(await make(own, '/tariffs', flatTariff(location)))
+  for (const location of [await makeLocation(own), await makeLocation(own)])
+    ids.unshift(await make(own, '/tariffs', flatTariff(location)))
   expect(listed(await own.call('GET', '/tariffs')).map(({ id }) => id)).toEqual(ids)
   expect(listed(await own.call('GET', '/tariffs?direction=EXPORT'))).toEqual([])
   const draft = { display_name: 'Own', currency_code: 'EUR' }
@@ -139,7 +156,8 @@ it('events are listed from a start to before an end', async () => {
   }
   const [third, second, first] = listed(await own.call('GET', '/events?event_type=customer.create'))
   const instants = [first, second, third].map(one => String(one?.['time_created']))
-  const between = async (query: string) => listed(await own.call('GET', `/events?event_type=customer.create&${query}`)).map(({ id }) => id)
+  const between = async (query: string) =>
+    listed(await own.call('GET', `/events?event_type=customer.create&${query}`)).map(({ id }) => id)
   expect(await between(`start_time=${instants[1]}`)).toEqual([third?.id, second?.id])
   expect(await between(`end_time=${instants[1]}`)).toEqual([first?.id])
   expect(await between(`start_time=${instants[1]}&end_time=${instants[2]}`)).toEqual([second?.id])
@@ -149,21 +167,27 @@ it('events are listed from a start to before an end', async () => {
 it('an endpoint that was stored with an event type of before stays as it is', async () => {
   const { live: own } = await makeAccount(service)
   const { body: account } = await own.call('GET', '/account')
-  const stored = await changeTenant(opened.database, { accountId: String(account['id']), liveMode: true }, transaction =>
-    createEndpoint(
-      transaction,
-      {
-        url: 'https://1.1.1.1/',
-        eventTypes: ['custmer.create', 'customer.*'],
-        description: null,
-        apiVersion: 'current',
-        sealedSecret: () => 'sealed',
-      },
-      1_757_844_000_000,
-    ),
+  const stored = await changeTenant(
+    opened.database,
+    { accountId: String(account['id']), liveMode: true },
+    transaction =>
+      createEndpoint(
+        transaction,
+        {
+          url: 'https://1.1.1.1/',
+          eventTypes: ['custmer.create', 'customer.*'],
+          description: null,
+          apiVersion: 'current',
+          sealedSecret: () => 'sealed',
+        },
+        1_757_844_000_000,
+      ),
   )
   const { id } = stored.ok ? stored.value : expect.fail()
   const types = { event_types: ['custmer.create', 'customer.*'] }
   expect((await own.call('GET', `/webhooks/${id}`)).body).toMatchObject(types)
-  expect((await own.call('PATCH', `/webhooks/${id}`, { description: 'kept' })).body).toMatchObject({ ...types, description: 'kept' })
+  expect((await own.call('PATCH', `/webhooks/${id}`, { description: 'kept' })).body).toMatchObject({
+    ...types,
+    description: 'kept',
+  })
 })

@@ -43,7 +43,10 @@ describe.each([
   ] as const)('are created, read, changed and deleted in the %s layout', async (_, apiVersion) => {
     const client = (await makeAccount(service)).live
     const created = await client.call('POST', `/${path}`, body, apiVersion)
-    expect(created).toMatchObject({ status: 201, body: { object: kind, live_mode: true, reference_id: 'first', metadata: { note: 'a' } } })
+    expect(created).toMatchObject({
+      status: 201,
+      body: { object: kind, live_mode: true, reference_id: 'first', metadata: { note: 'a' } },
+    })
     const id = idOf(created)
     expect((await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).body).toEqual(created.body)
     expect((await client.call('GET', `/${path}?reference_id=first`, undefined, apiVersion)).body).toEqual({
@@ -60,7 +63,10 @@ describe.each([
       status: 202,
       body: { message: 'Accepted' },
     })
-    expect(await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await client.call('GET', `/${path}/${id}`, undefined, apiVersion)).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    })
     expect(await eventsOf(client, id)).toEqual([`${kind}.create`, `${kind}.update`, `${kind}.update`, `${kind}.delete`])
   })
 
@@ -72,7 +78,10 @@ describe.each([
     expect(await client.call('POST', `/${path}`, body)).toMatchObject({ status: 400, body: taken })
     expect(await client.call('POST', `/${path}`, body, earlier)).toMatchObject({ status: 409, body: taken })
     const second = await make(client, `/${path}`, { ...body, reference_id: 'second' })
-    expect(await client.call('PATCH', `/${path}/${second}`, { reference_id: 'first' })).toMatchObject({ status: 400, body: taken })
+    expect(await client.call('PATCH', `/${path}/${second}`, { reference_id: 'first' })).toMatchObject({
+      status: 400,
+      body: taken,
+    })
     await client.call('DELETE', `/${path}/${id}`)
     await make(client, `/${path}`, body)
   })
@@ -121,14 +130,20 @@ describe('objects of other accounts, of the other mode, deleted and unknown', ()
     const patch = path === 'markets' ? [] : ([['PATCH', {}]] as const)
     for (const [method, body] of [['GET', undefined], ...patch, ['DELETE', undefined]] as const) {
       const answers = await Promise.all(ids.map(id => live.call(method, `/${path}/${id}`, body)))
-      expect(answers.map(said)).toEqual(answers.map(() => ({ ...said(answers[0] as Answer), status: 404, code: 'not_found' })))
+      expect(answers.map(said)).toEqual(
+        answers.map(() => ({ ...said(answers[0] as Answer), status: 404, code: 'not_found' })),
+      )
     }
     expect((await stranger.call('GET', `/${path}/${foreign}`)).status).toBe(200)
     expect((await test.call('GET', `/${path}/${otherMode}`)).status).toBe(200)
   })
 
   it('are unknown to bodies and queries too', async () => {
-    const [location, customer, market] = [await kinds.locations(stranger), await kinds.customers(stranger), await kinds.markets(stranger)]
+    const [location, customer, market] = [
+      await kinds.locations(stranger),
+      await kinds.customers(stranger),
+      await kinds.markets(stranger),
+    ]
     const own = await makeLocation(live)
     const cases = [
       await live.call('POST', '/tariffs', flatTariff(location)),
@@ -157,10 +172,20 @@ describe('deleting', () => {
     expect((await live.call('GET', `/customers/${customer}`)).body).toMatchObject({ locations: [location] })
     service.published.length = 0
     await live.call('DELETE', `/customers/${customer}`)
-    for (const path of [`/customers/${customer}`, `/locations/${location}`, `/locations/${location}/status`, `/tariffs/${id}`]) {
+    for (const path of [
+      `/customers/${customer}`,
+      `/locations/${location}`,
+      `/locations/${location}/status`,
+      `/tariffs/${id}`,
+    ]) {
       expect((await live.call('GET', path)).status).toBe(404)
     }
-    expect(await eventsOf(live, location)).toEqual(['location.create', 'price.update', 'location.update', 'location.delete'])
+    expect(await eventsOf(live, location)).toEqual([
+      'location.create',
+      'price.update',
+      'location.update',
+      'location.delete',
+    ])
     expect(await eventsOf(live, customer)).toEqual(['customer.create', 'customer.delete'])
     expect(service.published).toEqual([])
     const last = listed(await live.call('GET', `/events?object_id=${location}&event_type=location.delete`))[0]
@@ -217,7 +242,9 @@ describe('a request that changes something', () => {
     const again = await client.call('POST', '/customers', { reference_id: 'a' }, key)
     expect([again.text, again.status, again.headers.get('idempotent-replayed')]).toEqual([first.text, 201, 'true'])
     expect(await eventsOf(client, idOf(first))).toEqual(['customer.create'])
-    expect((await client.call('POST', '/customers', { reference_id: 'b' }, key)).body).toMatchObject({ code: 'idempotency_mismatch' })
+    expect((await client.call('POST', '/customers', { reference_id: 'b' }, key)).body).toMatchObject({
+      code: 'idempotency_mismatch',
+    })
   })
 })
 

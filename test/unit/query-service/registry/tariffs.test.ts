@@ -32,7 +32,12 @@ describe('a tariff', () => {
     const before = await live.call('GET', `/tariffs/elements/${id}`)
     // The earlier version leaves out texts that are null.
     const { provider_id: provider, display_name: name, ...others } = now.body
-    expect([before.body, before.headers.get('api-version'), provider, name]).toEqual([others, earlier['api-version'], null, null])
+    expect([before.body, before.headers.get('api-version'), provider, name]).toEqual([
+      others,
+      earlier['api-version'],
+      null,
+      null,
+    ])
     const lists = [
       await live.call('GET', `/tariffs?location_id=${location}`),
       await live.call('GET', `/tariffs/elements?location_id=${location}`),
@@ -59,7 +64,10 @@ describe('a tariff', () => {
   it('is refused with 400, in the earlier layout with 409', async () => {
     const location = await makeLocation(live)
     const wrong = flatTariff(location, { schedule: flatSchedule({ fixed: 0.3, surcharge_percentage: 19 }) })
-    const refusal = { code: 'value_out_of_range', field: 'schedule[0].days_and_hours[0].hours[0].rate[0].surcharge_percentage' }
+    const refusal = {
+      code: 'value_out_of_range',
+      field: 'schedule[0].days_and_hours[0].hours[0].rate[0].surcharge_percentage',
+    }
     expect(await live.call('POST', '/tariffs', wrong)).toMatchObject({ status: 400, body: refusal })
     expect(await live.call('POST', '/tariffs/elements', wrong)).toMatchObject({ status: 409, body: refusal })
   })
@@ -118,7 +126,9 @@ describe('a tariff', () => {
     const id = await make(live, '/tariffs', flatTariff(location, { direction: 'EXPORT' }))
     await make(live, '/tariffs', flatTariff(location))
     expect(
-      listed(await live.call('GET', `/tariffs?location_id=${location}&direction=EXPORT&type=COMMODITY`)).map(one => one['id']),
+      listed(await live.call('GET', `/tariffs?location_id=${location}&direction=EXPORT&type=COMMODITY`)).map(
+        one => one['id'],
+      ),
     ).toEqual([id])
     expect(listed(await live.call('GET', `/tariffs?location_id=${location}&type=NON_COMMODITY`))).toEqual([])
     const all = listed(await live.call('GET', '/tariffs?direction=EXPORT'))
@@ -187,14 +197,18 @@ describe('a tariff', () => {
     ])
     // What applies now, not what will.
     expect(priceOf(read.body['schedule'])).toBe('0.4')
-    expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(versionsIn(read.body))
+    expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(
+      versionsIn(read.body),
+    )
     const { rows } = await sql<{ action: string; detail: { versions: unknown[] } }>`
       select action, detail from audit_log where object_id = ${id} order by place`.execute(opened.database.operator)
     expect(rows.map(({ action, detail }) => [action, detail.versions.length])).toEqual([
       ['tariff.create', 1],
       ...[2, 2, 3, 2, 3].map(count => ['tariff.update', count]),
     ])
-    expect((await live.call('GET', `/events?event_type=location.update&object_id=${location}`)).body['data']).toHaveLength(6)
+    expect(
+      (await live.call('GET', `/events?event_type=location.update&object_id=${location}`)).body['data'],
+    ).toHaveLength(6)
     orders()
   })
 
@@ -230,8 +244,12 @@ describe('a tariff', () => {
       schedule: flatSchedule({ fixed: day / 100 }),
       effective_from: new Date(Date.UTC(2027, 0, day)).toISOString(),
     })
-    for (let day = 1; day < 100; day += 1) expect((await live.call('PATCH', `/tariffs/${id}`, many(day))).status).toBe(200)
-    expect(await live.call('PATCH', `/tariffs/${id}`, many(100))).toMatchObject({ status: 400, body: { code: 'schedule_invalid' } })
+    for (let day = 1; day < 100; day += 1)
+      expect((await live.call('PATCH', `/tariffs/${id}`, many(day))).status).toBe(200)
+    expect(await live.call('PATCH', `/tariffs/${id}`, many(100))).toMatchObject({
+      status: 400,
+      body: { code: 'schedule_invalid' },
+    })
     orders()
   })
 
@@ -261,7 +279,9 @@ describe('a tariff', () => {
     const location = await makeLocation(live)
     const id = await make(live, '/tariffs', flatTariff(location))
     await live.call('DELETE', `/tariffs/${id}`)
-    const events = listed(await live.call('GET', `/events?object_id=${location}&event_type=location.update`)).toReversed()
+    const events = listed(
+      await live.call('GET', `/events?object_id=${location}&event_type=location.update`),
+    ).toReversed()
     expect(events).toMatchObject([
       { data: { id: location, tariff_elements: [id], tariff_status: { commodity_import: 'CONNECTED' } } },
       { data: { id: location, tariff_elements: [], tariff_status: { commodity_import: 'NOT_CONNECTED' } } },
@@ -280,7 +300,11 @@ describe('a tariff', () => {
       status: 400,
       body: { code: 'currency_mismatch', field: 'market_sources.import' },
     })
-    await make(live, '/tariffs', flatTariff(await makeLocation(live, { market_sources: { import: market } }), market_rates))
+    await make(
+      live,
+      '/tariffs',
+      flatTariff(await makeLocation(live, { market_sources: { import: market } }), market_rates),
+    )
   })
 })
 

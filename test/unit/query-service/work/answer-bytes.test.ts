@@ -13,7 +13,15 @@ const minuteMs = 60_000
 const start = Date.UTC(2026, 2, 28, 20)
 const interval = { start, end: start + 1_000 * minuteMs, startOffset: 60, endOffset: 120, direction: 'IMPORT' } as const
 const view = {
-  ...{ id: 'prs_1', accountId: 'acc_1', liveMode: true, locationId: 'loc_1', timezone: 'Europe/Berlin', currencyCode: 'EUR', interval },
+  ...{
+    id: 'prs_1',
+    accountId: 'acc_1',
+    liveMode: true,
+    locationId: 'loc_1',
+    timezone: 'Europe/Berlin',
+    currencyCode: 'EUR',
+    interval,
+  },
   ...{ lastUpdated: start, createdAt: start, offsetOf: answerOffset(zoneOf('Europe/Berlin'), interval.endOffset) },
 }
 
@@ -21,9 +29,20 @@ const view = {
 const elements = (count: number): readonly PriceAuditElement[] =>
   Array.from({ length: count }, (_, index) => {
     const aggregate = BigInt(index % 7 === 0 ? index : index * 123_456_789)
-    const commodity = { market: -aggregate, fixed: aggregate, percentage: aggregate, tier: BigInt(index) * 1_000_003n, aggregate }
+    const commodity = {
+      market: -aggregate,
+      fixed: aggregate,
+      percentage: aggregate,
+      tier: BigInt(index) * 1_000_003n,
+      aggregate,
+    }
     return {
-      ...{ start: start + index * minuteMs, end: start + (index + 1) * minuteMs, price: aggregate + 1n, confidence: 10_000 - (index % 3) },
+      ...{
+        start: start + index * minuteMs,
+        end: start + (index + 1) * minuteMs,
+        price: aggregate + 1n,
+        confidence: 10_000 - (index % 3),
+      },
       breakdown: { commodity, nonCommodity: { fixed: 1n, tier: 0n } },
     }
   })
@@ -31,7 +50,8 @@ const elements = (count: number): readonly PriceAuditElement[] =>
 const textOf = (answer: Parameters<typeof answerTexts>[0]): string => {
   const decoder = new TextDecoder()
   let text = ''
-  for (const step of encodeTexts(answerTexts(answer))) if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes)
+  for (const step of encodeTexts(answerTexts(answer)))
+    if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes)
   return text
 }
 
@@ -42,7 +62,8 @@ describe('an answer written part by part', () => {
       fc.property(counts, fc.integer({ min: 1, max: 12 }), fc.constantFrom(...apiVersions), (count, few, layout) => {
         const all = elements(count)
         const atATime = count > 100 ? 1_024 : few
-        const earlier = layout === 'current' ? null : { includeTariff: count % 2 === 0, includeCarbon: false, nextUpdate: start }
+        const earlier =
+          layout === 'current' ? null : { includeTariff: count % 2 === 0, includeCarbon: false, nextUpdate: start }
         const price = (from: number, to: number) => priceToWire({ ...view, earlier, elements: all.slice(from, to) })
         const audit = (from: number, to: number) =>
           priceAuditToWire({ ...view, apiVersion: layout, marketSourceIds: ['mrs_1'], elements: all.slice(from, to) })
@@ -59,7 +80,9 @@ describe('an answer written part by part', () => {
     const all = elements(20_000)
     const write = (from: number, to: number) => priceToWire({ ...view, earlier: null, elements: all.slice(from, to) })
     const answer = answerTexts({ operation: priceRetrieve, apiVersion: 'current', count: all.length, write })
-    const sizes = [...encodeTexts(answer)].flatMap(step => (step !== undefined && 'bytes' in step ? [step.bytes.length] : []))
+    const sizes = [...encodeTexts(answer)].flatMap(step =>
+      step !== undefined && 'bytes' in step ? [step.bytes.length] : [],
+    )
     expect(sizes.length).toBeGreaterThan(10)
     expect(Math.max(...sizes)).toBeLessThan(400_000)
   })

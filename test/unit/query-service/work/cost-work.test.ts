@@ -5,7 +5,11 @@ import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
 import { zoneOffset } from '../../../../services/domain/answer-offset.ts'
 import { costInBuckets } from '../../../../services/domain/cost/energy-cost.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
-import { type IntervalCostInput, intervalCostWork, type StoredCosts } from '../../../../services/query-service/work/cost-work.ts'
+import {
+  type IntervalCostInput,
+  intervalCostWork,
+  type StoredCosts,
+} from '../../../../services/query-service/work/cost-work.ts'
 
 const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)
@@ -31,11 +35,22 @@ const zone = { name: 'Europe/Berlin', changes: [start + 20 * 24 * hourMs], offse
 
 const input: IntervalCostInput = {
   view: {
-    ...{ id: 'ecs_1', accountId: 'acc_1', liveMode: true, objectId: 'loc_1', energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
+    ...{
+      id: 'ecs_1',
+      accountId: 'acc_1',
+      liveMode: true,
+      objectId: 'loc_1',
+      energyFlowDirection: 'INBOUND',
+      tariffDirection: 'IMPORT',
+    },
     ...{ timezone: zone.name, currencyCode: 'EUR', includeTariff: true, createdAt: start },
   },
   costs: stored,
-  devices: { isIncluded: false, isMixed: true, excluded: { ...stored, edges: [start, edges.at(-1) ?? 0], sums: [lineOf(start, 5)] } },
+  devices: {
+    isIncluded: false,
+    isMixed: true,
+    excluded: { ...stored, edges: [start, edges.at(-1) ?? 0], sums: [lineOf(start, 5)] },
+  },
   offsets: { zone, isBucket: true, requested: 0 },
   apiVersion: 'current',
   isTable: false,
@@ -49,7 +64,8 @@ const play = (work: PausableWork) => {
     const { user, system } = process.threadCpuUsage(before)
     longestMs.push((user + system) / 1_000)
     if (step.done === true) return { text: texts.join(''), longestMs: Math.max(...longestMs) }
-    if (step.value !== undefined && 'bytes' in step.value) texts.push(decoder.decode(step.value.bytes, { stream: true }))
+    if (step.value !== undefined && 'bytes' in step.value)
+      texts.push(decoder.decode(step.value.bytes, { stream: true }))
   }
 }
 
@@ -79,7 +95,11 @@ const whole = () => {
           unpricedEnergy: 0n,
         }
   })
-  const entries = costInBuckets(edges, [], sums).map(element => ({ ...element, sessionReferenceId: null, recordReferenceId: null }))
+  const entries = costInBuckets(edges, [], sums).map(element => ({
+    ...element,
+    sessionReferenceId: null,
+    recordReferenceId: null,
+  }))
   const deviceRecords = { isIncluded: false, isMixed: true, excludedEnergy: 1_005n }
   return energyCostToWire({ ...input.view, entries, deviceRecords }, zoneOffset(zone))
 }

@@ -7,12 +7,18 @@ import { eventsWork } from '../../../../services/query-service/work/event-work.t
 const textOf = (work: PausableWork): string => {
   const decoder = new TextDecoder()
   let text = ''
-  for (const step of work) if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
+  for (const step of work)
+    if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
   return text
 }
 
 const eventOf = (number: number) => ({
-  ...{ id: `evt_${number}`, accountId: 'acc_1', liveMode: true, type: number % 2 === 0 ? 'device.create' : 'schedule.created' },
+  ...{
+    id: `evt_${number}`,
+    accountId: 'acc_1',
+    liveMode: true,
+    type: number % 2 === 0 ? 'device.create' : 'schedule.created',
+  },
   data: `{"id":"x","note":"\\"data\\":[]","exact":0.1000000000000000000${number},"reference_id":null}`,
   createdAt: number,
 })

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { answerInApiVersion } from '../../../../services/contract/exchange.ts'
-import { meterRecordList, meterRecordRetrieve, storedRecordToWire } from '../../../../services/contract/metering/meter-record-read.ts'
+import {
+  meterRecordList,
+  meterRecordRetrieve,
+  storedRecordToWire,
+} from '../../../../services/contract/metering/meter-record-read.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../../../../services/query-service/costs/record-view.ts'
@@ -11,21 +15,53 @@ const minuteMs = 60_000
 const start = Date.UTC(2026, 2, 10)
 
 const rowOf = (number: number, pieces: number): MeterCostRow => ({
-  ...{ accountId: 'acc_1', liveMode: true, locationId: 'loc_1', deviceId: null, recordId: String(number).padStart(24, '0') },
-  ...{ energyFlowDirection: number % 2 === 0 ? 'INBOUND' : 'OUTBOUND', tariffDirection: 'IMPORT', start, end: start + pieces * minuteMs },
-  ...{ sessionReferenceId: 'a "pieces":[] of "data":[]', recordReferenceId: null, energy: 10n * BigInt(pieces), energySubmitted: null },
+  ...{
+    accountId: 'acc_1',
+    liveMode: true,
+    locationId: 'loc_1',
+    deviceId: null,
+    recordId: String(number).padStart(24, '0'),
+  },
+  ...{
+    energyFlowDirection: number % 2 === 0 ? 'INBOUND' : 'OUTBOUND',
+    tariffDirection: 'IMPORT',
+    start,
+    end: start + pieces * minuteMs,
+  },
+  ...{
+    sessionReferenceId: 'a "pieces":[] of "data":[]',
+    recordReferenceId: null,
+    energy: 10n * BigInt(pieces),
+    energySubmitted: null,
+  },
   ...{ recordConfidence: 1_000_000, status: 'PRICED', cost: BigInt(pieces), currency: 'EUR', confidence: 1_000_000 },
-  ...{ tariffIds: ['trf_1'], marketSourceIds: [], pricingRevision: 1, priceRevision: 0n, batchId: null, version: 1n, sourceVersion: 1n },
+  ...{
+    tariffIds: ['trf_1'],
+    marketSourceIds: [],
+    pricingRevision: 1,
+    priceRevision: 0n,
+    batchId: null,
+    version: 1n,
+    sourceVersion: 1n,
+  },
   ...{ receivedAt: start, isDeleted: false },
   pieces: Array.from({ length: pieces }, (_, index) => ({
-    ...{ start: start + index * minuteMs, energy: 10n, price: BigInt(index) * 1_000_003n, tier: 0n, cost: 1n, confidence: 1_000_000 },
+    ...{
+      start: start + index * minuteMs,
+      energy: 10n,
+      price: BigInt(index) * 1_000_003n,
+      tier: 0n,
+      cost: 1n,
+      confidence: 1_000_000,
+    },
   })),
 })
 
 const textOf = (work: PausableWork): string => {
   const decoder = new TextDecoder()
   let text = ''
-  for (const step of work) if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
+  for (const step of work)
+    if (step !== undefined && 'bytes' in step) text += decoder.decode(step.bytes, { stream: true })
   return text
 }
 

@@ -7,7 +7,14 @@ import { dateOf, dayOf, midnightIn } from '../../../../services/web/connect/date
 const dayMs = 86_400_000
 const zones = [
   ...['UTC', 'Europe/London', 'Europe/Berlin', 'America/Denver', 'America/St_Johns', 'Asia/Kolkata', 'Asia/Kathmandu'],
-  ...['Australia/Lord_Howe', 'Pacific/Auckland', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Pacific/Chatham', 'Atlantic/Azores'],
+  ...[
+    'Australia/Lord_Howe',
+    'Pacific/Auckland',
+    'Pacific/Kiritimati',
+    'Pacific/Pago_Pago',
+    'Pacific/Chatham',
+    'Atlantic/Azores',
+  ],
   // The clock changes at midnight, so that one midnight of the year is skipped or comes twice.
   ...['America/Havana', 'Asia/Beirut', 'Africa/Cairo', 'America/Santiago', 'America/Asuncion'],
 ]

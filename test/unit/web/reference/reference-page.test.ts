@@ -15,7 +15,8 @@ import { hasBrowser, launchBrowser } from '../../../support/web/browser.ts'
 const ports = { ...testApp().ports, notFoundPage }
 const app = createApp([], referencePages(operations), ports)
 const paths = ['/', '/docs', '/docs/earlier'] as const
-const idsOf = (apiVersion: (typeof apiVersions)[number]) => operations.filter(one => one.routes[apiVersion].length > 0).map(one => one.id)
+const idsOf = (apiVersion: (typeof apiVersions)[number]) =>
+  operations.filter(one => one.routes[apiVersion].length > 0).map(one => one.id)
 
 describe.each(paths)('%s', path => {
   it('names nothing outside the service, and its policy lets the browser fetch nothing', async () => {
@@ -23,7 +24,8 @@ describe.each(paths)('%s', path => {
     const markup = await response.text()
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    for (const [, address = ''] of markup.matchAll(/\s(?:src|href|action)="([^"]*)"/g)) expect(address).toMatch(/^(#|\/(?!\/)|data:)/)
+    for (const [, address = ''] of markup.matchAll(/\s(?:src|href|action)="([^"]*)"/g))
+      expect(address).toMatch(/^(#|\/(?!\/)|data:)/)
     const policy = response.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
@@ -73,7 +75,10 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
 
   /** Open a page; `complaints` gathers errors and every request to another host. */
-  const open = async (path: string, width = 1440): Promise<{ readonly tab: Tab; readonly complaints: readonly string[] }> => {
+  const open = async (
+    path: string,
+    width = 1440,
+  ): Promise<{ readonly tab: Tab; readonly complaints: readonly string[] }> => {
     const tab = await browser.newPage({ viewport: { width, height: 900 }, reducedMotion: 'reduce' })
     const complaints: string[] = []
     tab.on('console', message => message.type() === 'error' && complaints.push(message.text()))
@@ -97,26 +102,35 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     }
   })
 
-  it.each(apiVersions)('the reference of the %s layout shows each of its operations, and leads to it', async apiVersion => {
-    const { tab } = await open(apiVersion === 'current' ? '/docs' : '/docs/earlier')
-    const shown = await tab.locator('section.operation:not(.chapter)').evaluateAll(sections => sections.map(section => section.id))
-    expect(shown.toSorted()).toEqual(idsOf(apiVersion).toSorted())
-    const targets = await tab.locator('.contents a').evaluateAll(links => links.map(link => link.getAttribute('href')))
-    expect(targets).toEqual(expect.arrayContaining(shown.map(id => `#${id}`)))
-    await tab.locator('.contents a[href="#tariff_create"]').click()
-    await tab.waitForSelector('.contents a[href="#tariff_create"][aria-current]')
-    expect(await tab.locator('#tariff_create h3').isVisible()).toBe(true)
-    await tab.locator('.layouts a:not([aria-current])').click()
-    await tab.waitForURL(apiVersion === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
-    await tab.close()
-  })
+  it.each(apiVersions)(
+    'the reference of the %s layout shows each of its operations, and leads to it',
+    async apiVersion => {
+      const { tab } = await open(apiVersion === 'current' ? '/docs' : '/docs/earlier')
+      const shown = await tab
+        .locator('section.operation:not(.chapter)')
+        .evaluateAll(sections => sections.map(section => section.id))
+      expect(shown.toSorted()).toEqual(idsOf(apiVersion).toSorted())
+      const targets = await tab
+        .locator('.contents a')
+        .evaluateAll(links => links.map(link => link.getAttribute('href')))
+      expect(targets).toEqual(expect.arrayContaining(shown.map(id => `#${id}`)))
+      await tab.locator('.contents a[href="#tariff_create"]').click()
+      await tab.waitForSelector('.contents a[href="#tariff_create"][aria-current]')
+      expect(await tab.locator('#tariff_create h3').isVisible()).toBe(true)
+      await tab.locator('.layouts a:not([aria-current])').click()
+      await tab.waitForURL(apiVersion === 'current' ? '**/docs/earlier#tariff_create' : '**/docs#tariff_create')
+      await tab.close()
+    },
+  )
 
   it('the filter is reached by a key, narrows the contents, and says so', async () => {
     const { tab } = await open('/docs')
     const all = await tab.locator('.contents li:visible').count()
     await tab.keyboard.press('/')
     await tab.keyboard.type('delete /customers')
-    expect(await tab.locator('.contents li:visible').allInnerTexts()).toEqual([expect.stringContaining('Delete a customer')])
+    expect(await tab.locator('.contents li:visible').allInnerTexts()).toEqual([
+      expect.stringContaining('Delete a customer'),
+    ])
     expect(await tab.locator('.contents h2:visible').allInnerTexts()).toEqual(['Customers'])
     expect(await tab.locator('#found').textContent()).toBe('1 entry')
     await tab.keyboard.press('Enter')
@@ -128,14 +142,19 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
-  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])('requests name the address that %s came from', async path => {
-    const { tab } = await open(path)
-    expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
-    expect(await tab.locator('.base').evaluateAll((places, address) => places.every(place => place.textContent === address), base())).toBe(
-      true,
-    )
-    await tab.close()
-  })
+  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])(
+    'requests name the address that %s came from',
+    async path => {
+      const { tab } = await open(path)
+      expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
+      expect(
+        await tab
+          .locator('.base')
+          .evaluateAll((places, address) => places.every(place => place.textContent === address), base()),
+      ).toBe(true)
+      await tab.close()
+    },
+  )
 
   it('the bar has its margins at 360 px, with the name of the place on one line', async () => {
     const { tab } = await open('/docs', 360)
@@ -149,7 +168,9 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     const { tab } = await open('/docs', width)
     const names = tab.locator('#event-types dt')
     expect(await names.count()).toBeGreaterThan(20)
-    for (const { height } of await Promise.all((await names.all()).map(async one => (await one.boundingBox()) ?? { height: 0 }))) {
+    for (const { height } of await Promise.all(
+      (await names.all()).map(async one => (await one.boundingBox()) ?? { height: 0 }),
+    )) {
       expect(height).toBeGreaterThan(10)
       expect(height).toBeLessThan(36)
     }
@@ -171,7 +192,10 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
 
 describe('pages that are made when they are first asked for', () => {
   it('are made in turns of the event loop', async () => {
-    const pages = [documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')), ...referencePages(operations)]
+    const pages = [
+      documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')),
+      ...referencePages(operations),
+    ]
     for (const page of pages.filter(({ path }) => path !== '/')) {
       let eventLoopTurns = 0
       let isOver = false

@@ -10,7 +10,13 @@ import { markCode } from '../../../../services/web/reference/mark-code.ts'
 import { curlCommand } from '../../../../services/web/reference/request-example.ts'
 import { html } from '../../../../services/web/ui-kit/html.ts'
 
-const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+}
 const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, entity => entities[entity] ?? entity)
 const textOf = (markup: string): string => unescaped(markup.replace(/<[^<>]*>/g, ''))
 
@@ -59,19 +65,22 @@ describe.each(apiVersions)('the requests of the %s layout', apiVersion => {
     expect(described.map(one => one.id).toSorted()).toEqual(served.map(one => one.id).toSorted())
   })
 
-  it.each(described.map((one, index) => [one.id, one, words[index] ?? []] as const))('reach %s as it is declared', (_, one, sent) => {
-    const value = (option: string): string | undefined => sent[sent.indexOf(option) + 1]
-    const address = new URL(sent.find(word => word.startsWith('http')) ?? '')
-    const pattern = new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/{}]+')}$`)
-    expect(address.pathname).toMatch(pattern)
-    const body = sent.includes('-d') ? value('-d') : undefined
-    expect(sent.includes('-X') ? value('-X') : body === undefined ? 'GET' : 'POST').toBe(one.method)
-    expect(body === undefined ? undefined : JSON.parse(body)).toEqual(
-      JSON.parse(JSON.stringify(one.body?.media.example ?? null)) ?? undefined,
-    )
-    for (const { name, required } of one.parameters)
-      if (required === true && !one.path.includes(name)) expect(address.searchParams.has(name)).toBe(true)
-    const isOpen = operations.find(({ id }) => id === one.id)?.access === 'open'
-    expect(/Bearer t|a:k/.test(sent.join(' '))).toBe(!isOpen)
-  })
+  it.each(described.map((one, index) => [one.id, one, words[index] ?? []] as const))(
+    'reach %s as it is declared',
+    (_, one, sent) => {
+      const value = (option: string): string | undefined => sent[sent.indexOf(option) + 1]
+      const address = new URL(sent.find(word => word.startsWith('http')) ?? '')
+      const pattern = new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/{}]+')}$`)
+      expect(address.pathname).toMatch(pattern)
+      const body = sent.includes('-d') ? value('-d') : undefined
+      expect(sent.includes('-X') ? value('-X') : body === undefined ? 'GET' : 'POST').toBe(one.method)
+      expect(body === undefined ? undefined : JSON.parse(body)).toEqual(
+        JSON.parse(JSON.stringify(one.body?.media.example ?? null)) ?? undefined,
+      )
+      for (const { name, required } of one.parameters)
+        if (required === true && !one.path.includes(name)) expect(address.searchParams.has(name)).toBe(true)
+      const isOpen = operations.find(({ id }) => id === one.id)?.access === 'open'
+      expect(/Bearer t|a:k/.test(sent.join(' '))).toBe(!isOpen)
+    },
+  )
 })

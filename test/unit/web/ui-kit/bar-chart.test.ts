@@ -19,11 +19,23 @@ const chart: BarChart = {
   marks: [{ start: start + 6 * hourMs, end: start + 12 * hourMs, label: 'Chosen' }],
 }
 
-type Rect = { readonly kind: string; readonly x: number; readonly y: number; readonly width: number; readonly height: number }
+type Rect = {
+  readonly kind: string
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
 
 const rectsOf = (markup: string): readonly Rect[] =>
   [...markup.matchAll(/<rect class="([^"]+)" x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/g)].map(
-    ([, kind = '', x, y, width, height]) => ({ kind, x: Number(x), y: Number(y), width: Number(width), height: Number(height) }),
+    ([, kind = '', x, y, width, height]) => ({
+      kind,
+      x: Number(x),
+      y: Number(y),
+      width: Number(width),
+      height: Number(height),
+    }),
   )
 
 const markupOf = (of: BarChart): string => barChart(of)?.markup ?? ''
@@ -46,7 +58,9 @@ describe('a chart of bars', () => {
   it('tells who cannot see it what it shows, and holds any text without letting it become markup', () => {
     const markup = markupOf(chart)
     expect(markup).toMatch(/^<svg class="chart" [^>]*role="img" aria-labelledby="one-title one-description">/)
-    expect(markup).toContain('<title id="one-title">Prices &lt;here&gt;</title><desc id="one-description">As they are.</desc>')
+    expect(markup).toContain(
+      '<title id="one-title">Prices &lt;here&gt;</title><desc id="one-description">As they are.</desc>',
+    )
     expect(markup).toContain('<title>06:00 to 18:00: -0.1</title>')
     expect(markup).not.toMatch(/style=|#[0-9a-f]{3}|url\(|href/)
   })
@@ -68,7 +82,9 @@ describe('a chart of bars', () => {
         })
         const markup = markupOf({ ...chart, bars, marks: [], offsetMinutes })
         for (const { x, y, width, height } of rectsOf(markup)) {
-          expect(Math.min(x - 46, y - 23.9, 460.5 - x - width, 166.6 - y - height, width, height)).toBeGreaterThanOrEqual(0)
+          expect(
+            Math.min(x - 46, y - 23.9, 460.5 - x - width, 166.6 - y - height, width, height),
+          ).toBeGreaterThanOrEqual(0)
         }
         expect([...markup.matchAll(/class="chart-time"/g)].length).toBeLessThanOrEqual(9)
         expect([...markup.matchAll(/class="chart-value"/g)].length).toBeLessThanOrEqual(8)
@@ -79,7 +95,11 @@ describe('a chart of bars', () => {
   })
 
   it('shows times in the offset that it is given', () => {
-    expect([timeLabel(start, 120), timeLabel(start, 0), timeLabel(start, 120, true)]).toEqual(['00:00', '22:00', '14 Sep'])
+    expect([timeLabel(start, 120), timeLabel(start, 0), timeLabel(start, 120, true)]).toEqual([
+      '00:00',
+      '22:00',
+      '14 Sep',
+    ])
   })
 })
 

@@ -4,7 +4,15 @@ import type { NativeRows } from '../../clickhouse.ts'
 import type { CostPiece, MeterCostRow } from '../../meter-cost/meter-cost-row.ts'
 import { noBatch, noDevice, onlyPiece, rowTypes } from '../../meter-cost/meter-cost-rows.ts'
 import { type PieceColumn, pieceColumns } from '../packed-pieces.ts'
-import { type BlockColumn, column, encodeBlockInSteps, type FixedColumn, type NativeType, type Run, writeBytes } from './native-block.ts'
+import {
+  type BlockColumn,
+  column,
+  encodeBlockInSteps,
+  type FixedColumn,
+  type NativeType,
+  type Run,
+  writeBytes,
+} from './native-block.ts'
 import { writeEnds } from './native-types.ts'
 
 /**
@@ -104,7 +112,8 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
   }),
   fixedColumn('tariff_direction', rowTypes.direction, 1, (rows, view, from) => {
     let at = from
-    for (const { tariffDirection } of rows) view.setInt8(at++, tariffDirection === 'IMPORT' ? 0 : tariffDirection === 'EXPORT' ? 1 : 2)
+    for (const { tariffDirection } of rows)
+      view.setInt8(at++, tariffDirection === 'IMPORT' ? 0 : tariffDirection === 'EXPORT' ? 1 : 2)
   }),
   instantColumn('start_time', row => row.start),
   instantColumn('end_time', row => row.end),
@@ -212,7 +221,10 @@ const neededColumns = (rows: readonly MeterCostRow[]) => {
   return needed
 }
 
-type OptionalColumn = { readonly need: keyof ReturnType<typeof neededColumns>; readonly column: BlockColumn<MeterCostRow> }
+type OptionalColumn = {
+  readonly need: keyof ReturnType<typeof neededColumns>
+  readonly column: BlockColumn<MeterCostRow>
+}
 
 const optionalColumn = <T>(
   need: OptionalColumn['need'],
@@ -224,7 +236,8 @@ const optionalColumn = <T>(
   column: column(name, nativeType, of),
 })
 
-const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
+const countPieces = ({ packed, pieces }: MeterCostRow): number =>
+  packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
 
 /** Pieces that are written between two points where the work can be interrupted. */
 const piecesPerStep = 8_192

@@ -41,7 +41,11 @@ type RunOffset<Row> = { readonly run: Run<Row>; readonly from: number }
 /** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
 const rowsPerPass = 256
 
-function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], runOffsets: readonly RunOffset<Row>[]): Generator<void, void> {
+function* writeRuns<Row>(
+  { bytes, view }: BlockWriter,
+  rows: readonly Row[],
+  runOffsets: readonly RunOffset<Row>[],
+): Generator<void, void> {
   for (let first = 0; first < rows.length; first += rowsPerPass) {
     const some = rows.slice(first, first + rowsPerPass)
     for (const { run, from } of runOffsets) run.write(some, view, from + first * run.size, bytes)
@@ -49,7 +53,11 @@ function* writeRuns<Row>({ bytes, view }: BlockWriter, rows: readonly Row[], run
   }
 }
 
-const reserveRuns = <Row>(to: BlockWriter, rows: readonly Row[], { runs }: FixedColumn<Row>): readonly RunOffset<Row>[] =>
+const reserveRuns = <Row>(
+  to: BlockWriter,
+  rows: readonly Row[],
+  { runs }: FixedColumn<Row>,
+): readonly RunOffset<Row>[] =>
   runs.map(run => {
     const from = to.at
     ensureCapacity(to, run.size * rows.length)
@@ -93,7 +101,8 @@ export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly 
 }
 
 /** Encode rows as one block at once. */
-export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer => runToEnd(encodeBlockInSteps(columns, rows))
+export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer =>
+  runToEnd(encodeBlockInSteps(columns, rows))
 
 /** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
 export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {

@@ -1,5 +1,12 @@
 import { digitsAt, putDigits } from '../../../log/avro/fast-path/digits.ts'
-import { type BlockReader, type BlockWriter, ensureCapacity, type NativeType, readText, writeText } from './native-block.ts'
+import {
+  type BlockReader,
+  type BlockWriter,
+  ensureCapacity,
+  type NativeType,
+  readText,
+  writeText,
+} from './native-block.ts'
 
 /** A kind of values that all take `size` bytes. */
 const fixedType = <T>(

@@ -3,7 +3,8 @@ const notDigits = 256
 
 /** The byte of two digits, by their codes of 7 bits each. */
 const byteOf = new Uint16Array(128 * 128).fill(notDigits)
-for (let byte = 0; byte < 256; byte += 1) byteOf[(digits.charCodeAt(byte >> 4) << 7) | digits.charCodeAt(byte & 15)] = byte
+for (let byte = 0; byte < 256; byte += 1)
+  byteOf[(digits.charCodeAt(byte >> 4) << 7) | digits.charCodeAt(byte & 15)] = byte
 
 /**
  * Write the 24 lower-case hexadecimal digits of an id, which begin at `from` and end it, as 12 bytes at `at`.

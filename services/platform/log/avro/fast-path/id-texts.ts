@@ -32,4 +32,7 @@ export const idTexts = (prefix: string): ((from: AvroReader) => string) => {
 }
 
 const wordAt = (bytes: Uint8Array, at: number): number =>
-  ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)
+  ((bytes[at] as number) << 24) |
+  ((bytes[at + 1] as number) << 16) |
+  ((bytes[at + 2] as number) << 8) |
+  (bytes[at + 3] as number)

@@ -136,7 +136,13 @@ const readPart = (from: AvroReader): RecordPart => {
   const receivedAt = readLong(from)
   const locations = readArray(from, readLocation)
   const devices = readArray(from, readDevice)
-  return { accountId, liveMode, batchId, receivedAt, records: readArray(from, () => readRecord(from, locations, devices)) }
+  return {
+    accountId,
+    liveMode,
+    batchId,
+    receivedAt,
+    records: readArray(from, () => readRecord(from, locations, devices)),
+  }
 }
 
 const readRecord = (from: AvroReader, locations: readonly string[], devices: readonly string[]): AcceptedRecord => {
@@ -145,7 +151,12 @@ const readRecord = (from: AvroReader, locations: readonly string[], devices: rea
   const deviceId = device === -1 ? null : devices[device]
   const energyFlowDirection = flows[readInt(from)]
   const tariffDirection = directions[readInt(from)]
-  if (locationId === undefined || deviceId === undefined || energyFlowDirection === undefined || tariffDirection === undefined)
+  if (
+    locationId === undefined ||
+    deviceId === undefined ||
+    energyFlowDirection === undefined ||
+    tariffDirection === undefined
+  )
     throw new RangeError('a record of the message refers to nothing')
   const start = readLong(from)
   return {

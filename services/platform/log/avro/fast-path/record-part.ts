@@ -142,13 +142,24 @@ export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): Enco
   writeItems(whole, devices, devices.at / idBytes)
   writeItems(whole, records, recordNumbers.length)
   const { accountId, liveMode, batchId, receivedAt } = part
-  return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: whole.bytes.subarray(0, whole.at) }
+  return {
+    accountId,
+    liveMode,
+    batchId,
+    receivedAt,
+    locationId,
+    recordNumbers,
+    bytes: whole.bytes.subarray(0, whole.at),
+  }
 }
 
 const prefixLength = 4
 
 /** Write what stands before the locations of a part. */
-export const writePartHeader = (to: AvroWriter, { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>): void => {
+export const writePartHeader = (
+  to: AvroWriter,
+  { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>,
+): void => {
   writeDigits(to, accountId, prefixLength)
   to.bytes[to.at++] = liveMode ? 1 : 0
   to.bytes[to.at++] = batchId === null ? 0 : 2

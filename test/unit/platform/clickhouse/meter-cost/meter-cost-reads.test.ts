@@ -43,9 +43,15 @@ describe('cost rows', () => {
       fc.asyncProperty(anyCostRows, fc.constantFrom(1, 30), async (made, times) => {
         const mine = nextTenant()
         const many = Array.from({ length: times }, () => made).flat()
-        const rows = many.map((row, i) => ({ ...row, ...mine, recordId: times === 1 ? row.recordId : hexId('', i + 1) }))
+        const rows = many.map((row, i) => ({
+          ...row,
+          ...mine,
+          recordId: times === 1 ? row.recordId : hexId('', i + 1),
+        }))
         await insert(rows)
-        const read = await all(rowsInInterval(db, mine, { locationIds: [...new Set(rows.map(row => row.locationId))] }, always))
+        const read = await all(
+          rowsInInterval(db, mine, { locationIds: [...new Set(rows.map(row => row.locationId))] }, always),
+        )
         const byId = (a: MeterCostRow, b: MeterCostRow): number => (a.recordId < b.recordId ? -1 : 1)
         expect(read.sort(byId)).toEqual([...rows].sort(byId))
       }),
@@ -82,12 +88,19 @@ describe('cost rows', () => {
       expect(await pageOfRows(db, stranger, { ...anything, recordReferenceId: 'r' }, firstPage)).toEqual([])
       expect(await locationsOfSession(db, stranger, 's')).toEqual([])
       expect(await objectsOfLocations(db, stranger, [location])).toEqual([])
-      expect(await sumsOfBuckets(stranger, { locationIds: [location] }, [0, always.to])).toEqual({ sums: [], isCrossed: false })
+      expect(await sumsOfBuckets(stranger, { locationIds: [location] }, [0, always.to])).toEqual({
+        sums: [],
+        isCrossed: false,
+      })
     }
   })
 })
 
-const lengths = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 * hourMs }), fc.integer({ min: 1, max: 40 * dayMs }))
+const lengths = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 1, max: 2 * hourMs }),
+  fc.integer({ min: 1, max: 40 * dayMs }),
+)
 const someRows = fc.array(
   fc.record({
     start: fc.integer({ min: base, max: base + 20 * dayMs }),
@@ -100,7 +113,10 @@ const someRows = fc.array(
   }),
   { minLength: 1, maxLength: 30 },
 )
-const rowsFor = (mine: Tenant, made: typeof someRows extends fc.Arbitrary<infer T> ? T : never): readonly MeterCostRow[] =>
+const rowsFor = (
+  mine: Tenant,
+  made: typeof someRows extends fc.Arbitrary<infer T> ? T : never,
+): readonly MeterCostRow[] =>
   made.map(({ start, length, device, isPriced, ...rest }, i) =>
     costRow({
       ...mine,
@@ -111,10 +127,13 @@ const rowsFor = (mine: Tenant, made: typeof someRows extends fc.Arbitrary<infer 
       recordId: hexId('', i),
       status: isPriced ? 'PRICED' : 'UNPRICED',
       cost: isPriced ? rest.energy / 7n : null,
-      pieces: isPriced ? [{ start, energy: rest.energy, price: 1n, tier: 0n, cost: rest.energy / 7n, confidence: rest.confidence }] : [],
+      pieces: isPriced
+        ? [{ start, energy: rest.energy, price: 1n, tier: 0n, cost: rest.energy / 7n, confidence: rest.confidence }]
+        : [],
     }),
   )
-const sharesTime = (row: MeterCostRow, from: number, to: number): boolean => row.start < to && (row.end > from || row.start >= from)
+const sharesTime = (row: MeterCostRow, from: number, to: number): boolean =>
+  row.start < to && (row.end > from || row.start >= from)
 
 describe('rows of a span', () => {
   it('are exactly those that share time with it, by start, however long they are', async () => {
@@ -140,16 +159,25 @@ describe('rows of a span', () => {
       own({ recordId: hexId('', 1) }),
       own({ recordId: hexId('', 2), deviceId: device }),
       own({ recordId: hexId('', 3), tariffDirection: 'LOCAL' }),
-      own({ recordId: hexId('', 4), energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT', status: 'PROVISIONAL' }),
+      own({
+        recordId: hexId('', 4),
+        energyFlowDirection: 'OUTBOUND',
+        tariffDirection: 'EXPORT',
+        status: 'PROVISIONAL',
+      }),
       own({ recordId: hexId('', 5), locationId: other }),
     ])
     const found = async (filter: RowFilter): Promise<readonly number[]> =>
       (await all(rowsInInterval(db, tenant, filter, always))).map(row => Number(`0x${row.recordId}`)).sort()
     expect(await found({ locationIds: [location] })).toEqual([1, 2, 3, 4])
-    expect(await found({ locationIds: [location, other], deviceIds: [null], tariffDirection: 'IMPORT' })).toEqual([1, 5])
+    expect(await found({ locationIds: [location, other], deviceIds: [null], tariffDirection: 'IMPORT' })).toEqual([
+      1, 5,
+    ])
     expect(await found({ locationIds: [location], deviceIds: [device] })).toEqual([2])
     expect(await found({ locationIds: [location], status: 'PROVISIONAL' })).toEqual([4])
-    expect(await found({ locationIds: [location], energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' })).toEqual([4])
+    expect(
+      await found({ locationIds: [location], energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }),
+    ).toEqual([4])
     expect(await found({ locationIds: [] })).toEqual([])
   })
 })
@@ -161,7 +189,10 @@ const sumsOfBuckets = async (tenant: Tenant, filter: RowFilter, edges: readonly 
 
 describe('sums of buckets', () => {
   it('and the rows across buckets are together every row that shares time, each once', async () => {
-    const cuts = fc.uniqueArray(fc.integer({ min: base - dayMs, max: base + 40 * dayMs }), { minLength: 2, maxLength: 6 })
+    const cuts = fc.uniqueArray(fc.integer({ min: base - dayMs, max: base + 40 * dayMs }), {
+      minLength: 2,
+      maxLength: 6,
+    })
     await fc.assert(
       fc.asyncProperty(someRows, cuts, async (made, unsorted) => {
         const edges = [...unsorted].sort((a, b) => a - b)
@@ -170,7 +201,9 @@ describe('sums of buckets', () => {
         await insert(rows)
         const inside = rows.filter(row => sharesTime(row, edges[0] ?? 0, edges.at(-1) ?? 0))
         const bucketOf = (row: MeterCostRow): number =>
-          edges.findIndex((edge, i) => edge <= row.start && row.start < (edges[i + 1] ?? 0) && row.end <= (edges[i + 1] ?? 0))
+          edges.findIndex(
+            (edge, i) => edge <= row.start && row.start < (edges[i + 1] ?? 0) && row.end <= (edges[i + 1] ?? 0),
+          )
         const { sums, isCrossed } = await sumsOfBuckets(mine, { locationIds: [location] }, edges)
         const across = await decoded(blocksAcrossBuckets(db, mine, { locationIds: [location] }, edges))
         expect(isCrossed).toBe(across.length > 0)
@@ -193,7 +226,8 @@ describe('sums of buckets', () => {
 const expectedSum = (bucket: number, rows: readonly MeterCostRow[]): unknown => {
   const priced = rows.filter(row => row.status !== 'UNPRICED')
   const unpriced = rows.filter(row => row.status === 'UNPRICED')
-  const sum = (of: (row: MeterCostRow) => bigint, over: readonly MeterCostRow[]): bigint => over.reduce((total, row) => total + of(row), 0n)
+  const sum = (of: (row: MeterCostRow) => bigint, over: readonly MeterCostRow[]): bigint =>
+    over.reduce((total, row) => total + of(row), 0n)
   const weight = (row: MeterCostRow): bigint => BigInt(row.recordConfidence) * BigInt(row.confidence)
   const time = (row: MeterCostRow): bigint => BigInt(row.end - row.start)
   return {

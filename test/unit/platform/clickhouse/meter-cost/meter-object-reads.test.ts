@@ -18,7 +18,11 @@ import {
   objectsOfLocations,
   receiptOfBatch,
 } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
-import { batchColumns, batchFailureColumns, batchPartColumns } from '../../../../../services/platform/clickhouse/readings/receipts.ts'
+import {
+  batchColumns,
+  batchFailureColumns,
+  batchPartColumns,
+} from '../../../../../services/platform/clickhouse/readings/receipts.ts'
 import { hexId } from '../../../../suites/cost-rows.ts'
 import {
   all,
@@ -47,7 +51,13 @@ describe('sessions, references and objects', () => {
     const session = "it's \\ a 'session' ✓"
     await insert([
       own({ recordId: hexId('', 1), sessionReferenceId: session }),
-      own({ recordId: hexId('', 2), sessionReferenceId: session, locationId: other, deviceId: hexId('dev_', 1), start: base + 90 * dayMs }),
+      own({
+        recordId: hexId('', 2),
+        sessionReferenceId: session,
+        locationId: other,
+        deviceId: hexId('dev_', 1),
+        start: base + 90 * dayMs,
+      }),
       own({ recordId: hexId('', 3), sessionReferenceId: 'another' }),
       own({ recordId: hexId('', 4) }),
     ])
@@ -56,7 +66,10 @@ describe('sessions, references and objects', () => {
       [location, null],
       [other, hexId('dev_', 1)],
     ])
-    expect(recordIds(await decoded(blocksOfSession(db, tenant, session, sessionObjects)))).toEqual([hexId('', 1), hexId('', 2)])
+    expect(recordIds(await decoded(blocksOfSession(db, tenant, session, sessionObjects)))).toEqual([
+      hexId('', 1),
+      hexId('', 2),
+    ])
     expect(await locationsOfSession(db, tenant, 'unknown')).toEqual([])
   })
 
@@ -72,14 +85,22 @@ describe('sessions, references and objects', () => {
     expect(await page(null, false)).toEqual([4, 3])
     expect(await page(byNumber(3), false)).toEqual([2, 1])
     expect(await page(byNumber(1), true)).toEqual([2, 3])
-    expect(await pageOfRows(db, tenant, { ...anything, from: base + dayMs, to: base + 2 * dayMs }, firstPage)).toHaveLength(2)
+    expect(
+      await pageOfRows(db, tenant, { ...anything, from: base + dayMs, to: base + 2 * dayMs }, firstPage),
+    ).toHaveLength(2)
   })
 
   it('tell objects, places, spans, when a device was last seen, and who has estimates', async () => {
     const device = hexId('dev_', 7)
     await insert([
       own({ recordId: hexId('', 1), deviceId: device, start: base, receivedAt: base + 5 }),
-      own({ recordId: hexId('', 2), deviceId: device, start: base + dayMs, receivedAt: base + 3, recordConfidence: 999_999 }),
+      own({
+        recordId: hexId('', 2),
+        deviceId: device,
+        start: base + dayMs,
+        receivedAt: base + 3,
+        recordConfidence: 999_999,
+      }),
       own({ recordId: hexId('', 3), deviceId: device, locationId: other, start: base - dayMs, receivedAt: base + 4 }),
     ])
     await insert([own({ recordId: hexId('', 4), start: base + 2 * dayMs, receivedAt: base + 1 })])
@@ -89,7 +110,9 @@ describe('sessions, references and objects', () => {
     expect(await intervalOfLocation(db, tenant, location)).toEqual({ from: base, to: base + 2 * dayMs + hourMs })
     expect(await intervalOfLocation(db, tenant, hexId('loc_', 9))).toBeNull()
     const estimates = await estimatedObjects(db)
-    expect(estimates.filter(({ deviceId }) => deviceId === device)).toEqual([{ locationId: location, deviceId: device }])
+    expect(estimates.filter(({ deviceId }) => deviceId === device)).toEqual([
+      { locationId: location, deviceId: device },
+    ])
   })
 })
 
@@ -113,8 +136,16 @@ describe('receipts', () => {
     ]
     for (let i = 0; i < 3; i += 1) {
       await db.insert({ table: 'meter_batches', columns: batchColumns, bytes: encodeBlock(batchColumns, [header]) })
-      await db.insert({ table: 'meter_batch_parts', columns: batchPartColumns, bytes: encodeBlock(batchPartColumns, parts) })
-      await db.insert({ table: 'meter_batch_failures', columns: batchFailureColumns, bytes: encodeBlock(batchFailureColumns, failures) })
+      await db.insert({
+        table: 'meter_batch_parts',
+        columns: batchPartColumns,
+        bytes: encodeBlock(batchPartColumns, parts),
+      })
+      await db.insert({
+        table: 'meter_batch_failures',
+        columns: batchFailureColumns,
+        bytes: encodeBlock(batchFailureColumns, failures),
+      })
     }
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toEqual({
       recordsSubmitted: 10,
@@ -132,7 +163,10 @@ describe('receipts', () => {
 
 describe('statements over cost rows', () => {
   it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
-    expect(readersOf('meter_cost')).toEqual({ paths: [join('platform', 'clickhouse', 'meter-cost', 'meter-cost-reads.ts')], loose: [] })
+    expect(readersOf('meter_cost')).toEqual({
+      paths: [join('platform', 'clickhouse', 'meter-cost', 'meter-cost-reads.ts')],
+      loose: [],
+    })
   })
 
   it('would be found where they are not', () => {
@@ -154,7 +188,9 @@ describe('statements over cost rows', () => {
         return db.stream(sql)
       },
     }
-    await all(rowsInInterval(recording, tenant, { locationIds: [hexId('loc_', 700)] }, { from: base, to: base + dayMs }))
+    await all(
+      rowsInInterval(recording, tenant, { locationIds: [hexId('loc_', 700)] }, { from: base, to: base + dayMs }),
+    )
     const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[0]}`)).map(line => String(line[0])).join('\n')
     const granules = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].map(match => [Number(match[1]), Number(match[2])])
     expect(plan).toContain('toDate(start_time)')
@@ -164,7 +200,9 @@ describe('statements over cost rows', () => {
   it('find one record among many months in the parts that its id is in', async () => {
     const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2024, month, 2))
     for (const [month, start] of months.entries()) {
-      await insert(Array.from({ length: 50 }, (_, i) => own({ recordId: hexId('', month * 50 + i), start: start + i * hourMs })))
+      await insert(
+        Array.from({ length: 50 }, (_, i) => own({ recordId: hexId('', month * 50 + i), start: start + i * hourMs })),
+      )
     }
     await insert([own({ recordId: hexId('', 205), start: (months[4] ?? 0) + 5 * hourMs, version: 2n, energy: 7n })])
     const statements: string[] = []

@@ -26,14 +26,23 @@ describe('readings', () => {
     ]
     await insertReadings(rows)
     expect((await around([base, base + 1])).toSorted((a, b) => a.time - b.time)).toEqual(rows)
-    expect(await db.rows(`SELECT toString(value) FROM meter_readings WHERE record_number = 10000`)).toEqual([['1000000000000']])
+    expect(await db.rows(`SELECT toString(value) FROM meter_readings WHERE record_number = 10000`)).toEqual([
+      ['1000000000000'],
+    ])
   })
 
   it('are the ones of the highest version, and of the own account, mode and register alone', async () => {
-    await insertReadings([readingOf(base, { version: 3n, sourceVersion: 3n, value: 7n }), readingOf(base, { value: 1n })])
+    await insertReadings([
+      readingOf(base, { version: 3n, sourceVersion: 3n, value: 7n }),
+      readingOf(base, { value: 1n }),
+    ])
     await insertReadings([readingOf(base, { version: 2n, sourceVersion: 2n, value: 2n })])
     expect((await around([base])).map(({ value }) => value)).toEqual([7n])
-    const strangers = [{ deviceId: hexId('dev_', 1) }, { locationId: hexId('loc_', 9) }, { energyFlowDirection: 'OUTBOUND' as const }]
+    const strangers = [
+      { deviceId: hexId('dev_', 1) },
+      { locationId: hexId('loc_', 9) },
+      { energyFlowDirection: 'OUTBOUND' as const },
+    ]
     for (const change of strangers) expect(await around([base], registerOf(change))).toEqual([])
     for (const other of [
       { ...tenant, liveMode: false },
@@ -56,9 +65,15 @@ describe('readings', () => {
         async made => {
           const registers = made.map(([stored, times]) => {
             devices += 1
-            return { register: registerOf({ deviceId: hexId('dev_', devices) }), stored, times: times.toSorted((a, b) => a - b) }
+            return {
+              register: registerOf({ deviceId: hexId('dev_', devices) }),
+              stored,
+              times: times.toSorted((a, b) => a - b),
+            }
           })
-          await insertReadings(registers.flatMap(({ register, stored }) => stored.map(time => readingOf(time, register))))
+          await insertReadings(
+            registers.flatMap(({ register, stored }) => stored.map(time => readingOf(time, register))),
+          )
           const found = Map.groupBy(await readingsAround(db, tenant, registers), registerKey)
           for (const { register, stored, times } of registers) {
             const got = timesOf(found.get(registerKey(register)) ?? [])
@@ -111,12 +126,17 @@ describe('readings', () => {
 
 describe('statements over readings', () => {
   it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
-    expect(readersOf('meter_readings')).toEqual({ paths: [join('platform', 'clickhouse', 'readings', 'meter-readings.ts')], loose: [] })
+    expect(readersOf('meter_readings')).toEqual({
+      paths: [join('platform', 'clickhouse', 'readings', 'meter-readings.ts')],
+      loose: [],
+    })
   })
 
   it('would be found where they are not', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
-    expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
+    expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(
+      1,
+    )
     expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings FINAL WHERE 1`')).toHaveLength(1)
   })
 })

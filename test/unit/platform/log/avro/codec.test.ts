@@ -49,7 +49,9 @@ describe('codec of the lane', () => {
   it('writes the very bytes that Avro gives for the published schema', () => {
     fc.assert(
       fc.property(chunk, made => {
-        expect(codec.encodeMeterMessage(made).subarray(5).toString('hex')).toBe(currentRecordSchema.toBuffer(toAvro(made)).toString('hex'))
+        expect(codec.encodeMeterMessage(made).subarray(5).toString('hex')).toBe(
+          currentRecordSchema.toBuffer(toAvro(made)).toString('hex'),
+        )
       }),
     )
   })
@@ -59,8 +61,12 @@ describe('codec of the lane', () => {
       fc.property(chunk, made => {
         const parts = made.parts.filter(part => part.records.length > 0)
         const encoded = parts.flatMap(encodeParts)
-        expect(codec.encodeParts(encoded).toString('hex')).toBe(codec.encodeMeterMessage({ ...made, parts }).toString('hex'))
-        expect(encoded.map(part => part.recordNumbers)).toEqual(parts.map(part => part.records.map(entry => entry.recordNumber)))
+        expect(codec.encodeParts(encoded).toString('hex')).toBe(
+          codec.encodeMeterMessage({ ...made, parts }).toString('hex'),
+        )
+        expect(encoded.map(part => part.recordNumbers)).toEqual(
+          parts.map(part => part.records.map(entry => entry.recordNumber)),
+        )
         expect(encoded.map(part => part.locationId)).toEqual(parts.map(part => part.records[0]?.locationId))
       }),
     )
@@ -70,7 +76,11 @@ describe('codec of the lane', () => {
     const [of] = fc.sample(chunk, 100).flatMap(made => made.parts.filter(part => part.records.length > 0))
     if (of === undefined) throw new Error('no part has a record')
     const [first] = of.records
-    const records = Array.from({ length: 1_300 }, (_, index) => ({ ...first, recordNumber: index + 1, recordReferenceId: '€'.repeat(255) }))
+    const records = Array.from({ length: 1_300 }, (_, index) => ({
+      ...first,
+      recordNumber: index + 1,
+      recordReferenceId: '€'.repeat(255),
+    }))
     const part = { ...of, records } as RecordPart
     const pieces = encodeParts(part)
     for (const { bytes, recordNumbers } of pieces) {
@@ -119,7 +129,9 @@ describe('codec of the lane', () => {
         const value = codec.encodeMeterMessage(made)
         const byteIndex = 5 + (at % (value.length - 5))
         if (!cut) value[byteIndex] = byte
-        const result = await codec.decodeMeterMessage(cut ? value.subarray(0, byteIndex) : value).catch((error: unknown) => error)
+        const result = await codec
+          .decodeMeterMessage(cut ? value.subarray(0, byteIndex) : value)
+          .catch((error: unknown) => error)
         if (result instanceof Error) expect(result).toMatchObject({ code: 'undecodable', retriable: false })
         else expect(result).toMatchObject({ kind: expect.any(String) })
       }),
@@ -142,7 +154,9 @@ describe('codec of the lane', () => {
       otherMessage.filter(message => message.kind === 'submission'),
       1,
     )[0]
-    const bytes = avroType(JSON.stringify(later)).toBuffer({ 'wattledger.meter.Submission': { ...submission, note: 'new' } })
+    const bytes = avroType(JSON.stringify(later)).toBuffer({
+      'wattledger.meter.Submission': { ...submission, note: 'new' },
+    })
     const header = Buffer.alloc(5)
     header.writeUInt32BE(number, 1)
     expect(await reader.decodeMeterMessage(Buffer.concat([header, bytes]))).toEqual(submission)
@@ -201,10 +215,13 @@ describe('published schemas', () => {
 
   it('can all be read with every later one of their topic, whatever was written', () => {
     for (const older of publishedSchemas())
-      for (const newer of publishedSchemas().filter(entry => entry.topic === older.topic && entry.version >= older.version)) {
+      for (const newer of publishedSchemas().filter(
+        entry => entry.topic === older.topic && entry.version >= older.version,
+      )) {
         const [written, read] = [avroType(older.schema), avroType(newer.schema)]
         const resolver = read.createResolver(written)
-        for (let i = 0; i < 50; i += 1) expect(() => read.fromBuffer(written.toBuffer(written.random()), resolver)).not.toThrow()
+        for (let i = 0; i < 50; i += 1)
+          expect(() => read.fromBuffer(written.toBuffer(written.random()), resolver)).not.toThrow()
       }
   })
 

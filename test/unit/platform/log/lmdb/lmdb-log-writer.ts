@@ -6,7 +6,11 @@ const log = await openLmdbLog({ folder, now: () => Date.now() })
 const write = async (writer: number): Promise<void> => {
   for (let i = 0; ; i += 1) {
     const text = `${round}-${writer}-${i}`
-    const offset = await log.append('meter.records.v1', 0, { key: '', value: Buffer.from(text.padEnd(200 + (i % 9_000))), headers: {} })
+    const offset = await log.append('meter.records.v1', 0, {
+      key: '',
+      value: Buffer.from(text.padEnd(200 + (i % 9_000))),
+      headers: {},
+    })
     process.stdout.write(`${offset} ${text}\n`)
   }
 }

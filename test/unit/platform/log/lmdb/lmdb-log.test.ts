@@ -96,7 +96,9 @@ describe('embedded log on its folder', () => {
   it('refuses another number of partitions', async () => {
     const folder = newFolder()
     await (await openLog(folder)).close()
-    await expect(openLog(folder, { topics: { [records]: { partitions: 9 } } })).rejects.toMatchObject({ code: 'partitions_changed' })
+    await expect(openLog(folder, { topics: { [records]: { partitions: 9 } } })).rejects.toMatchObject({
+      code: 'partitions_changed',
+    })
     await (await openLog(folder)).close()
   })
 
@@ -213,7 +215,8 @@ describe('embedded log on a full disk', () => {
       let log = await openLog(disk)
       const sent: number[] = []
       const failure = await (async () => {
-        for (;;) sent.push(await log.append(records, 0, { ...textMessage(''), value: Buffer.alloc(50_000, sent.length) }))
+        for (;;)
+          sent.push(await log.append(records, 0, { ...textMessage(''), value: Buffer.alloc(50_000, sent.length) }))
       })().catch((error: unknown) => error)
       expect(failure).toMatchObject({ name: 'Failure', retriable: true })
       expect(sent.length).toBeGreaterThan(10)

@@ -109,7 +109,9 @@ describe('a database that has stored Connect tokens', () => {
   })
 
   it('keeps what else subscribers answered, and answers without tokens', async () => {
-    expect(await run(name, 'select response_body from webhook_attempts')).toEqual([{ response_body: 'you sent cot_removed' }])
+    expect(await run(name, 'select response_body from webhook_attempts')).toEqual([
+      { response_body: 'you sent cot_removed' },
+    ])
     expect(await run(name, 'select key from idempotency_keys')).toEqual([{ key: 'other' }])
   })
 })

@@ -31,7 +31,8 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-const postmasterPid = (folder: string): number => Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+const postmasterPid = (folder: string): number =>
+  Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
 const query = async (address: object, text: string): Promise<readonly unknown[][]> => {
   const client = new pg.Client(address)
@@ -61,7 +62,9 @@ const startProcess = async (
 }
 
 const exited = (child: ChildProcess): Promise<unknown> =>
-  child.exitCode === null && child.signalCode === null ? new Promise(resolve => child.once('exit', resolve)) : Promise.resolve()
+  child.exitCode === null && child.signalCode === null
+    ? new Promise(resolve => child.once('exit', resolve))
+    : Promise.resolve()
 
 describe('the embedded PostgreSQL', () => {
   it('keeps its data over an orderly stop, and leaves neither process nor socket behind', async () => {
@@ -188,7 +191,10 @@ describe('the embedded PostgreSQL', () => {
     async () => {
       const closed = mkdtempSync(join(tmpdir(), 'wattledger-closed-'))
       const reports: string[] = []
-      const server = await startEmbeddedServer({ dataFolder: join(closed, 'data'), report: message => reports.push(message) })
+      const server = await startEmbeddedServer({
+        dataFolder: join(closed, 'data'),
+        report: message => reports.push(message),
+      })
       const away = readlinkSync(join(closed, 'data', 'postgres'))
       await query(server.address, 'create table kept as select 7 as value')
       await server[Symbol.asyncDispose]()
@@ -203,7 +209,8 @@ describe('the embedded PostgreSQL', () => {
       const restarted = await startEmbeddedServer({ dataFolder: join(closed, 'data') })
       await expect(query(restarted.address, 'select value from kept')).rejects.toThrow()
       await restarted[Symbol.asyncDispose]()
-      for (const path of [away, readlinkSync(join(closed, 'data', 'postgres')), closed]) rmSync(path, { recursive: true })
+      for (const path of [away, readlinkSync(join(closed, 'data', 'postgres')), closed])
+        rmSync(path, { recursive: true })
     },
   )
 
@@ -213,7 +220,13 @@ describe('the embedded PostgreSQL', () => {
     () => {
       const script = join(import.meta.dirname, 'postgres-server-process.ts')
       for (const right of ['setuid', 'chown']) {
-        const args = [`--bounding-set=-${right}`, `--inh-caps=-${right}`, process.execPath, script, join(newFolder(), 'data')]
+        const args = [
+          `--bounding-set=-${right}`,
+          `--inh-caps=-${right}`,
+          process.execPath,
+          script,
+          join(newFolder(), 'data'),
+        ]
         expect(JSON.parse(execFileSync('setpriv', args, { encoding: 'utf8' }))).toEqual({ code: 'postgres_user' })
       }
     },
@@ -223,7 +236,10 @@ describe('the embedded PostgreSQL', () => {
     const native = join(newFolder(), 'native')
     mkdirSync(join(native, 'lib'), { recursive: true })
     writeFileSync(join(native, 'lib', 'libx.so.1.2'), 'x')
-    writeFileSync(join(native, 'pg-symlinks.json'), JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so' }]))
+    writeFileSync(
+      join(native, 'pg-symlinks.json'),
+      JSON.stringify([{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so' }]),
+    )
     await linkLibraries(native)
     await linkLibraries(native)
     expect(readlinkSync(join(native, 'lib', 'libx.so'))).toBe('libx.so.1.2')

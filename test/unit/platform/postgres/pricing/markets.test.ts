@@ -22,7 +22,12 @@ import {
 } from '../../../../../services/platform/postgres/pricing/pricing-input.ts'
 import { createTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
 import { createLocation, deleteLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { changeTenant, type TenantTransaction, withOperator, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import {
+  changeTenant,
+  type TenantTransaction,
+  withOperator,
+  withTenant,
+} from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
 
@@ -34,9 +39,11 @@ const { live, test } = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
-const pricesOf = async (read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>) =>
-  runToEnd(pricesFrom((await inLive(read))?.blocks ?? []))
+const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
+  changeTenant(database, live, work)
+const pricesOf = async (
+  read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>,
+) => runToEnd(pricesFrom((await inLive(read))?.blocks ?? []))
 const must = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(result.refusal.message)
   return result.value
@@ -68,7 +75,8 @@ describe('market prices', () => {
 
   it('replace what they overlap, count once each, and are fanned out over what changed', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
-    const put = async (prices: readonly PriceInterval[]) => must(await change(tx => putMarketPrices(tx, id, prices, at)))
+    const put = async (prices: readonly PriceInterval[]) =>
+      must(await change(tx => putMarketPrices(tx, id, prices, at)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
     expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hourMs })
@@ -97,7 +105,9 @@ describe('market prices', () => {
         })
         .map(cells => {
           const sorted = edges.toSorted((a, b) => a - b)
-          return cells.flatMap(({ used, value }, i) => (used ? [{ start: sorted[i] ?? 0, end: sorted[i + 1] ?? 0, value }] : []))
+          return cells.flatMap(({ used, value }, i) =>
+            used ? [{ start: sorted[i] ?? 0, end: sorted[i + 1] ?? 0, value }] : [],
+          )
         }),
     )
     fc.assert(
@@ -107,17 +117,25 @@ describe('market prices', () => {
         for (const news of bodies) {
           const before = new Map(minutes)
           const result = replacePrices(stored, news)
-          for (const { start, end, value } of news) for (let minute = start; minute < end; minute += 1) minutes.set(minute, value)
-          stored = [...stored.filter(({ start }) => !result.removed.includes(start)), ...result.added].toSorted((a, b) => a.start - b.start)
+          for (const { start, end, value } of news)
+            for (let minute = start; minute < end; minute += 1) minutes.set(minute, value)
+          stored = [...stored.filter(({ start }) => !result.removed.includes(start)), ...result.added].toSorted(
+            (a, b) => a.start - b.start,
+          )
           const laid = new Map(
-            stored.flatMap(({ start, end, value }) => Array.from({ length: end - start }, (_, i) => [start + i, value] as const)),
+            stored.flatMap(({ start, end, value }) =>
+              Array.from({ length: end - start }, (_, i) => [start + i, value] as const),
+            ),
           )
           expect([...laid].toSorted()).toEqual([...minutes].toSorted())
           expect(stored.every(({ end }, i) => end <= (stored[i + 1]?.start ?? Number.POSITIVE_INFINITY))).toBe(true)
           expect(result.stored + result.replaced + result.unchanged).toBe(news.length)
-          const differing = [...minutes].filter(([minute, value]) => before.get(minute) !== value).map(([minute]) => minute)
+          const differing = [...minutes]
+            .filter(([minute, value]) => before.get(minute) !== value)
+            .map(([minute]) => minute)
           expect(result.changed === null).toBe(differing.length === 0)
-          for (const minute of differing) expect(minute >= (result.changed?.from ?? 0) && minute < (result.changed?.to ?? 0)).toBe(true)
+          for (const minute of differing)
+            expect(minute >= (result.changed?.from ?? 0) && minute < (result.changed?.to ?? 0)).toBe(true)
         }
       }),
       { numRuns: 300 },
@@ -131,12 +149,18 @@ describe('market prices', () => {
     expect(must(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
     expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hourMs }))).toEqual(edge)
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hourMs }])
-    expect(loaded?.published).toEqual({ starts: edge.map(p => p.start), ends: edge.map(p => p.end), values: edge.map(p => p.value) })
+    expect(loaded?.published).toEqual({
+      starts: edge.map(p => p.start),
+      ends: edge.map(p => p.end),
+      values: edge.map(p => p.value),
+    })
   })
 
   it('are one row of changes for twins that write at once', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
-    const duplicates = await Promise.all([1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))))
+    const duplicates = await Promise.all(
+      [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))),
+    )
     expect(duplicates.map(duplicate => must(duplicate).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
     expect(await pricesOf(tx => readMarketPrices(tx, id, span))).toHaveLength(2)
   })
@@ -167,7 +191,11 @@ describe('market sources', () => {
     })
     expect(await change(tx => deleteMarket(tx, shared.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
     const forced = await inLive(({ query }) =>
-      query.updateTable('market_prices').set({ value: '1' }).where('source_id', '=', shared.id).executeTakeFirstOrThrow(),
+      query
+        .updateTable('market_prices')
+        .set({ value: '1' })
+        .where('source_id', '=', shared.id)
+        .executeTakeFirstOrThrow(),
     )
     expect(forced.numUpdatedRows).toBe(0n)
   })
@@ -191,7 +219,9 @@ describe('what prices a location', () => {
     const plain = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
     const schedule = tieredSchedule(0n)
     const { tariff } = must(
-      await change(tx => createTariff(tx, tariffDraft(priced.id, { marketRates: true, schedule, contractStart: at }), at)),
+      await change(tx =>
+        createTariff(tx, tariffDraft(priced.id, { marketRates: true, schedule, contractStart: at }), at),
+      ),
     )
     must(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), at)))
 
@@ -243,7 +273,11 @@ describe('what prices a location', () => {
       isLast: true,
     })
     expect(await countLocationsPricedBy(database.operator, own.id)).toBe(1)
-    expect(await locationsPricedBy(database.operator, own.id, priced.id, 1)).toEqual({ locations: [], cursor: plain.id, isLast: false })
+    expect(await locationsPricedBy(database.operator, own.id, priced.id, 1)).toEqual({
+      locations: [],
+      cursor: plain.id,
+      isLast: false,
+    })
   })
 
   it('gives the prices that reach into a span, both layers, and how far prices are known', async () => {
@@ -251,8 +285,12 @@ describe('what prices a location', () => {
     await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), at))
     const due = { sourceId: own.id, revision: 1, area: null, from: at }
     const forecasts = hours(2, 30n, 40n).map(one => ({ ...one, confidence: 8_500 }))
-    await withOperator(database, tx => storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }, at))
-    const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + hourMs / 2, to: at + 2.5 * hourMs }])
+    await withOperator(database, tx =>
+      storeForecasts(tx, { due, forecasts, firstGap: at + 3 * hourMs, next: null }, at),
+    )
+    const [loaded] = await loadSourcePrices(database.operator, [
+      { sourceId: own.id, from: at + hourMs / 2, to: at + 2.5 * hourMs },
+    ])
     expect(loaded).toEqual({
       sourceId: own.id,
       revision: 2,
@@ -265,7 +303,13 @@ describe('what prices a location', () => {
       },
       forecast: { starts: [at + 2 * hourMs], ends: [at + 3 * hourMs], values: [30n], confidences: [0.85] },
     })
-    const [beyond] = await loadSourcePrices(database.operator, [{ sourceId: own.id, from: at + 3 * hourMs, to: at + 9 * hourMs }])
-    expect(beyond).toMatchObject({ published: { starts: [] }, forecast: { starts: [at + 3 * hourMs] }, knownUntil: at + 3 * hourMs })
+    const [beyond] = await loadSourcePrices(database.operator, [
+      { sourceId: own.id, from: at + 3 * hourMs, to: at + 9 * hourMs },
+    ])
+    expect(beyond).toMatchObject({
+      published: { starts: [] },
+      forecast: { starts: [at + 3 * hourMs] },
+      knownUntil: at + 3 * hourMs,
+    })
   })
 })

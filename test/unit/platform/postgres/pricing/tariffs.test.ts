@@ -15,8 +15,16 @@ import {
   updateTariff,
   voidTariff,
 } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
-import { createLocation, deleteLocation, retrieveLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import {
+  createLocation,
+  deleteLocation,
+  retrieveLocation,
+} from '../../../../../services/platform/postgres/registry/locations.ts'
+import {
+  changeTenant,
+  type TenantTransaction,
+  withTenant,
+} from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
 
@@ -28,7 +36,8 @@ const { live, test } = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
+const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
+  changeTenant(database, live, work)
 const must = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(result.refusal.message)
   return result.value
@@ -50,8 +59,13 @@ describe('a tariff', () => {
     const { tariff } = must(await change(tx => createTariff(tx, draft, at)))
     expect(tariff).toMatchObject({ ...draft, ...live, timezone: 'Europe/Berlin', closedAt: null, createdAt: at })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual(tariff)
-    expect(must(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({ items: [tariff], hasMore: false })
-    expect(must(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items).toEqual([])
+    expect(must(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({
+      items: [tariff],
+      hasMore: false,
+    })
+    expect(
+      must(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items,
+    ).toEqual([])
     const { id, direction, type, status, marketRates, contractStart, contractEnd } = tariff
     expect((await inLive(tx => retrieveLocation(tx, locationId)))?.tariffs).toEqual([
       { id, direction, type, status, marketRates, contractStart, contractEnd },
@@ -60,11 +74,19 @@ describe('a tariff', () => {
 
   it("raises its location's revision with an order from its start to the next tariff of its kind", async () => {
     const locationId = await newLocation()
-    const later = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)))
+    const later = must(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)),
+    )
     expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * dayMs, to: null })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + dayMs }), at)))
+    must(
+      await change(tx =>
+        createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + dayMs }), at),
+      ),
+    )
     const earlier = must(
-      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * dayMs }), at)),
+      await change(tx =>
+        createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * dayMs }), at),
+      ),
     )
     expect(orderOf(earlier)).toMatchObject({
       ...{ account_id: live.accountId, live_mode: true },
@@ -93,14 +115,17 @@ describe('a tariff', () => {
       })
       const refusal = made.ok ? null : made.refusal
       expect(refusal?.code).toBe(fits ? 'internal_error' : 'tariff_overlap')
-      if (!fits) expect(refusal).toMatchObject({ field: 'contract_start_date', message: expect.stringContaining(tariff.id) })
+      if (!fits)
+        expect(refusal).toMatchObject({ field: 'contract_start_date', message: expect.stringContaining(tariff.id) })
     }
     expect(await inLive(tx => retrieveLocation(tx, locationId))).toMatchObject({ pricingRevision: 1 })
   })
 
   it('keeps its place when two are created at the same moment: one is refused', async () => {
     const locationId = await newLocation()
-    const duplicates = await Promise.all([1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))))
+    const duplicates = await Promise.all(
+      [1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))),
+    )
     expect(duplicates.filter(({ ok }) => ok)).toHaveLength(1)
     expect(duplicates.filter(duplicate => !duplicate.ok && duplicate.refusal.code === 'tariff_overlap')).toHaveLength(3)
   })
@@ -109,7 +134,11 @@ describe('a tariff', () => {
     const locationId = await newLocation()
     must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const forced = changeTenant(database, live, async ({ query }) => {
-      const row = await query.selectFrom('tariffs').selectAll().where('location_id', '=', locationId).executeTakeFirstOrThrow()
+      const row = await query
+        .selectFrom('tariffs')
+        .selectAll()
+        .where('location_id', '=', locationId)
+        .executeTakeFirstOrThrow()
       const { contract_start, contract_end, closed_at, voided_at, time_created, terms, versions, ...same } = row
       const values = {
         ...same,
@@ -129,9 +158,13 @@ describe('a tariff', () => {
     const elsewhere = await changeTenant(database, test, tx => createTariff(tx, tariffDraft(locationId), at))
     expect(elsewhere).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
     must(await change(tx => deleteLocation(tx, locationId, at)))
-    expect(await change(tx => createTariff(tx, tariffDraft(locationId), at))).toMatchObject({ refusal: { code: 'location_not_found' } })
+    expect(await change(tx => createTariff(tx, tariffDraft(locationId), at))).toMatchObject({
+      refusal: { code: 'location_not_found' },
+    })
     const unknownProvider = tariffDraft(await newLocation(), { providerId: 'prv_none' })
-    expect(await change(tx => createTariff(tx, unknownProvider, at))).toMatchObject({ refusal: { code: 'provider_not_found' } })
+    expect(await change(tx => createTariff(tx, unknownProvider, at))).toMatchObject({
+      refusal: { code: 'provider_not_found' },
+    })
   })
 
   it('follows the market only where its location has a source in its currency', async () => {
@@ -194,7 +227,11 @@ const largeSchedule = (index: number): readonly ScheduleEntry[] => {
   const [entry] = tieredSchedule(1n)
   const hours = Array.from({ length: 1_440 }, (_, minute) => {
     const fixed = (BigInt(index * 1_440 + minute + 1) * 982_451_653_000_003n) % 999_999_999_999_989n
-    return { validFrom: minute * 60, validTo: (minute + 1) * 60, rate: [{ fixed, to: null, surchargeFixed: 0n, surchargePercentage: 0n }] }
+    return {
+      validFrom: minute * 60,
+      validTo: (minute + 1) * 60,
+      rate: [{ fixed, to: null, surchargeFixed: 0n, surchargePercentage: 0n }],
+    }
   })
   return entry === undefined ? [] : [{ ...entry, daysAndHours: [{ days: ['All'], hours }] }]
 }
@@ -206,11 +243,15 @@ describe('a page of tariffs that have many prices', () => {
     for (let index = 0; index < 12; index += 1) {
       const contract = { contractStart: at + index * dayMs, contractEnd: at + (index + 1) * dayMs }
       const schedule = largeSchedule(index)
-      ids.unshift(must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id)
+      ids.unshift(
+        must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id,
+      )
     }
     const filter = { locationId, ...filterAll }
     const list = async (page: Partial<Paging>) => {
-      const { items, hasMore } = await inLive(async tx => must(await listTariffPage(tx, filter, { ...newest, ...page })))
+      const { items, hasMore } = await inLive(async tx =>
+        must(await listTariffPage(tx, filter, { ...newest, ...page })),
+      )
       return { items: items.map(read => runToEnd(read())), hasMore }
     }
     const first = await list({})

@@ -68,7 +68,9 @@ const columnsWith = async (text: string): Promise<readonly string[]> => {
   return columns
 }
 
-const tablesIn = (columns: readonly string[]): readonly string[] => [...new Set(columns.map(column => column.split(':')[0] ?? ''))]
+const tablesIn = (columns: readonly string[]): readonly string[] => [
+  ...new Set(columns.map(column => column.split(':')[0] ?? '')),
+]
 
 /** Erase to the end, and again, as the relay does. The audit log keeps the ids, which its chain of hashes covers. */
 const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
@@ -115,7 +117,8 @@ describe('what is known of a person', () => {
       const { customer, location, tariff, device } = person
       const ids = { customer: [customer, location, tariff], location: [location, tariff], device: [device] }
       const erased = kind === 'account' ? [...ids.customer, device] : ids[kind]
-      for (const id of erased) expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
+      for (const id of erased)
+        expect(tablesIn(await columnsWith(id)).filter(table => table !== 'audit_log')).toEqual([])
       if (kind !== 'account') expect(await columnsWith(`${kind} ${name}`)).toEqual([])
       expect(tablesIn(await columnsWith(name)).toSorted()).toEqual(left[kind].toSorted())
       expect((await columnsWith(neighbour)).toSorted()).toEqual(before)

@@ -29,7 +29,11 @@ import {
   retrieveLocation,
   updateLocation,
 } from '../../../../../services/platform/postgres/registry/locations.ts'
-import { changeTenant, type TenantTransaction, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import {
+  changeTenant,
+  type TenantTransaction,
+  withTenant,
+} from '../../../../../services/platform/postgres/transaction.ts'
 import { locationDraft, tariffDraft } from '../../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
 
@@ -40,7 +44,8 @@ const { live, test } = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> => changeTenant(database, live, work)
+const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
+  changeTenant(database, live, work)
 const must = <T>(result: Result<T>): T => {
   if (!result.ok) throw new Error(result.refusal.message)
   return result.value
@@ -78,7 +83,9 @@ describe('devices', () => {
 
   it('are gone for everybody once deleted, and for another mode always', async () => {
     const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', metadata: {} }, at))
-    expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({ refusal: { code: 'not_found' } })
+    expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({
+      refusal: { code: 'not_found' },
+    })
     must(await change(tx => deleteDevice(tx, id, at)))
     expect(await inLive(tx => retrieveDevice(tx, id))).toBeNull()
     expect(await change(tx => deleteDevice(tx, id, at))).toMatchObject({ refusal: { code: 'not_found' } })
@@ -89,7 +96,8 @@ describe('devices', () => {
 describe('lists', () => {
   it('give every object that stays exactly once, newest first, walking either way while others come and go', async () => {
     const { live: tenant } = await makeTenants(database)
-    const scoped = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, tenant, work)
+    const scoped = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
+      withTenant(database, tenant, work)
     let made = 0
     const create = () => {
       made += 1
@@ -135,9 +143,13 @@ describe('lists', () => {
     const older = await inLive(tx => createDevice(tx, { referenceId: 'older', metadata: {} }, at))
     const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', metadata: {} }, at))
     await change(tx => deleteDevice(tx, cursor.id, at))
-    const page = await inLive(tx => listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }))
+    const page = await inLive(tx =>
+      listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }),
+    )
     expect(must(page).items).toEqual([older])
-    const unknown = await inLive(tx => listDevices(tx, { referenceId: null }, { ...newest, endingBefore: 'dev_000000000000000000000000' }))
+    const unknown = await inLive(tx =>
+      listDevices(tx, { referenceId: null }, { ...newest, endingBefore: 'dev_000000000000000000000000' }),
+    )
     expect(unknown).toMatchObject({ refusal: { code: 'cursor_not_found', field: 'ending_before' } })
   })
 })
@@ -152,11 +164,15 @@ describe('locations and customers', () => {
     expect(await inLive(tx => retrieveCustomer(tx, customer.id))).toEqual({ ...customer, locationIds: [location.id] })
     const listed = await inLive(tx => listLocations(tx, { referenceId: null, customerId: customer.id }, newest))
     expect(must(listed)).toEqual({ items: [location], hasMore: false })
-    expect(must(await change(tx => updateCustomer(tx, customer.id, { referenceId: null })))).toMatchObject({ referenceId: null })
+    expect(must(await change(tx => updateCustomer(tx, customer.id, { referenceId: null })))).toMatchObject({
+      referenceId: null,
+    })
   })
 
   it('refuse a customer or market source that is unknown, deleted, or of another world', async () => {
-    const elsewhere = await withTenant(database, test, tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
+    const elsewhere = await withTenant(database, test, tx =>
+      createCustomer(tx, { referenceId: null, metadata: {} }, at),
+    )
     const deleted = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
     must(await change(tx => deleteCustomer(tx, deleted.id, at)))
     for (const customerId of [elsewhere.id, deleted.id, 'cus_none']) {
@@ -186,7 +202,12 @@ describe('locations and customers', () => {
     expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, recostRequest: null })
     const moved = must(await update({ timezone: 'Europe/Vienna' }))
     expect(moved.location.pricingRevision).toBe(1)
-    expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({ locations: [id], revision: 1, from: null, to: null })
+    expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({
+      locations: [id],
+      revision: 1,
+      from: null,
+      to: null,
+    })
     must(await change(tx => createTariff(tx, tariffDraft(id), at)))
     expect(await update({ currencyCode: 'CHF' })).toMatchObject({ refusal: { code: 'currency_in_use' } })
     expect(await inLive(tx => retrieveLocation(tx, id))).toMatchObject({

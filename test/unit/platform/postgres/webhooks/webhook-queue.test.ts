@@ -2,9 +2,22 @@ import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { accepted } from '../../../../../services/domain/refusal.ts'
 import { writeEvents } from '../../../../../services/platform/postgres/events/events.ts'
-import { changeTenant, type Tenant, withOperator, withTenant } from '../../../../../services/platform/postgres/transaction.ts'
-import { listAttempts, listDeliveries, resendDelivery } from '../../../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
-import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
+import {
+  changeTenant,
+  type Tenant,
+  withOperator,
+  withTenant,
+} from '../../../../../services/platform/postgres/transaction.ts'
+import {
+  listAttempts,
+  listDeliveries,
+  resendDelivery,
+} from '../../../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  updateEndpoint,
+} from '../../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import {
   deleteExpiredWebhooks,
   disableEndpoint,
@@ -47,7 +60,11 @@ const makeEndpoint = async (tenant: Tenant): Promise<string> => {
 const makeBacklog = async (count: number) => {
   const { test: tenant } = await makeTenants(database)
   const endpointId = await makeEndpoint(tenant)
-  const drafts = Array.from({ length: count }, (_, place) => ({ type: 'customer.create', objectId: `cus_${place}`, data: { place } }))
+  const drafts = Array.from({ length: count }, (_, place) => ({
+    type: 'customer.create',
+    objectId: `cus_${place}`,
+    data: { place },
+  }))
   const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at))
   const deliveries = events.map(({ id, type }) => ({ ...tenant, endpointId, eventId: id, eventType: type, bytes: 100 }))
   await insertDeliveries(operator, deliveries, at)
@@ -67,7 +84,10 @@ const claim = (endpointId: string, capacity: number, more: object = {}) =>
 describe('deliveries', () => {
   it('stand once for each event and endpoint, however often an event is read', async () => {
     const { tenant, endpointId, deliveries } = await makeBacklog(20)
-    await Promise.all([insertDeliveries(operator, deliveries, at + 1), insertDeliveries(operator, deliveries.toReversed(), at + 2)])
+    await Promise.all([
+      insertDeliveries(operator, deliveries, at + 1),
+      insertDeliveries(operator, deliveries.toReversed(), at + 2),
+    ])
     const remaining = await stored(tenant, endpointId)
     expect(remaining.map(({ eventId }) => eventId).toReversed()).toEqual(deliveries.map(({ eventId }) => eventId))
     expect(remaining.every(({ createdAt }) => createdAt === at)).toBe(true)
@@ -94,7 +114,13 @@ describe('deliveries', () => {
     const eventsOf = (id: string) => claims.filter(({ endpointId }) => endpointId === id).map(({ eventId }) => eventId)
     expect(eventsOf(one.endpointId)).toEqual(one.deliveries.slice(0, 3).map(({ eventId }) => eventId))
     expect(eventsOf(other.endpointId)).toEqual(other.deliveries.slice(0, 2).map(({ eventId }) => eventId))
-    expect(claims[0]).toMatchObject({ data: '{"place":0}', attempts: 0, round: 1, isClosed: false, url: 'https://example.com/' })
+    expect(claims[0]).toMatchObject({
+      data: '{"place":0}',
+      attempts: 0,
+      round: 1,
+      isClosed: false,
+      url: 'https://example.com/',
+    })
     // The one that passes the bound still goes, so that a large one is never left behind.
     expect(await claim(one.endpointId, 10, { bytes: 250 })).toHaveLength(3)
     expect(await claim(other.endpointId, 10, { bytes: 0 })).toHaveLength(1)
@@ -111,7 +137,9 @@ describe('deliveries', () => {
 
   it('are put aside where their endpoint is disabled or deleted, and nowhere else', async () => {
     const [disabled, deleted, well] = [await makeBacklog(3), await makeBacklog(3), await makeBacklog(3)]
-    await changeTenant(database, disabled.tenant, tx => updateEndpoint(tx, disabled.endpointId, { isEnabled: false }, at))
+    await changeTenant(database, disabled.tenant, tx =>
+      updateEndpoint(tx, disabled.endpointId, { isEnabled: false }, at),
+    )
     await changeTenant(database, deleted.tenant, tx => deleteEndpoint(tx, deleted.endpointId, at))
     expect((await claim(disabled.endpointId, 1)).map(({ isClosed }) => isClosed)).toEqual([true])
     await closeDeliveries(
@@ -119,7 +147,8 @@ describe('deliveries', () => {
       [disabled, deleted, well].map(({ endpointId }) => endpointId),
       100,
     )
-    const statuses = async ({ tenant, endpointId }: typeof well) => new Set((await stored(tenant, endpointId)).map(({ status }) => status))
+    const statuses = async ({ tenant, endpointId }: typeof well) =>
+      new Set((await stored(tenant, endpointId)).map(({ status }) => status))
     expect(await statuses(disabled)).toEqual(new Set(['FAILED']))
     expect(await statuses(deleted)).toEqual(new Set(['FAILED']))
     expect(await statuses(well)).toEqual(new Set(['PENDING']))
@@ -145,7 +174,9 @@ describe('deliveries', () => {
     await recordOutcomes(operator, [outcome])
     // Another worker made the same attempt, for the lease had run out.
     await recordOutcomes(operator, [{ ...outcome, dueAt: at + 7_000 }])
-    expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'PENDING', attempts: 1, dueAt: at + 5_000, lastAttemptAt: at }])
+    expect(await stored(tenant, endpointId)).toMatchObject([
+      { status: 'PENDING', attempts: 1, dueAt: at + 5_000, lastAttemptAt: at },
+    ])
     const attempts = async () => {
       const list = await withTenant(database, tenant, transaction => listAttempts(transaction, claimed.id, page))
       return list.ok ? list.value.items.length : 0
@@ -201,7 +232,9 @@ describe('a span that is sent again', () => {
     const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: '', at }
     const outcomes = claims.slice(0, 2).map(({ id }, place) => ({
       ...{ ...tenant, endpointId, deliveryId: id, round: 1, attempts: 1, ...ended },
-      ...(place === 0 ? { status: 'DELIVERED' as const, dueAt: null } : { status: 'PENDING' as const, dueAt: at + 20 * 3_600_000 }),
+      ...(place === 0
+        ? { status: 'DELIVERED' as const, dueAt: null }
+        : { status: 'PENDING' as const, dueAt: at + 20 * 3_600_000 }),
     }))
     await recordOutcomes(operator, outcomes)
     const draft = { endpointId, from: at - dayMs, to: at + dayMs, includeDelivered: false }
@@ -219,9 +252,9 @@ describe('a span that is sent again', () => {
 describe('an endpoint that has moved to another address', () => {
   const old = 'https://example.com/'
   const failedSince = async (tenant: Tenant, endpointId: string): Promise<unknown> => {
-    const { rows } = await sql<{ failing_since: unknown }>`select failing_since from webhook_endpoints where id = ${endpointId}`.execute(
-      operator,
-    )
+    const { rows } = await sql<{
+      failing_since: unknown
+    }>`select failing_since from webhook_endpoints where id = ${endpointId}`.execute(operator)
     return [tenant.accountId, rows[0]?.failing_since]
   }
 
@@ -230,11 +263,14 @@ describe('an endpoint that has moved to another address', () => {
     const at410 = { reason: 'GONE', failingSince: null } as const
     await recordHealth(operator, [{ ...tenant, endpointId, url: old, succeeded: false, failedAt: at }])
     expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, at])
-    await changeTenant(database, tenant, transaction => updateEndpoint(transaction, endpointId, { url: 'https://example.com/new' }, at))
+    await changeTenant(database, tenant, transaction =>
+      updateEndpoint(transaction, endpointId, { url: 'https://example.com/new' }, at),
+    )
     expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, null])
     await recordHealth(operator, [{ ...tenant, endpointId, url: old, succeeded: false, failedAt: at }])
     expect(await failedSince(tenant, endpointId)).toEqual([tenant.accountId, null])
-    const disable = (url: string) => withOperator(database, one => disableEndpoint(one, { ...tenant, endpointId, url }, at410, at))
+    const disable = (url: string) =>
+      withOperator(database, one => disableEndpoint(one, { ...tenant, endpointId, url }, at410, at))
     expect(await disable(old)).toBe(false)
     expect(await disable('https://example.com/new')).toBe(true)
   })

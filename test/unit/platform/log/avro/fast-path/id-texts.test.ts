@@ -42,7 +42,9 @@ describe('texts of ids', () => {
   it('have the digits that hexadecimal has', () => {
     fc.assert(
       fc.property(id, fc.nat(5), (bytes, before) => {
-        expect(digitsAt(Buffer.concat([Buffer.alloc(before, 7), bytes]), before)).toBe(Buffer.from(bytes).toString('hex'))
+        expect(digitsAt(Buffer.concat([Buffer.alloc(before, 7), bytes]), before)).toBe(
+          Buffer.from(bytes).toString('hex'),
+        )
       }),
     )
   })
