@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { matchesAnyFilter } from '../domain/webhook/event-filter.ts'
+import { matchesAnyFilter } from '../domain/event-types.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { eventTopic } from '../platform/log/event-message.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { eventGroups, expandFilter } from '../../domain/webhook/event-filter.ts'
+import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '../../domain/event-types.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -14,7 +14,7 @@ import { tariffDirections } from '../tariffs/tariff-draft.ts'
 type EventData = { readonly name: string; readonly shape: z.ZodType; readonly renames?: readonly VersionRename[] }
 
 /** One type of event: when it occurs, and its data. */
-export type EventType = { readonly type: string; readonly description: string; readonly data: EventData }
+export type EventType = { readonly type: EventTypeName; readonly description: string; readonly data: EventData }
 
 const failedChange: EventData = {
   name: 'FailedChange',
@@ -55,14 +55,14 @@ const session: EventData = {
   renames: [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
 }
 
-const objectKinds: readonly { readonly kind: string; readonly data: EventData }[] = [
+const objectKinds: readonly { readonly kind: 'customer' | 'location' | 'device'; readonly data: EventData }[] = [
   { kind: 'customer', data: { name: 'Customer', shape: customerShape } },
   { kind: 'location', data: { name: 'Location', shape: locationShape } },
   { kind: 'device', data: { name: 'Device', shape: deviceShape } },
 ]
 
 const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly EventType[] =>
-  ['create', 'update', 'delete'].flatMap(verb => [
+  (['create', 'update', 'delete'] as const).flatMap(verb => [
     {
       type: `${kind}.${verb}`,
       description: `A ${kind} is ${verb}d; data is the ${kind}, of a deletion its last state.`,
@@ -101,20 +101,14 @@ export const eventTypes: readonly EventType[] = [
   { type: 'connect_session.complete', description: 'A Connect session is complete and has prices.', data: session },
 ]
 
-const names = eventTypes.map(({ type }) => type)
-const filters = ['*', ...eventGroups(names), ...names]
-
-/** List the event types that a filter takes: `*`, a group such as `customer.*`, or one type. Empty for an unknown filter. */
-export const typesOfFilter = (filter: string): readonly string[] => expandFilter(filter, names)
-
 /** Say what is wrong with a filter of an endpoint that takes no type; null for one that takes any. */
 export const explainUnknownFilter = (filter: string): string | null => {
-  if (expandFilter(filter, names).length > 0) return null
-  const nearest = nearestName(filter, filters)
+  if (typesOfFilter(filter).length > 0) return null
+  const nearest = nearestName(filter, eventFilters)
   return `${quote(filter)} is no event type; ${nearest === undefined ? 'use *, a group such as customer.*, or a type such as customer.create' : `did you mean ${nearest}?`}`
 }
 
-const byName = new Map(eventTypes.map(one => [one.type, one]))
+const byName = new Map<string, EventType>(eventTypes.map(one => [one.type, one]))
 
 /** The shape and renames of the data of an event; undefined for types of its own, such as the test of an endpoint. */
 export const eventDataOf = (type: string): EventData | undefined => byName.get(type)?.data

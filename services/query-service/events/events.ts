@@ -1,7 +1,7 @@
 import { type Event, eventList, eventRetrieve } from '../../contract/events/event.ts'
-import { typesOfFilter } from '../../contract/events/event-type.ts'
 import { pageRequest } from '../../contract/list.ts'
 import type { AnswerOf, Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import { typesOfFilter } from '../../domain/event-types.ts'
 import { refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { listEvents, retrieveEvent } from '../../platform/postgres/events/events.ts'

@@ -14,8 +14,8 @@ import {
   webhookResendToWire,
 } from '../../contract/events/webhook-resend.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
+import { testEventType } from '../../domain/event-types.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { testEventType } from '../../domain/webhook/event-filter.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { matchesAnyFilter, testEventType } from '../../../services/domain/webhook/event-filter.ts'
+import { matchesAnyFilter, testEventType } from '../../../services/domain/event-types.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { goldenText } from '../../support/golden.ts'
 import { openRecords } from '../../support/registry/accounts.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { matchesAnyFilter } from '../../../services/domain/webhook/event-filter.ts'
+import { matchesAnyFilter } from '../../../services/domain/event-types.ts'
 import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
 import type { EndpointSubscription } from '../../../services/platform/postgres/webhooks/webhook-queue.ts'
 import { deliveriesOf } from '../../../services/webhook-worker/fan-out.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
-import { matchesAnyFilter, testEventType } from '../../../domain/webhook/event-filter.ts'
 import { newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'

@@ -13,13 +13,11 @@ const spansOf = (site: Site) => {
   for (const { start, end } of [...site.devices, ...site.generation]) edges.add(start).add(end)
   for (let hour = 0; hour <= site.imports.length; hour += 1) edges.add(siteStart + hour * hourMs)
   const sorted = [...edges].sort((a, b) => a - b)
-  return sorted
-    .slice(0, -1)
-    .map((start, index) => ({
-      start,
-      end: sorted[index + 1] as number,
-      hours: ((sorted[index + 1] as number) - start) / hourMs,
-    }))
+  return sorted.slice(0, -1).map((start, index) => ({
+    start,
+    end: sorted[index + 1] as number,
+    hours: ((sorted[index + 1] as number) - start) / hourMs,
+  }))
 }
 
 const thresholdOf = (site: Site, direction: 'IMPORT' | 'EXPORT'): ((price: bigint) => boolean) => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { eventFilters, eventTypes, matchesAnyFilter, typesOfFilter } from '../../../../services/domain/event-types.ts'
 import {
   concurrencyAfter,
   initialConcurrency,
   maxConcurrency,
 } from '../../../../services/domain/webhook/delivery-concurrency.ts'
-import { eventGroups, expandFilter, matchesAnyFilter } from '../../../../services/domain/webhook/event-filter.ts'
 import {
   rotateSecret,
   rotationWindowMs,
@@ -24,22 +24,32 @@ describe('a filter of events', () => {
     ['customer.create', 'customer.create.failed', false],
     ['tariff.fetch.*', 'tariff.fetch.failed', true],
     ['tariff.fetch.*', 'tariff.expired', false],
-  ])('%s and %s: %s', (filter, type, takes) => {
-    expect(expandFilter(filter, [type])).toEqual(takes ? [type] : [])
-    expect(matchesAnyFilter([filter], type)).toBe(takes)
-    expect(matchesAnyFilter(['device.delete', filter], type)).toBe(takes)
+  ])('%s and %s: %s', (filter, type, matches) => {
+    expect(matchesAnyFilter([filter], type)).toBe(matches)
+    expect(matchesAnyFilter(['device.delete', filter], type)).toBe(matches)
   })
 
-  it('has the groups of all types, each once', () => {
-    expect(eventGroups(['tariff.expired', 'tariff.fetch.failed', 'device.create'])).toEqual([
+  it('lists the types that match, in the order of the reference', () => {
+    expect(typesOfFilter('*')).toEqual(eventTypes)
+    expect(typesOfFilter('tariff.*')).toEqual(['tariff.expiring', 'tariff.expired', 'tariff.fetch.failed'])
+    expect(typesOfFilter('tariff.fetch.*')).toEqual(['tariff.fetch.failed'])
+    expect(typesOfFilter('device.create')).toEqual(['device.create'])
+  })
+
+  it('is *, a group or a type; each is listed once and matches at least one type', () => {
+    expect(new Set(eventFilters).size).toBe(eventFilters.length)
+    expect(eventFilters.filter(filter => filter.startsWith('tariff.'))).toEqual([
       'tariff.*',
       'tariff.fetch.*',
-      'device.*',
+      'tariff.expiring',
+      'tariff.expired',
+      'tariff.fetch.failed',
     ])
+    for (const filter of eventFilters) expect(typesOfFilter(filter), filter).not.toEqual([])
   })
 
-  it.each(['', '*.*', 'customer.', 'customer.*.failed', 'custom*', '*.create'])('%j takes no type', filter => {
-    expect(expandFilter(filter, ['customer.create', 'customer.create.failed'])).toEqual([])
+  it.each(['', '*.*', 'customer.', 'customer.*.failed', 'custom*', '*.create'])('%j matches no type', filter => {
+    expect(typesOfFilter(filter)).toEqual([])
   })
 })
 
