@@ -1,6 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { boundaryViolations, oversizedFiles, type Source } from './support/repository/import-boundaries.ts'
+import {
+  boundaryViolations,
+  crowdedFolders,
+  oversizedFiles,
+  type Source,
+} from './support/repository/import-boundaries.ts'
 import { brokenLinks, brokenSources, type LinkedFile, type LinkTargets, sourcesOf } from './support/repository/links.ts'
 import { countExpressions, slowExpressions } from './support/repository/regular-expressions.ts'
 
@@ -25,6 +30,10 @@ describe('the house', () => {
 
   it('has no file over 350 lines', () => {
     expect(oversizedFiles(sources).filter(path => !longFiles.includes(path))).toEqual([])
+  })
+
+  it('has no folder with more than 25 files', () => {
+    expect(crowdedFolders(globSync('{services,test,deploy,schemas,docs}/**/*.*'))).toEqual([])
   })
 })
 
@@ -62,6 +71,14 @@ describe('the walls stop', () => {
   it('a file of 351 lines', () => {
     expect(oversizedFiles([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(351) }])).toHaveLength(1)
     expect(oversizedFiles([{ path: 'services/domain/x.ts', text: 'a\n'.repeat(350) }])).toEqual([])
+  })
+})
+
+describe('a folder', () => {
+  it('of 26 files is found', () => {
+    const paths = Array.from({ length: 26 }, (_, index) => `services/platform/${index}.ts`)
+    expect(crowdedFolders(paths)).toEqual(['services/platform/'])
+    expect(crowdedFolders(paths.slice(1))).toEqual([])
   })
 })
 

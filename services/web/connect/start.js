@@ -117,7 +117,7 @@ const showPage = answer => {
         event.preventDefault()
         const fault = page.fault?.()
         if (fault !== undefined) showError(fault)
-        else if (page.read !== undefined) sendStep({ route, data: page.read(form) })
+        else if (page.read !== undefined) void sendStep({ route, data: page.read(form) })
       },
     },
     ...page.fields,
@@ -146,4 +146,4 @@ const pollSession = intervalMs => {
 
 back.addEventListener('click', () => sendAction('BACK'))
 close.addEventListener('click', () => sendAction('CLOSE'))
-sendStep({ route: 'session_start', include_account: true })
+void sendStep({ route: 'session_start', include_account: true })

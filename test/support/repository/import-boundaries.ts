@@ -115,3 +115,16 @@ const ambientViolations = ({ path, text }: Source): readonly string[] =>
 /** List every file over 350 lines. */
 export const oversizedFiles = (sources: readonly Source[]): readonly string[] =>
   sources.filter(({ text }) => text.split('\n').length - 1 > 350).map(({ path }) => path)
+
+/** Folders that grow by design: one file for each applied change, translation or recorded answer. */
+const collections = /^(?:schemas\/|test\/(?:golden|acceptance)\/)/
+
+/** List every folder with more than 25 files of its own. `paths` are paths of files from the root. */
+export const crowdedFolders = (paths: readonly string[]): readonly string[] => {
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    const folder = path.slice(0, path.lastIndexOf('/') + 1)
+    if (!collections.test(folder)) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([folder, count]) => (count > 25 ? [folder] : []))
+}

@@ -17,7 +17,7 @@ describe('the pace of chunks', () => {
 
   it('has the next one wait for as long as the log tells since the one before', async () => {
     const pace = chunkPace(40)
-    pace.begin(() => 1)
+    void pace.begin(() => 1)
     const begunAt = performance.now()
     await pace.begin(() => 1)
     expect(performance.now() - begunAt).toBeGreaterThan(35)
@@ -27,13 +27,13 @@ describe('the pace of chunks', () => {
 
   it('begins a chunk that is full already at once', () => {
     const pace = chunkPace(ages)
-    pace.begin(() => 1)
+    void pace.begin(() => 1)
     expect(pace.begin(() => maxPartRecords)).toBe(null)
   })
 
   it('begins one as soon as it is filled, and not one record before', async () => {
     const pace = chunkPace(ages)
-    pace.begin(() => 1)
+    void pace.begin(() => 1)
     const next = pace.begin(() => maxPartRecords - 10)
     pace.noteArrived(4)
     pace.noteArrived(5)
