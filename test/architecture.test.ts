@@ -19,7 +19,6 @@ const longFiles = [
   'services/platform/http/dispatch.ts',
   'services/cost-worker/cost-step.ts',
   'services/cost-worker/recost/plan-recosts.ts',
-  'services/contract/openapi/openapi.ts',
 ]
 
 describe('the house', () => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearestName } from '../contract/nearest-name.ts'
+import { nearestName } from '../contract/message-text.ts'
 import { type Command, type CommandInput, type CommandOption, UsageError } from './command.ts'
 
 /** Options that every command takes. */

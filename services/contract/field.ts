@@ -4,7 +4,7 @@ import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '.
 import { maxReferenceTextLength } from '../domain/reference.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './json/exact-number.ts'
-import { knownNamesMessage } from './nearest-name.ts'
+import { knownNamesMessage } from './message-text.ts'
 
 /**
  * The building blocks of request shapes. A message that begins with a verb (`must …`, `is …`) gets the field's name as its subject
@@ -153,3 +153,13 @@ export const instant = z
     return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
   })
   .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })
+
+/** A currency of ISO 4217, in any case; whether it is in use is the operation's to find out. */
+export const currencyCode = z
+  .string()
+  .transform((value, context) =>
+    /^[A-Za-z]{3}$/.test(value)
+      ? value.toUpperCase()
+      : refuseField(context, 'field_invalid', 'must be a three-letter currency code of ISO 4217, such as EUR'),
+  )
+  .meta({ type: 'string', pattern: '^[A-Za-z]{3}$', examples: ['EUR'] })

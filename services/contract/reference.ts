@@ -10,7 +10,7 @@ import {
 } from '../domain/reference.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../domain/refusal.ts'
 import { findMembers, formatPath, type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
-import { quote } from './nearest-name.ts'
+import { quote } from './message-text.ts'
 
 /**
  * Places of an operation that take an id or an own reference, with the kinds of objects that each place may name: the path parameter `id`,

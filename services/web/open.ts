@@ -1,4 +1,4 @@
-import { connectPathsOf } from '../contract/connect/connect-paths.ts'
+import { connectPathsOf } from '../contract/connect/connect-url.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'

@@ -3,7 +3,7 @@ import type { ContractTerm } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { instant, optional } from '../field.ts'
 import { exactNumber, isNumberText } from '../json/exact-number.ts'
-import { readShapeInSteps } from '../read-shape-in-steps.ts'
+import { readShapeInSteps } from '../read-shape.ts'
 import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
 import type { PageData } from './read-page.ts'
 

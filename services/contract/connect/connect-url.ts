@@ -91,3 +91,6 @@ export const withToken = (address: string, token: string): string => {
   const hash = fragment.length === 0 ? '' : `#${fragment.join('#')}`
   return `${path}?${[...otherParameters, `fp_cot=${token}`].join('&')}${hash}`
 }
+
+/** Return the paths of the Connect flow: `/connect`, and the path that the operator chose. */
+export const connectPathsOf = (path: string): readonly string[] => [...new Set(['/connect', path])]

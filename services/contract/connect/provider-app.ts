@@ -6,8 +6,7 @@ import { jsonNumber } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { readJson } from '../json/strict-json.ts'
-import { readShape } from '../read-shape.ts'
-import { readShapeInSteps } from '../read-shape-in-steps.ts'
+import { readShape, readShapeInSteps } from '../read-shape.ts'
 
 const numberAsText = jsonNumber.transform(numberText)
 const textList = z.array(z.string()).nullish()

@@ -3,7 +3,7 @@ import { type EventType as EventTypeName, eventFilters, typesOfFilter } from '..
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import { connectTokenRetrieve } from '../connect/connect-session.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { nearestName, quote } from '../nearest-name.ts'
+import { nearestName, quote } from '../message-text.ts'
 import { customerShape } from '../registry/customer.ts'
 import { deviceShape } from '../registry/device.ts'
 import { locationShape } from '../registry/location.ts'

@@ -1,7 +1,7 @@
 import { maxNumberLength } from '../../domain/quantity.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
-import { printable, quote } from '../nearest-name.ts'
+import { printable, quote } from '../message-text.ts'
 import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
 
 /** Deepest nesting of arrays and objects that a body may have. */

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { acceptedMessage, count, idText, orNull, storedMembers } from '../answer-field.ts'
-import { fields, optional, text } from '../field.ts'
+import { currencyCode, fields, optional, text } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
-import { currencyCode } from '../tariffs/currency-code.ts'
 
 const marketShape = z.object({
   id: idText('mrs'),

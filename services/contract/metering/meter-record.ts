@@ -18,7 +18,7 @@ import { refusalToEarlier, requestFromApiVersion, type VersionRename } from '../
 import { fields, instant, jsonNumber, optional, referenceId, word } from '../field.ts'
 import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { nearestName, quote } from '../nearest-name.ts'
+import { nearestName, quote } from '../message-text.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 
 /** Names and words of a record in the two layouts. */

@@ -1,30 +1,45 @@
-import { maxReferenceTextLength } from '../../domain/reference.ts'
-import type { RefusalCode } from '../../domain/refusal.ts'
 import { refusalCodes } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../api-version.ts'
-import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
-import { statusOf } from '../error.ts'
-import { describeWebhooks, type NameSchema } from '../events/openapi-webhooks.ts'
-import { schemaWithoutNullTexts } from '../json/null-text.ts'
+import { eventTypes } from '../events/event-type.ts'
 import type { Operation, Route } from '../operation.ts'
-import { describeId, referenceCodes } from '../reference.ts'
-import { parameterExample } from './parameter-example.ts'
-import { eachSchemaAt, type JsonSchema, schemaInApiVersion, schemaOf } from './schema-document.ts'
-import { type NamedSchemas, nameObject, schemaName } from './schema-name.ts'
-import { tagDescriptions } from './tag.ts'
+import {
+  answerSchema,
+  type DocumentPart,
+  describeOperation,
+  optionalMember,
+  responseHeaders,
+  sessionResponseHeaders,
+} from './operation-document.ts'
+import type { JsonSchema } from './schema-document.ts'
+import { type NamedSchemas, type NameSchema, nameObject, schemaName } from './schema-name.ts'
 
-type DocumentPart = { readonly [key: string]: unknown }
+/** Description of each group of operations on the reference page. */
+export const tagDescriptions: Readonly<Record<string, string>> = {
+  Account: 'Log in, and read the account and the limits of a token.',
+  Metering: 'Send energy records and follow each record from the receipt to the stored cost.',
+  Costs: 'Calculate the cost of one record, or the sum over a period or a session.',
+  Customers: 'Group locations by the person or company that owns them.',
+  Locations: 'Places with one grid connection. A location has a time zone, a currency and tariffs.',
+  Devices: 'Meters, chargers and batteries with records of their own.',
+  Tariffs: 'Prices of energy and grid fees, by season, day and hour, with tiers and surcharges.',
+  Prices: 'Read the price of a kWh at a location, and the parts of the price.',
+  Schedules: 'Find cheap and expensive times, and plan devices at the lowest cost.',
+  Markets: 'Sources of market prices, and your own price series.',
+  Connect: 'Let people connect the tariff of a location themselves, page by page.',
+  Events: 'Changes in the account, newest first.',
+  Webhooks: 'Receive signed events at your endpoint, and see the result of each delivery.',
+}
 
 const errorSchema: JsonSchema = {
   type: 'object',
-  description: 'Every answer that is not a success.',
+  description: 'Body of every response that is not a success.',
   properties: {
     object: { const: 'error' },
     type: { enum: ['invalid_request', 'rate_limit', 'api_error', 'connect_error'] },
     code: { type: 'string', enum: refusalCodes },
     message: { type: 'string', description: 'One sentence that says what to change.' },
-    field: { type: 'string', description: 'Path of the member at fault.', examples: ['[3].start_time'] },
+    field: { type: 'string', description: 'Path of the wrong member.', examples: ['[3].start_time'] },
     live_mode: { type: 'boolean' },
     context: { type: 'string', examples: ['api.customer_create'] },
     request_id: { type: 'string' },
@@ -35,7 +50,7 @@ const errorSchema: JsonSchema = {
 }
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the bearer_token that /login gives for one.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the bearer_token that /login returns.' },
   basic: { type: 'http', scheme: 'basic', description: 'Account id and API key.' },
   operator: { type: 'apiKey', in: 'header', name: 'X-Operator-Key', description: "The operator's own key." },
 }
@@ -45,13 +60,14 @@ const sharedParameters = (apiVersion: ApiVersion): DocumentPart => ({
     name: 'Api-Version',
     in: 'header',
     description:
-      'The API version of request and answer that this document describes; absent: the default of the account.',
+      'API version of the request and the response that this document describes. Default: the version of the account.',
     schema: { type: 'string', const: apiVersionDates[apiVersion], default: apiVersionDates[apiVersion] },
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'The same key gives the same answer for 24 hours, so that a request may be sent again.',
+    description:
+      'Requests with the same key get the same answer for 24 hours. Use the key to send a request again safely.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 })
@@ -59,226 +75,54 @@ const sharedParameters = (apiVersion: ApiVersion): DocumentPart => ({
 const answerHeaders = (apiVersion: ApiVersion): DocumentPart => ({
   SessionApiVersion: {
     schema: { type: 'string', enum: apiVersions.map(one => apiVersionDates[one]) },
-    description: 'The API version of the session; of the request if no session has the token.',
+    description: 'API version of the session. If no session has the token: API version of the request.',
   },
-  RequestId: { schema: { type: 'string' }, description: 'Names this request in logs and error objects.' },
+  RequestId: { schema: { type: 'string' }, description: 'Id of this request in logs and error objects.' },
   ApiVersion: {
     schema: { type: 'string', const: apiVersionDates[apiVersion] },
-    description: 'The API version of this answer.',
+    description: 'API version of this answer.',
   },
 })
 
-const headers = {
-  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
-  'Api-Version': { $ref: '#/components/headers/ApiVersion' },
-}
-
-const sessionHeaders = { ...headers, 'Api-Version': { $ref: '#/components/headers/SessionApiVersion' } }
-
 const errorResponse = {
-  description: 'The request was refused, or it failed; code says why.',
-  headers,
+  description: 'The request was refused or it failed. The member code gives the reason.',
+  headers: responseHeaders,
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
-/** Codes that any request can meet. */
-const commonCodes = [
-  'header_invalid',
-  'api_version_not_supported',
-  'target_too_long',
-  'headers_too_large',
-  'unavailable',
-  'internal_error',
-] as const satisfies readonly RefusalCode[]
-
-/** Codes that an operation can give by what it is. */
-const codesOf = (operation: Operation, route: Route): readonly RefusalCode[] => {
-  const codes: RefusalCode[] = ['unknown_parameter', 'field_invalid', ...commonCodes]
-  if (operation.body !== undefined && route.bodyInQuery === undefined)
-    codes.push('body_invalid', 'body_too_large', 'media_type_unsupported', 'request_timeout')
-  if (operation.access !== 'open') codes.push('bad_credentials', 'account_disabled', 'rate_limited')
-  if (operation.access !== 'open' && operation.access !== 'login') codes.push('token_expired', 'insufficient_scope')
-  if (route.path.includes('{')) codes.push('not_found')
-  codes.push(...referenceCodes(operation.references))
-  if (operation.idempotent === true) codes.push('idempotency_mismatch', 'idempotency_in_progress')
-  return codes
-}
-
-const errorResponses = (operation: Operation, route: Route, apiVersion: ApiVersion): DocumentPart => {
-  const codes = new Set([...codesOf(operation, route), ...(operation.refusals ?? [])])
-  const apiVersionsShown = operation.anyVersion === true ? apiVersions : [apiVersion]
-  const pairs = apiVersionsShown.flatMap(one => [...codes].map(code => [statusOf(code, one), code] as const))
-  const byStatus = Map.groupBy(new Set(pairs), ([status]) => status)
-  const answers = [...byStatus].map(([status, group]) => [
-    String(status),
-    {
-      $ref: `#/components/responses/${operation.anyVersion === true ? 'SessionError' : 'Error'}`,
-      description: [...new Set(group.map(([, code]) => code))].join(', '),
-    },
-  ])
-  return Object.fromEntries(answers)
-}
-
-const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchema, boolean])[] => {
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  const properties = (schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>
-  return Object.entries(properties).map(([name, property]) => [name, property, required.includes(name)])
-}
-
-const optionalMember = (name: string, value: unknown): DocumentPart => (value === undefined ? {} : { [name]: value })
-
-const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): readonly DocumentPart[] =>
-  propertiesOf(schema).map(([name, { description, ...property }, required]) => ({
-    name,
-    in: 'query',
-    ...optionalMember('description', description),
-    required,
-    schema: property,
-    ...optionalMember('example', examples[name] ?? parameterExample(name)),
-  }))
-
-const pathParameters = ({ references }: Operation, path: string): readonly DocumentPart[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    ...optionalMember('description', name === 'id' ? describeId(references?.id) : undefined),
-    required: true,
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: name === 'id' && references?.id !== undefined ? maxReferenceTextLength : 255,
-    },
-    example: parameterExample(name, path),
-  }))
-
-const describeParameters = (operation: Operation, route: Route, apiVersion: ApiVersion): readonly DocumentPart[] => {
-  const query =
-    operation.query === undefined
-      ? {}
-      : schemaInApiVersion(schemaOf(operation.query), operation.renames?.query ?? [], apiVersion)
-  const fromBody = route.bodyInQuery === undefined ? {} : bodySchema(operation, route, apiVersion)
-  return [
-    { $ref: '#/components/parameters/ApiVersion' },
-    ...(operation.idempotent === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-    ...pathParameters(operation, route.path),
-    ...queryParameters(query),
-    ...queryParameters(fromBody, bodyExample(operation, route, apiVersion) as DocumentPart | undefined),
-  ]
-}
-
-/** Numbers that may arrive as strings, by their paths. */
-const withNumbersAsText = (schema: JsonSchema, paths: readonly string[]): JsonSchema =>
-  paths.reduce((changed, path) => {
-    const names = path.split('.')
-    const last = names.at(-1) ?? ''
-    return eachSchemaAt(changed, names.slice(0, -1), one => {
-      const properties = one['properties'] as Readonly<Record<string, JsonSchema>>
-      const { description, ...number } = properties[last] ?? {}
-      const numberOrText = {
-        anyOf: [number, { type: 'string', pattern: numberPattern }],
-        ...optionalMember('description', description),
-      }
-      return { ...one, properties: { ...properties, [last]: numberOrText } }
-    })
-  }, schema)
-
-const numberPattern = '^(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$'
-
-const bodySchema = (operation: Operation, route: Route, apiVersion: ApiVersion): JsonSchema => {
-  const shape = operation.body === 'raw' ? operation.bodyDocument : operation.body
-  if (shape === undefined) return {}
-  const schema = schemaInApiVersion(schemaOf(shape), operation.renames?.body ?? [], apiVersion)
-  const bodyWithTexts = withNumbersAsText(schema, route.numbersAsText ?? [])
-  const names = Object.values(route.parametersInBody ?? {})
-  const properties = Object.fromEntries(names.map(name => [name, { type: 'string' }]))
-  if (names.length === 0) return bodyWithTexts
-  return {
-    ...bodyWithTexts,
-    properties: { ...properties, ...(bodyWithTexts['properties'] as DocumentPart) },
-    required: [...names, ...((bodyWithTexts['required'] ?? []) as string[])],
+/** Describe the events as the requests that webhook endpoints receive. */
+function* describeWebhooks(apiVersion: ApiVersion, name: NameSchema): Generator<void, DocumentPart> {
+  const webhooks: Record<string, unknown> = {}
+  for (const { type, description: summary, data } of eventTypes) {
+    const event: JsonSchema = {
+      type: 'object',
+      properties: {
+        id: { type: 'string', examples: ['evt_0198c0ffee00112233445566'] },
+        object: { const: 'event' },
+        type: { const: type },
+        live_mode: { type: 'boolean' },
+        data: { ...answerSchema(data.shape, data.renames, apiVersion), component: data.name },
+        time_created: { type: 'string', format: 'date-time' },
+        account_id: { type: 'string', examples: ['acc_0198c0ffee00112233445566'] },
+      },
+      required: ['id', 'object', 'type', 'live_mode', 'data', 'time_created', 'account_id'],
+    }
+    const schema = name(event, `${schemaName(type)}Event`)
+    const post = {
+      operationId: `event_${type.replaceAll('.', '_')}`,
+      summary,
+      tags: ['Webhooks'],
+      security: [],
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: { '2XX': { description: 'The event was received. After any other status the delivery is retried.' } },
+    }
+    webhooks[type] = { post }
+    yield
   }
+  return webhooks
 }
 
-/** The example of a body in the words of a layout, with the parameters that this route takes in the body. */
-const bodyExample = (operation: Operation, route: Route, apiVersion: ApiVersion): unknown => {
-  const example = exampleInVersion(operation.examples?.body, operation.renames?.body, apiVersion)
-  const pathMembers = Object.entries(route.parametersInBody ?? {})
-  if (example === undefined || pathMembers.length === 0) return example
-  const [current] = operation.routes.current
-  return {
-    ...Object.fromEntries(
-      pathMembers.map(([pathParameters, name]) => [name, parameterExample(pathParameters, current?.path)]),
-    ),
-    ...(example as DocumentPart),
-  }
-}
-
-const exampleInVersion = (
-  example: unknown,
-  renames: readonly VersionRename[] | undefined,
-  apiVersion: ApiVersion,
-): unknown => (example === undefined || apiVersion === 'current' ? example : answerToEarlier(example, renames ?? []))
-
-const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
-  if (operation.body === undefined || route.bodyInQuery !== undefined) return {}
-  const schema = name(bodySchema(operation, route, apiVersion), `${schemaName(operation.id)}Request`)
-  const content = { schema, ...optionalMember('example', bodyExample(operation, route, apiVersion)) }
-  const others = (operation.mediaTypes ?? []).map(type => [type, { schema: { type: 'string' } }] as const)
-  return {
-    requestBody: {
-      required: operation.bodyOptional !== true,
-      content: { 'application/json': content, ...Object.fromEntries(others) },
-    },
-  }
-}
-
-/** Who may call; the word beside `bearer` is the scope that the key needs, and `all` opens everything. */
-const describeSecurity = (operation: Operation): readonly DocumentPart[] => {
-  const { access } = operation
-  if (access === 'open') return [{}]
-  const ownHeaders =
-    access === 'login' ? [{ basic: [] }] : [{ bearer: access === 'any' ? [] : [access] }, { basic: [] }]
-  return operation.operator === true ? [...ownHeaders, { operator: [] }] : ownHeaders
-}
-
-/** The schema of an answer in the words of a layout. */
-const answerSchema = ({ answer, renames }: Operation, apiVersion: ApiVersion): JsonSchema => {
-  const schema = schemaOf(answer.shape)
-  return schemaInApiVersion(
-    apiVersion === 'current' ? schema : schemaWithoutNullTexts(schema),
-    renames?.answer ?? [],
-    apiVersion,
-  )
-}
-
-const describeAnswer = (operation: Operation, apiVersion: ApiVersion, name: NameSchema): DocumentPart => {
-  const schema = name(answerSchema(operation, apiVersion), operation.answer.name)
-  const example = exampleInVersion(operation.examples?.answer, operation.renames?.answer, apiVersion)
-  const content = { 'application/json': { schema, ...optionalMember('example', example) } }
-  const csvContent = operation.csv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}
-  const ownHeaders = operation.anyVersion === true ? sessionHeaders : headers
-  return {
-    [operation.status]: { description: operation.summary, headers: ownHeaders, content: { ...content, ...csvContent } },
-  }
-}
-
-const describeOperation = (
-  operation: Operation,
-  route: Route,
-  apiVersion: ApiVersion,
-  name: NameSchema,
-): DocumentPart => ({
-  operationId: route.id ?? operation.id,
-  summary: operation.summary,
-  description: operation.description,
-  tags: [operation.tag],
-  security: describeSecurity(operation),
-  parameters: describeParameters(operation, route, apiVersion),
-  ...requestBody(operation, route, apiVersion, name),
-  responses: { ...describeAnswer(operation, apiVersion, name), ...errorResponses(operation, route, apiVersion) },
-})
-
-/** The same address with a slash at its end is served and not shown. */
+/** A route that ends with a slash is an alias of the route without the slash. The document leaves the alias out. */
 const isDocumented = ({ path }: Route): boolean => !path.endsWith('/')
 
 function* describePaths(
@@ -314,7 +158,7 @@ function* buildDocument(
       title: 'Wattledger',
       version: apiVersionDates[apiVersion],
       description:
-        'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login gives. Where the id of a location, device or customer is taken, reference: before its own reference_id works too, such as /locations/reference:depot-7.',
+        'Energy cost, metering and tariffs. Send Authorization: Bearer with the token that /login returns. Instead of the id of a location, device or customer you can send reference: and its reference_id, such as /locations/reference:depot-7.',
     },
     servers: [{ url: serverUrl }],
     tags: [...new Set(availableOperations.map(operation => operation.tag))].map(tag => ({
@@ -329,14 +173,15 @@ function* buildDocument(
       securitySchemes,
       parameters: sharedParameters(apiVersion),
       headers: answerHeaders(apiVersion),
-      responses: { Error: errorResponse, SessionError: { ...errorResponse, headers: sessionHeaders } },
+      responses: { Error: errorResponse, SessionError: { ...errorResponse, headers: sessionResponseHeaders } },
     },
   }
 }
 
 /**
- * Describe all operations of a layout as an OpenAPI 3.1 document: every object is a schema with a name of its own.
- * `serverUrl` is the base address; operations that the layout does not have are left out. Pauses after each operation.
+ * Describe all operations of an API version as an OpenAPI 3.1 document. Each object is a schema with its own name.
+ * `serverUrl` is the base address. The document leaves out operations that the API version does not have.
+ * The generator pauses after each operation.
  */
 export const openApiSteps = (
   operations: readonly Operation[],
@@ -353,14 +198,17 @@ export const openApiSteps = (
   )
 }
 
-/** Describe the same at once. */
+/** Describe all operations of an API version without a pause. */
 export const openApiDocument = (
   operations: readonly Operation[],
   apiVersion: ApiVersion,
   serverUrl: string,
 ): DocumentPart => runToEnd(openApiSteps(operations, apiVersion, serverUrl))
 
-/** Describe the same with every schema where it is used, for readers that show it; answers keep the names of their schemas as `component`. */
+/**
+ * Describe all operations of an API version with each schema in place, for the reference page.
+ * The member `component` of a schema is its name.
+ */
 export const inlineDocument = (
   operations: readonly Operation[],
   apiVersion: ApiVersion,

@@ -3,19 +3,21 @@ import type { ApiVersion } from '../api-version.ts'
 import { type FieldRename, fieldRenamesTo, type VersionRename } from '../earlier-api-version.ts'
 import { pathNames } from '../json/json-path.ts'
 
-/** A JSON Schema as OpenAPI 3.1 takes it. */
+/** JSON Schema, in the form of OpenAPI 3.1. */
 export type JsonSchema = { readonly [key: string]: unknown }
 
-const isSchema = (value: unknown): value is JsonSchema =>
+export const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
+/** Schemas of the members of an object schema; empty for other schemas. */
+export const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
   isSchema(schema['properties']) ? (schema['properties'] as Readonly<Record<string, JsonSchema>>) : {}
 
-const requiredOf = (schema: JsonSchema): readonly string[] =>
+/** Names of the required members of an object schema. */
+export const requiredOf = (schema: JsonSchema): readonly string[] =>
   Array.isArray(schema['required']) ? schema['required'] : []
 
-/** Change every object schema at a path; lists and alternatives on the way are passed through. */
+/** Change each object schema at a path. The path names members only; it passes through lists and alternatives. */
 export const eachSchemaAt = (
   schema: JsonSchema,
   path: readonly string[],
@@ -41,7 +43,7 @@ const schemaAt = (schema: JsonSchema, path: readonly string[]): MemberSchema | u
   const [name = '', ...rest] = path
   const inner = propertiesOf(schema)[name]
   if (inner === undefined) return undefined
-  // A member of something that may be left out may be left out.
+  // A member is required only if all objects on its path are required.
   const required = requiredOf(schema).includes(name)
   const found: MemberSchema | undefined = rest.length === 0 ? { schema: inner, required: true } : schemaAt(inner, rest)
   return found === undefined ? undefined : { ...found, required: found.required && required }
@@ -99,7 +101,7 @@ const renameMembers = (schema: JsonSchema, fieldRenames: readonly FieldRename[])
   return renamed
 }
 
-/** Put a schema into the words of a layout: what the renames do to values, done to their description. */
+/** Describe a schema in an API version: apply the renames of the values to their schema. */
 export const schemaInApiVersion = (
   schema: JsonSchema,
   renames: readonly VersionRename[],
@@ -130,13 +132,13 @@ export const schemaInApiVersion = (
   return changed
 }
 
-/** Describe a shape as JSON Schema, seen from the caller. */
+/** Describe a shape as JSON Schema, as callers write it. */
 export const schemaOf = (shape: z.ZodType): JsonSchema => {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // The converter leaves these out of shapes that transform; on the wire they hold all the same.
+      // The converter of zod drops defaults and examples of shapes with a transform.
       const { def } = zodSchema._zod
       if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue
       const examples = z.globalRegistry.get(zodSchema)?.['examples']

@@ -1,10 +1,10 @@
-import type { JsonSchema } from './schema-document.ts'
+import { isSchema, type JsonSchema } from './schema-document.ts'
 
-/** Schemas of the objects of a document, by their names. */
+/** Schemas of the objects of a document, by name. */
 export type NamedSchemas = Map<string, JsonSchema>
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Function that stores a schema under a name and returns the schema or reference to use instead. */
+export type NameSchema = (schema: JsonSchema, name: string) => JsonSchema
 
 const pascalCase = (name: string): string =>
   name
@@ -13,12 +13,12 @@ const pascalCase = (name: string): string =>
     .map(word => `${word[0]?.toUpperCase()}${word.slice(1)}`)
     .join('')
 
-/** The name of an operation's own schema: customer_create gives CustomerCreate. */
+/** Name of a schema, from the id of its operation or event: customer_create becomes CustomerCreate. */
 export const schemaName = pascalCase
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 
-/** The name of what a list has: objects of a list of objects have their own name, elements of data are elements. */
+/** Name of the items of a list: `CustomerList` has items `Customer`; other `data` has items `<Owner>Element`. */
 const itemName = (owner: string, property: string): string => {
   if (property !== 'data') return `${owner}${pascalCase(singular(property))}`
   return owner.endsWith('List') ? owner.slice(0, -'List'.length) : `${owner}Element`
@@ -31,7 +31,7 @@ const isObject = (schema: JsonSchema): boolean =>
 const storeSchema = (namedSchemas: NamedSchemas, name: string, schema: JsonSchema): JsonSchema => {
   const found = namedSchemas.get(name)
   if (found !== undefined && JSON.stringify(found) !== JSON.stringify(schema))
-    throw new Error(`two schemas are called ${name}`)
+    throw new Error(`Two schemas have the name ${name}.`)
   namedSchemas.set(name, schema)
   return { $ref: `#/components/schemas/${name}` }
 }
@@ -39,7 +39,7 @@ const storeSchema = (namedSchemas: NamedSchemas, name: string, schema: JsonSchem
 const mapSchemas = (schemas: JsonSchema, change: (name: string, schema: JsonSchema) => JsonSchema): JsonSchema =>
   Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, isSchema(one) ? change(name, one) : one]))
 
-/** Name the objects inside a schema that belongs to `owner`; `property` is the member that has it. */
+/** Name the objects inside a schema. `owner` is the name of the object that has the schema as its member `property`. */
 const nameWithin = (schema: JsonSchema, owner: string, property: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { component, description, ...own } = schema
   const descriptionOf = description === undefined ? {} : { description }
@@ -72,9 +72,10 @@ const nameMembers = (schema: JsonSchema, owner: string, namedSchemas: NamedSchem
 }
 
 /**
- * Put an object schema among the named ones, with every object inside it under a name of its own, and return the reference to it.
- * A list keeps its place and has references as its items; whatever has no members stays as it is.
- * A member `component` of a schema chooses its name; else the name follows from owner and member. Throws for two schemas of one name.
+ * Store an object schema under a name, and each object inside it under its own name. Return the reference.
+ * A list stays in place, with references as its items. A schema without members stays unchanged.
+ * The member `component` of a schema is its name; without it, the name follows from owner and member.
+ * Throws if two different schemas have one name.
  */
 export const nameObject = (schema: JsonSchema, name: string, namedSchemas: NamedSchemas): JsonSchema => {
   const { component, description, ...own } = schema

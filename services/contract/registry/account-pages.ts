@@ -1,9 +1,35 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { webAddress } from '../connect/connect-url.ts'
+import { isWebUrl, webAddress } from '../connect/connect-url.ts'
 import { refuseField } from '../field.ts'
 import { readShape } from '../read-shape.ts'
-import { imageOrigin } from './image-origin.ts'
+
+/** A host as a source of a content security policy may name it: no character of it can end the source or the directive. */
+const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
+
+/**
+ * Return the origin that a content security policy must allow for an image; null if the address is no address of the web (https, or http
+ * on this machine), or has a host that a policy cannot name.
+ * Source: Content Security Policy Level 3, 2.3.1, https://www.w3.org/TR/CSP3/#grammardef-host-source.
+ */
+export const imageOrigin = (address: string): string | null => {
+  if (!URL.canParse(address)) return null
+  const url = new URL(address)
+  return isWebUrl(url) && originPattern.test(url.origin) ? url.origin : null
+}
+
+/** Most hosts that a policy names; pictures of further ones are not shown. */
+const maxOrigins = 60
+
+/** Return the `img-src` directive of a page that shows pictures at some addresses beside its own. */
+export const imageSources = (addresses: readonly (string | null)[]): string => {
+  const origins = new Set<string>()
+  for (const address of addresses) {
+    const origin = address === null ? null : imageOrigin(address)
+    if (origin !== null && origins.size < maxOrigins) origins.add(origin)
+  }
+  return ["img-src 'self' data:", ...[...origins].sort()].join(' ')
+}
 
 /** Addresses of an account that people see beside its name; null: none. */
 type AccountPages = {

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { readTariffTerms, type ScheduleEntryInput, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
-import { fields, listOf, optional, refuseField, text, word } from '../field.ts'
+import { currencyCode, fields, listOf, optional, refuseField, text, word } from '../field.ts'
 import { parseJson } from '../json/strict-json.ts'
 import { readShape } from '../read-shape.ts'
-import { currencyCode } from '../tariffs/currency-code.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
 

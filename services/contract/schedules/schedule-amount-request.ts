@@ -5,8 +5,8 @@ import { divideHalfEven, type Energy, readDecimal } from '../../domain/quantity.
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Power } from '../../domain/schedule/amount-request.ts'
 import { fields, instant, jsonNumber, listOf, objectIdentifier, optional, refuseField, word } from '../field.ts'
-import { formatThousands } from '../format-thousands.ts'
 import { type JsonNumber, numberText } from '../json/exact-number.ts'
+import { formatThousands } from '../message-text.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
 
 /** A power (1e-6 W) or an energy (1e-6 Wh), and the units in which it was written. */

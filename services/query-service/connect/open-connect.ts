@@ -1,4 +1,4 @@
-import { connectPathsOf } from '../../contract/connect/connect-paths.ts'
+import { connectPathsOf } from '../../contract/connect/connect-url.ts'
 import { sealWith } from '../../platform/access/seal.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { marketAreasOf } from '../../platform/geocoding/market-areas.ts'

@@ -1,6 +1,6 @@
 import { accountOnPage, type ConnectPage } from '../../contract/connect/connect-call.ts'
 import { withToken } from '../../contract/connect/connect-url.ts'
-import { logoUrlOf } from '../../contract/registry/provider-logo.ts'
+import { logoUrlOf } from '../../contract/registry/provider.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import type { StoredProvider } from '../../platform/postgres/connect/providers.ts'
 import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'

@@ -1,6 +1,5 @@
-import type { LocationInput } from '../../contract/costs/location-choice.ts'
 import { customerToWire } from '../../contract/registry/customer.ts'
-import { locationToWire } from '../../contract/registry/location.ts'
+import { type LocationInput, locationToWire } from '../../contract/registry/location.ts'
 import { locationView } from '../../contract/registry/location-view.ts'
 import type { ConnectState } from '../../domain/connect/session.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'

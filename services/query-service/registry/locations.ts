@@ -1,6 +1,7 @@
-import { changeableLocationFields, type LocationInput } from '../../contract/costs/location-choice.ts'
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import {
+  changeableLocationFields,
+  type LocationInput,
   locationCreate,
   locationDelete,
   locationList,

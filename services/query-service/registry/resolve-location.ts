@@ -1,4 +1,4 @@
-import type { LocationChange, LocationInput } from '../../contract/costs/location-choice.ts'
+import type { LocationChange, LocationInput } from '../../contract/registry/location.ts'
 import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { GeoPlace } from '../../platform/geocoding/geo-place.ts'

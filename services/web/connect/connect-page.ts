@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { imageSources } from '../../contract/registry/image-origin.ts'
+import { imageSources } from '../../contract/registry/account-pages.ts'
 import { countryCodes } from '../../platform/geocoding/country.ts'
 import type { StaticContent, StaticRoute } from '../../platform/http/binding.ts'
 import { asMarkup, html } from '../ui-kit/html.ts'

@@ -4,7 +4,7 @@ import {
   accountPagesToWire,
   readAccountPage,
 } from '../../contract/registry/account-pages.ts'
-import { logoUrlOf } from '../../contract/registry/provider-logo.ts'
+import { logoUrlOf } from '../../contract/registry/provider.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { retrieveAccount, type StoredAccount, updateAccountPages } from '../../platform/postgres/registry/accounts.ts'

@@ -1,4 +1,4 @@
-import { imageSources } from '../../contract/registry/image-origin.ts'
+import { imageSources } from '../../contract/registry/account-pages.ts'
 import { brand } from '../ui-kit/frame.ts'
 import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ConsoleSession } from './session.ts'

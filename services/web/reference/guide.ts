@@ -1,6 +1,6 @@
 import { apiVersionDates } from '../../contract/api-version.ts'
 import { eventTypes } from '../../contract/events/event-type.ts'
-import { formatThousands } from '../../contract/format-thousands.ts'
+import { formatThousands } from '../../contract/message-text.ts'
 import { submissionLimits } from '../../contract/registry/account.ts'
 import { type Html, html } from '../ui-kit/html.ts'
 import type { Reference } from './document.ts'

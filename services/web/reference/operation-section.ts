@@ -1,4 +1,4 @@
-import { formatThousands } from '../../contract/format-thousands.ts'
+import { formatThousands } from '../../contract/message-text.ts'
 import { type Html, html } from '../ui-kit/html.ts'
 import type { DescribedOperation, Parameter, Reference } from './document.ts'
 import { exampleChart } from './example-chart.ts'

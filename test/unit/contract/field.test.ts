@@ -15,7 +15,7 @@ import {
 } from '../../../services/contract/field.ts'
 import { exactNumber } from '../../../services/contract/json/exact-number.ts'
 import { parseJson } from '../../../services/contract/json/strict-json.ts'
-import { nearestName } from '../../../services/contract/nearest-name.ts'
+import { nearestName } from '../../../services/contract/message-text.ts'
 import { flag, instantParameter, parameters, wholeNumber } from '../../../services/contract/parameter.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
 

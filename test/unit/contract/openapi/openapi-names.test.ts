@@ -136,6 +136,6 @@ describe('a name of a schema', () => {
     const one = { type: 'object', properties: { a: { type: 'string' } } }
     expect(nameObject(one, 'One', named)).toEqual({ $ref: '#/components/schemas/One' })
     expect(nameObject(one, 'One', named)).toEqual({ $ref: '#/components/schemas/One' })
-    expect(() => nameObject({ ...one, required: ['a'] }, 'One', named)).toThrow('two schemas are called One')
+    expect(() => nameObject({ ...one, required: ['a'] }, 'One', named)).toThrow('Two schemas have the name One')
   })
 })

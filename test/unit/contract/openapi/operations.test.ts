@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { tagDescriptions } from '../../../../services/contract/openapi/openapi.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
-import { tagDescriptions } from '../../../../services/contract/openapi/tag.ts'
 
 /** Operations of the operator stand in no document. */
 const files = globSync('services/contract/**/*.ts').filter(path => !/\/operation\.ts$|\/operator\//.test(path))

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { locationCreation } from '../../../../services/contract/costs/location-choice.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
-import { locationCreate, locationUpdate } from '../../../../services/contract/registry/location.ts'
+import { locationCreate, locationCreation, locationUpdate } from '../../../../services/contract/registry/location.ts'
 
 const address = { city: 'Berlin', country_code: 'de' }
 const nothing = {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readShape } from '../../../services/contract/read-shape.ts'
-import { readShapeInSteps } from '../../../services/contract/read-shape-in-steps.ts'
+import { readShape, readShapeInSteps } from '../../../services/contract/read-shape.ts'
 import { tariffCreation } from '../../../services/contract/tariffs/tariff-draft.ts'
 import { scheduleFrame } from '../../../services/contract/tariffs/tariff-schedule.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'

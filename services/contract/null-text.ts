@@ -1,21 +1,18 @@
 import type { z } from 'zod'
-import { type JsonSchema, schemaOf } from '../openapi/schema-document.ts'
-import { type JsonObject, mapObjectsAt, pathNames } from './json-path.ts'
+import { type JsonObject, mapObjectsAt, pathNames } from './json/json-path.ts'
+import { isSchema, type JsonSchema, propertiesOf, schemaOf } from './openapi/schema-document.ts'
 
 /**
- * The earlier version never sends null for a member that its published file calls a string: the member is left out.
+ * The earlier API version leaves out a member instead of sending null, if the published file calls the member a string.
  * Source: docs/rules/earlier-version.md #null-members.
  */
-
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
   Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema) : []
 
 const isNull = (schema: JsonSchema): boolean => schema['type'] === 'null'
 
-/** Tell whether a schema takes strings or null, and nothing else; one without further rules has both as its type. */
+/** True if a schema accepts strings and null only. A schema without other rules has both as its `type`. */
 const isNullableText = (schema: JsonSchema): boolean => {
   const { type } = schema
   if (Array.isArray(type)) return type.length === 2 && type.includes('string') && type.includes('null')
@@ -23,13 +20,8 @@ const isNullableText = (schema: JsonSchema): boolean => {
   return alternatives.length === 2 && alternatives.some(isNull) && alternatives.some(one => one['type'] === 'string')
 }
 
-const propertiesOf = (schema: JsonSchema): readonly (readonly [string, JsonSchema])[] =>
-  isSchema(schema['properties'])
-    ? Object.entries(schema['properties']).filter((entry): entry is [string, JsonSchema] => isSchema(entry[1]))
-    : []
-
 const nullableTextPaths = (schema: JsonSchema, before: readonly string[] = []): readonly string[] => [
-  ...propertiesOf(schema).flatMap(([name, member]) =>
+  ...Object.entries(propertiesOf(schema)).flatMap(([name, member]) =>
     isNullableText(member) ? [[...before, name].join('.')] : nullableTextPaths(member, [...before, name]),
   ),
   ...(isSchema(schema['items']) ? nullableTextPaths(schema['items'], before) : []),
@@ -57,17 +49,17 @@ const withoutNulls = (members: JsonObject, names: readonly string[]): JsonObject
   return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== null || !names.includes(name)))
 }
 
-/** Leave out the members of an answer, in the names of the current version, that are null and strings elsewhere. */
+/** Remove the members of an answer that are null and whose shape is a nullable string. Names are the current ones. */
 export const withoutNullTexts = (answer: unknown, shape: z.ZodType): unknown =>
   groupsOf(shape).reduce(
     (remaining, { parent, names }) => mapObjectsAt(remaining, parent, members => withoutNulls(members, names)),
     answer,
   )
 
-/** Describe the same in a schema: such a member is a string that may be absent. */
+/** Change a schema in the same way: a nullable string becomes an optional string. */
 export const schemaWithoutNullTexts = (schema: JsonSchema): JsonSchema => {
   const { properties, items, anyOf, required, ...own } = schema
-  const members = propertiesOf(schema)
+  const members = Object.entries(propertiesOf(schema))
   const optional = members.filter(([, member]) => isNullableText(member)).map(([name]) => name)
   const translated = members.map(([name, member]) => {
     if (!isNullableText(member)) return [name, schemaWithoutNullTexts(member)] as const

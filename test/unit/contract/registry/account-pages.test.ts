@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAccountPage } from '../../../../services/contract/registry/account-pages.ts'
-import { imageOrigin, imageSources } from '../../../../services/contract/registry/image-origin.ts'
+import { imageOrigin, imageSources, readAccountPage } from '../../../../services/contract/registry/account-pages.ts'
 
 describe('the pictures that a page may load', () => {
   it.each([
