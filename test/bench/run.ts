@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { missingTool } from '../support/kafka/artefacts.ts'
 import { openEmbedded } from './bench-system.ts'
-import { clientsTable } from './clients/run-clients.ts'
 import { distributedOn } from './distributed/distributed-system.ts'
 import { openSharedStores } from './distributed/shared-stores.ts'
 import { closeOnSignals } from './interrupted.ts'
@@ -16,7 +15,6 @@ import { wholeMeasures } from './whole-measures.ts'
 const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5,I7]
 npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
 npm run bench -- --shapes [--seconds N] [--kills N] [--locations N] [--only NAME]
-npm run bench -- --clients [--kills N]
 
 Measures the promises of performance, each beside its limit in the same run, prints a table and writes bench.json.
 Leave the machine alone meanwhile: every figure is of the whole machine. The bench waits up to a minute until the machine is quiet.
@@ -26,7 +24,6 @@ P1 runs in turns with a plain pipeline of the same task (test/bench/limit), thre
                are fetched once and started, or taken from KAFKA_BROKERS and SCHEMA_REGISTRY_URL.
 --brokers N    start so many, 1 to 3, each with a copy of all; all but one have a record before it is acknowledged (1).
 --shapes       the product beside other shapes of the same task, on the same broker and engine, with kills; prints Markdown.
---clients      what clients of the broker acknowledge, lose and repeat while brokers are killed; prints Markdown.
 `
 
 const argument = (name: string): string | undefined => {
@@ -65,10 +62,7 @@ const needBroker = (): void => {
 
 closeOnSignals()
 if (process.argv.includes('--help')) process.stdout.write(help)
-else if (process.argv.includes('--clients')) {
-  needBroker()
-  process.stdout.write(await clientsTable(kills))
-} else if (isOfShapes) {
+else if (isOfShapes) {
   needBroker()
   await using shared = await openSharedStores()
   process.stdout.write(

@@ -1,36 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { openLmdbLog } from '../../services/platform/log/lmdb/lmdb-log.ts'
-import { verifyLog } from './clients/verify-log.ts'
+import { describe, expect, it } from 'vitest'
 import { limitRate, openEmbeddedLimit } from './limit/limit.ts'
 import { medianOf, swingOf } from './quiet-machine.ts'
 import { quantileOf, samplesSince, sumOf } from './samples.ts'
 import { compare } from './shapes/kills.ts'
 import { inBatches } from './shapes/topic-reader.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'wattledger-judges-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
 describe('the judges of the benches', () => {
-  it('find what a log lost, repeated and put out of order', async () => {
-    const log = await openLmdbLog({ folder, now: () => 0 })
-    const report = { acknowledged: [[0, 0, 4]] as const, rejected: 0, longestPauseMs: 0, stuck: 0 }
-    const write = (text: string) =>
-      log.append('meter.records.v1', 1, { key: '', value: Buffer.from(`${text}   `), headers: {} })
-    for (const number of [0, 1, 2, 3]) await write(`0 ${number}`)
-    expect(await verifyLog(log, report)).toEqual({ acknowledged: 4, lost: 0, repeated: 0, disordered: 0 })
-    await write('0 1')
-    expect(await verifyLog(log, { ...report, acknowledged: [[0, 0, 6]] })).toEqual({
-      acknowledged: 6,
-      lost: 2,
-      repeated: 1,
-      disordered: 1,
-    })
-    await log.close()
-  })
-
   it('find what of a table is missing and what counts twice', () => {
     const acknowledged = new Set(['a 1', 'a 2', 'a 3'])
     const counts = new Map([
