@@ -13,7 +13,7 @@ import { openCodec } from './platform/log/avro/codec.ts'
 import { confluentSchemaIds } from './platform/log/avro/confluent-schema-ids.ts'
 import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
 import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
-import type { Log } from './platform/log/log.ts'
+import { type Log, recordTopic } from './platform/log/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
@@ -24,7 +24,6 @@ import { raiseTopicGeneration, readTopicGeneration } from './platform/postgres/t
 import type { Stores } from './platform/role-module.ts'
 import { withTimeout } from './platform/timeout.ts'
 
-const topic = 'meter.records.v1'
 const generationPollMs = 2_000
 /** A server that has not brought its tables up to date by then is away for whoever can do without it. */
 const schemaTimeoutMs = 5_000
@@ -86,7 +85,7 @@ export const storeChecks = (
   const checks: Readonly<Record<StoreName, () => Promise<unknown>>> = {
     postgres: () => listAccounts(database.operator),
     clickhouse: () => clickHouse.rows('SELECT 1'),
-    log: () => log.lag(topic, 0, 'cost-worker'),
+    log: () => log.lag(recordTopic, 0, 'cost-worker'),
   }
   const needed = storeNames.filter(name => isNeeded(name, chosenRoles))
   return needed.map(name => ({ name, isHealthy: () => checks[name]().then(() => true) }))
@@ -129,7 +128,7 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   const log = await openLmdbLog({
     folder: join(config.dataFolder, 'log'),
     now: currentInstant,
-    topics: { [topic]: records },
+    topics: { [recordTopic]: records },
   })
   stack.adopt(log, opened => opened.close())
   return log
@@ -137,11 +136,11 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
 
 const findGeneration = async ({ operator }: Database, partitions: number): Promise<number> => {
   const known =
-    (await readTopicGeneration(operator, topic)) ??
-    (await raiseTopicGeneration(operator, topic, null, partitions, currentInstant()))
-  const currentGeneration = known ?? (await readTopicGeneration(operator, topic))
+    (await readTopicGeneration(operator, recordTopic)) ??
+    (await raiseTopicGeneration(operator, recordTopic, null, partitions, currentInstant()))
+  const currentGeneration = known ?? (await readTopicGeneration(operator, recordTopic))
   if (currentGeneration !== null && currentGeneration.partitions !== partitions) {
-    const explanation = `${topic} has ${partitions} partitions, its lanes were counted for ${currentGeneration.partitions}`
+    const explanation = `${recordTopic} has ${partitions} partitions, its lanes were counted for ${currentGeneration.partitions}`
     throw new Failure('partitions_changed', `${explanation}; run "npx wattledger topics" first`, { retriable: false })
   }
   return currentGeneration?.generation ?? 0
@@ -156,7 +155,7 @@ const openGeneration = async (
   const found = await findGeneration(database, partitions)
   let current = found
   const refresh = async (): Promise<void> => {
-    current = (await readTopicGeneration(database.operator, topic))?.generation ?? current
+    current = (await readTopicGeneration(database.operator, recordTopic))?.generation ?? current
   }
   // While PostgreSQL does not answer, the last word holds.
   const timer = setInterval(() => void refresh().catch(() => undefined), generationPollMs)
@@ -199,7 +198,7 @@ export const openStores = async (
   await confirmSecret(database, 'secret', { ...loaded, secret: loaded.value.secret, at: currentInstant() })
   const address = config.schemaRegistry
   const codec = await openCodec(address === null ? localSchemaIds() : confluentSchemaIds({ address, fetch }))
-  const generation = await openGeneration(database, log.partitions(topic), stack)
+  const generation = await openGeneration(database, log.partitions(recordTopic), stack)
   return { database, log, codec, clickHouse, secrets: loaded.value, metrics: createMetrics(), generation }
 }
 

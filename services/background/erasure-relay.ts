@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
-import type { Log } from '../platform/log/log.ts'
+import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { takeLease } from '../platform/postgres/leases.ts'
@@ -22,7 +22,6 @@ export type ErasureRelayOptions = {
   readonly at: () => number
 }
 
-const topic = 'meter.records.v1'
 const leaseMs = 10_000
 const restMs = 1_000
 const maxPerTurn = 10
@@ -62,8 +61,8 @@ export const dispatchErasures = async ({
     const orderId = randomUUID()
     const value = codec.encodeMeterMessage(eraseRequestOf(erasure, orderId))
     const headers = toHeaders({ generation: generation(), chunkId: orderId, batches: [] })
-    const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
-    await Promise.all(partitions.map(partition => log.append(topic, partition, { key: orderId, value, headers })))
+    const partitions = Array.from({ length: log.partitions(recordTopic) }, (_, partition) => partition)
+    await Promise.all(partitions.map(partition => log.append(recordTopic, partition, { key: orderId, value, headers })))
     await withOperator(database, async transaction => {
       if (dispatchedAt >= erasure.until) await removeErasedLocations(transaction, erasure, erasure)
       await markErasureDispatched(transaction, erasure, dispatchedAt)

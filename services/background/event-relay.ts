@@ -1,6 +1,6 @@
 import type { Codec } from '../platform/log/avro/codec.ts'
-import { eventMessage, eventOfPayload, eventPartition, eventTopic } from '../platform/log/event-message.ts'
-import type { Log } from '../platform/log/log.ts'
+import { eventMessage, eventOfPayload, eventPartition } from '../platform/log/event-message.ts'
+import { eventTopic, type Log } from '../platform/log/log.ts'
 import type { EventEnvelope } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'

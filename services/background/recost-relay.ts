@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { TopicName } from '../platform/log/log.ts'
+import { recordTopic } from '../platform/log/log.ts'
 import { appendPriceNotice, appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'
@@ -26,7 +26,6 @@ export type RecostRelayOptions = RecostAppenderDependencies & {
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
-const topic: TopicName = 'meter.records.v1'
 const leaseMs = 10_000
 const restMs = 1_000
 const pageSize = 500
@@ -75,7 +74,7 @@ export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
   }
 
   const send = async (messages: readonly OutboxMessage[]): Promise<void> => {
-    const recostMessages = messages.filter(message => message.topic === topic)
+    const recostMessages = messages.filter(message => message.topic === recordTopic)
     await Promise.all(recostMessages.map(message => appendOutboxMessage(options, message)))
     await deleteOutbox(
       database.operator,
@@ -84,7 +83,7 @@ export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
   }
 
   const publishOutbox = async (): Promise<boolean> => {
-    const messages = await readOutbox(database.operator, topic, pageSize)
+    const messages = await readOutbox(database.operator, recordTopic, pageSize)
     await send(messages)
     return messages.length === pageSize
   }

@@ -1,4 +1,5 @@
 import { currentInstant } from '../platform/clock.ts'
+import { recordTopic } from '../platform/log/log.ts'
 import { appendReprice } from '../platform/log/recost-appender.ts'
 import { measureUnread } from '../platform/metrics.ts'
 import { pricingCache } from '../platform/pricing-cache.ts'
@@ -6,8 +7,6 @@ import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../pl
 import { timeZone } from '../platform/time-zone.ts'
 import type { LostEnergy } from './erase.ts'
 import { startCostWorker } from './worker.ts'
-
-const topic = 'meter.records.v1'
 
 /** Start the cost worker; it drains with the stack. */
 export const openCostWorker = async (
@@ -27,8 +26,8 @@ export const openCostWorker = async (
   const pricing = pricingCache(database, timeZone)
   const failing = { share: config.failingShare, minLocations: config.failingLocations }
   const worker = opening.use(await startCostWorker({ ...shared, pricing, at: currentInstant, requestRecosts, failing }))
-  measureUnread(metrics, log.partitions(topic), async partition => {
-    const { committed, end } = await log.lag(topic, partition, 'cost-worker')
+  measureUnread(metrics, log.partitions(recordTopic), async partition => {
+    const { committed, end } = await log.lag(recordTopic, partition, 'cost-worker')
     return end - committed
   })
   return { ...emptyRoleModule, liveChecks: [{ name: 'cost-worker', isHealthy: worker.isLive }] }

@@ -1,5 +1,5 @@
 import { Failure } from '../platform/failure.ts'
-import type { Assignment, Log, StoredMessage, Subscription } from '../platform/log/log.ts'
+import { type Assignment, type Log, recordTopic, type StoredMessage, type Subscription } from '../platform/log/log.ts'
 import type { FetchedMessages } from './step.ts'
 
 /** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by twice what one read may bring. */
@@ -94,7 +94,7 @@ export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: st
     source.reading = { done, stop }
   }
 
-  const subscription: Subscription = await log.subscribe('meter.records.v1', group, assignment => {
+  const subscription: Subscription = await log.subscribe(recordTopic, group, assignment => {
     assignmentCount += 1
     sources.push({ assignment, messages: [], reading: null, readError: undefined })
     assignment.lost.addEventListener('abort', () => {

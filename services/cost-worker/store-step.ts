@@ -4,7 +4,7 @@ import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
-import type { Log } from '../platform/log/log.ts'
+import { deadLetterTopic, type Log } from '../platform/log/log.ts'
 import type { DeadLetter } from '../platform/log/messages.ts'
 import { rowVersionParts } from '../platform/log/row-version.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -26,8 +26,6 @@ export type StoreOptions = {
   /** The present instant in ms. */
   readonly at: () => number
 }
-
-const deadLetterTopic = 'meter.dead-letters.v1'
 
 /** What makes rows and the rest of settled steps last. */
 export type StepStore = {

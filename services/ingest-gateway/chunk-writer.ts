@@ -4,7 +4,7 @@ import type { Codec } from '../platform/log/avro/codec.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
 import { type EncodedPart, maxPartBytes, maxPartRecords } from '../platform/log/avro/fast-path/record-part.ts'
 import { type ChunkBatch, toHeaders } from '../platform/log/chunk-headers.ts'
-import type { Log } from '../platform/log/log.ts'
+import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
@@ -59,7 +59,6 @@ type PartitionQueue = {
 
 type QueuedPart = { readonly submission: WaitingSubmission; readonly part: EncodedPart }
 
-const topic = 'meter.records.v1'
 const maxHeaderBytes = 262_144
 
 /**
@@ -69,7 +68,7 @@ const maxHeaderBytes = 262_144
 export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
   const { log, codec, generation, accepts, onAppended, maxWaitingBytes = 256 * 2 ** 20 } = options
   const partitions = Array.from(
-    { length: log.partitions(topic) },
+    { length: log.partitions(recordTopic) },
     (_, index): PartitionQueue => ({ index, waiting: [], pace: chunkPace(log.lingerMs), running: false }),
   )
   const processId = randomBytes(6).toString('hex')
@@ -86,7 +85,7 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
       chunkId: nextChunkId(),
       batches: parts.flatMap(batchesOf),
     })
-    const offset = await log.append(topic, partition.index, { key: keyOf(parts), value, headers })
+    const offset = await log.append(recordTopic, partition.index, { key: keyOf(parts), value, headers })
     let position = 0
     for (const { submission, part } of queuedParts) {
       submission.firstPosition ??= { generation: currentGeneration, offset, position }
@@ -153,7 +152,7 @@ export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
       const headers = (): ReturnType<typeof toHeaders> =>
         toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
       const append = (refused: Submission['refused']) =>
-        log.append(topic, partition, {
+        log.append(recordTopic, partition, {
           key: submission.batchId,
           value: codec.encodeMeterMessage({ ...submission, refused }),
           headers: { ...headers(), ...toObjectsHeader(refused) },

@@ -6,7 +6,7 @@ import { batchIds } from '../platform/batch-id.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { type Binding, bind } from '../platform/http/binding.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
-import type { Log } from '../platform/log/log.ts'
+import { type Log, recordTopic } from '../platform/log/log.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { findActiveObjects } from '../platform/postgres/registry/active-objects.ts'
@@ -45,7 +45,7 @@ export type IngestGatewayDependencies = {
 export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies): readonly Binding[] => {
   const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } =
     dependencies
-  const partitions = log.partitions('meter.records.v1')
+  const partitions = log.partitions(recordTopic)
   const known = knownObjects(
     (tenant, ids) =>
       withTenant(database, tenant, transaction => findActiveObjects(transaction, [...ids.locations], [...ids.devices])),

@@ -1,4 +1,4 @@
-import type { Lag, Log } from '../platform/log/log.ts'
+import { type Lag, type Log, recordTopic } from '../platform/log/log.ts'
 import type { SlowBacklogSource } from '../platform/slow-backlog.ts'
 
 /** What stands against more records in a lane. */
@@ -18,7 +18,6 @@ type PartitionState = {
 
 const noBacklog: SlowBacklogSource = { isLogFull: () => false, readUpTo: () => null }
 
-const topic = 'meter.records.v1'
 const group = 'cost-worker'
 const maxUnreadAgeMs = 30_000
 /** A worker that has not moved for so long is not slow but away, and what it will have to do later may still be taken. */
@@ -40,10 +39,10 @@ export const partitionBacklog = (
     movedAt: 0,
     previousEnd: 0,
   })
-  const partitions = Array.from({ length: log.partitions(topic) }, initialState)
+  const partitions = Array.from({ length: log.partitions(recordTopic) }, initialState)
   let refreshedAt = 0
   const refreshPartition = async (state: PartitionState, index: number): Promise<void> => {
-    const lag = await log.lag(topic, index, group)
+    const lag = await log.lag(recordTopic, index, group)
     if (lag.committed !== state.lag.committed) state.movedAt = refreshedAt
     state.previousEnd = state.lag.end
     state.lag = lag

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
+import { recordTopic } from '../platform/log/log.ts'
 import type { Reading, ReadingPart } from '../platform/log/messages.ts'
 import { partitionKey } from '../platform/log/partition.ts'
 import { type ChunkWriterOptions, gatewayFull } from './chunk-writer.ts'
@@ -38,7 +39,7 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
           const { accountId, liveMode, batchId, locationId } = part
           const recordNumbers = readings.map(({ recordNumber }) => recordNumber)
           const batches = batchId === null ? [] : [{ accountId, liveMode, batchId, recordNumbers }]
-          await log.append('meter.records.v1', partition, {
+          await log.append(recordTopic, partition, {
             key: partitionKey(accountId, locationId),
             value: codec.encodeMeterMessage({ kind: 'readings', parts: [{ ...part, readings }] }),
             headers: toHeaders({

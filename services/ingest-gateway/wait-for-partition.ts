@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log } from '../platform/log/log.ts'
+import { type Log, recordTopic } from '../platform/log/log.ts'
 
-const topic = 'meter.records.v1'
 const group = 'cost-worker'
 const pollMs = 5
 
@@ -22,8 +21,8 @@ export const poll = async <T>(
 
 /** Tell where a lane ends: the offset that its next message will get. */
 export const partitionEnd = async (log: Pick<Log, 'lag'>, partition: number): Promise<number> =>
-  (await log.lag(topic, partition, group)).end
+  (await log.lag(recordTopic, partition, group)).end
 
 /** Tell whether everything before an offset of a lane is stored. */
 export const isCommitted = async (log: Pick<Log, 'lag'>, partition: number, offset: number): Promise<boolean> =>
-  (await log.lag(topic, partition, group)).committed >= offset
+  (await log.lag(recordTopic, partition, group)).committed >= offset

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { recordTopic } from '../../services/platform/log/log.ts'
 import { startContainer } from '../support/kafka/container.ts'
 import { makeReapedFolder } from '../support/kafka/java-process.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
@@ -12,8 +13,8 @@ describe.skipIf(skippedWithout('container') !== null)('a broker in a container',
 
   it('takes messages and gives them back', async () => {
     const log = await (await makeTopics([broker])).open()
-    expect(await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from('words'), headers: {} })).toBe(0)
-    const { messages } = await log.peek('meter.records.v1', 0, 0, { maxMessages: 1, maxBytes: 100 })
+    expect(await log.append(recordTopic, 0, { key: 'k', value: Buffer.from('words'), headers: {} })).toBe(0)
+    const { messages } = await log.peek(recordTopic, 0, 0, { maxMessages: 1, maxBytes: 100 })
     expect(messages.map(({ value }) => value.toString())).toEqual(['words'])
     await log.close()
   })

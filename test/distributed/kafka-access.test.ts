@@ -10,7 +10,7 @@ import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
 import { kafkaAddress } from '../../services/platform/log/kafka/kafka-settings.ts'
 import { ensureTopics } from '../../services/platform/log/kafka/kafka-topics.ts'
 import type { SaslMechanism } from '../../services/platform/log/kafka/sasl-mechanism.ts'
-import type { StoredMessage } from '../../services/platform/log/log.ts'
+import { recordTopic, type StoredMessage } from '../../services/platform/log/log.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'
 
@@ -65,10 +65,10 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
   const throughLog = async (address: KafkaAddress, args: string): Promise<readonly string[]> => {
     await ensureTopics(address, plan)
     const log = await openKafkaLog({ address, now: () => Date.now() })
-    const offset = await log.append('meter.records.v1', 0, { key: 'k', value: Buffer.from(args), headers: {} })
+    const offset = await log.append(recordTopic, 0, { key: 'k', value: Buffer.from(args), headers: {} })
     const { promise, resolve } = Promise.withResolvers<readonly StoredMessage[]>()
     await log.subscribe(
-      'meter.records.v1',
+      recordTopic,
       args.replaceAll(' ', '-'),
       assignment => void assignment.read({ maxMessages: offset + 1, maxBytes: 1_000 }).then(resolve),
     )

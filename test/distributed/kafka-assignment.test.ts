@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type OffsetCommit, openKafkaAssignment } from '../../services/platform/log/kafka/kafka-assignment.ts'
 import { offsetCommitter } from '../../services/platform/log/kafka/kafka-commits.ts'
-import type { StoredMessage } from '../../services/platform/log/log.ts'
+import { recordTopic, type StoredMessage } from '../../services/platform/log/log.ts'
 
 const bounds = { maxMessages: 100, maxBytes: 1_000_000 }
 
@@ -22,7 +22,7 @@ const fetched = (from: number, next: number) => ({
 
 const openAssignment = (commit: (position: OffsetCommit) => Promise<void> = async () => undefined) =>
   openKafkaAssignment({
-    topic: 'meter.records.v1',
+    topic: recordTopic,
     partition: 3,
     group: 'readers',
     committed: 10,

@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Assignment, Log } from '../../services/platform/log/log.ts'
+import { type Assignment, type Log, recordTopic } from '../../services/platform/log/log.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
 import { verifyLog, writeUntil } from '../support/kafka/log-ledger.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { makeTopics } from '../support/kafka/test-log.ts'
 import { partitions, printLedger, rounds, writeDuring } from '../support/kafka/write-through.ts'
 
-const records = 'meter.records.v1'
 const none = { lost: [], doubled: [], disordered: [] }
 /** Tests of one kind wait at the same time, each with brokers or topics of its own. */
 const limitMs = 90_000 * rounds
@@ -50,11 +49,11 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
       node?.kill('SIGSTOP')
       await sleep(2_500)
       const requestedAt = performance.now()
-      await expect(log.append(records, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} })).rejects.toMatchObject(
-        {
-          code: 'log_away',
-        },
-      )
+      await expect(
+        log.append(recordTopic, 7, { key: '', value: Buffer.from('7 0 0'), headers: {} }),
+      ).rejects.toMatchObject({
+        code: 'log_away',
+      })
       expect(performance.now() - requestedAt).toBeLessThan(2_000)
       node?.kill('SIGCONT')
       await sleep(3_000)
@@ -79,7 +78,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
         if (last !== undefined) await assignment.commit(last.offset + 1)
       }
     }
-    return await log.subscribe(records, 'members', assignment => void follow(assignment).catch(() => undefined))
+    return await log.subscribe(recordTopic, 'members', assignment => void follow(assignment).catch(() => undefined))
   }
 
   it.concurrent('miss nothing while members join and leave', { timeout: limitMs }, async () => {
@@ -103,7 +102,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     process.stdout.write(`members join and leave: ${acknowledged.size} acknowledged, ${twice} read twice\n`)
     expect([...acknowledged.keys()].filter(text => !seen.has(text))).toEqual([])
     for (let partition = 0; partition < partitions; partition += 1) {
-      const { end, committed } = await writer.lag(records, partition, 'members')
+      const { end, committed } = await writer.lag(recordTopic, partition, 'members')
       expect(committed).toBeLessThanOrEqual(end)
     }
     await reading.close()
@@ -117,7 +116,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     const { prefix, open } = await makeTopics(brokers)
     const log = await open()
     for (let count = 0; count < 10; count += 1)
-      await log.append(records, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
+      await log.append(recordTopic, 0, { key: 'k', value: Buffer.from(`m ${count}`), headers: {} })
     const args = [join(import.meta.dirname, 'kafka-reader-process.ts'), brokers.join(','), prefix, 'sleepers']
     const sleeper = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     const lines = createInterface({ input: sleeper.stdout })
@@ -125,7 +124,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     sleeper.kill('SIGSTOP')
     const { promise: taken, resolve } = Promise.withResolvers<Assignment>()
     const reading = await log.subscribe(
-      records,
+      recordTopic,
       'sleepers',
       assignment => assignment.partition === 0 && resolve(assignment),
     )
@@ -135,7 +134,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     sleeper.kill('SIGCONT')
     sleeper.stdin.write('commit\n')
     expect((await once(lines, 'line'))[0]).toBe('lane_lost')
-    expect((await log.lag(records, 0, 'sleepers')).committed).toBe(10)
+    expect((await log.lag(recordTopic, 0, 'sleepers')).committed).toBe(10)
     sleeper.kill('SIGKILL')
     await reading.close()
     await log.close()
@@ -147,7 +146,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     const { address, open } = await makeTopics(await sharedBrokers())
     const told: string[] = []
     const log = await open({ address: { ...address, sessionTimeoutMs: 25 }, log: text => told.push(text) })
-    const reading = await log.subscribe(records, 'hasty', () => undefined)
+    const reading = await log.subscribe(recordTopic, 'hasty', () => undefined)
     await expect.poll(() => told.length, { timeout: 20_000 }).toBeGreaterThan(3)
     await reading.close()
     await log.close()

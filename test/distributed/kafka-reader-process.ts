@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import type { Assignment } from '../../services/platform/log/log.ts'
+import { type Assignment, recordTopic } from '../../services/platform/log/log.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 
 const [brokers = '', prefix = '', group = ''] = process.argv.slice(2)
 const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
 const assignments: Assignment[] = []
-await log.subscribe('meter.records.v1', group, assignment => {
+await log.subscribe(recordTopic, group, assignment => {
   assignments.push(assignment)
   if (assignment.partition === 0) void readFirst(assignment)
 })

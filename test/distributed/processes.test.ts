@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
+import { recordTopic } from '../../services/platform/log/log.ts'
 import { betweenMs, type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
 import { verifyRollingStop } from '../support/kafka/rolling-stop.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
@@ -10,7 +11,6 @@ import { bought, makeHome } from '../support/system/home.ts'
 import { until } from '../support/system/until.ts'
 
 const limitMs = 240_000 + 4 * betweenMs
-const topic = 'meter.records.v1'
 
 describe.skipIf(skippedWithout('any broker') !== null)('several processes on shared parts', () => {
   const stack = new AsyncDisposableStack()
@@ -49,10 +49,10 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     const { WATTLEDGER_KAFKA_BROKERS: brokers, WATTLEDGER_KAFKA_PREFIX: prefix } = processes.variables
     const home = await makeHome(client, { import: 0.3 })
     const log = await openKafkaLog({ address: plainAddress(brokers.split(',')), prefix, now: () => Date.now() })
-    const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
+    const partitions = Array.from({ length: log.partitions(recordTopic) }, (_, partition) => partition)
     await Promise.all(
       partitions.map(partition =>
-        log.append(topic, partition, { key: 'poison', value: Buffer.from('no chunk'), headers: {} }),
+        log.append(recordTopic, partition, { key: 'poison', value: Buffer.from('no chunk'), headers: {} }),
       ),
     )
     await log.close()

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
+import { recordTopic } from '../../services/platform/log/log.ts'
 import { readTopicGeneration } from '../../services/platform/postgres/topic-generation.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 import { openTestDatabase } from '../support/stores/postgres.ts'
 import { runCommand } from '../support/system/run-command.ts'
-
-const records = 'meter.records.v1'
 
 describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { timeout: 60_000 }, () => {
   const open = async () => {
@@ -22,7 +21,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     }
     return {
       run: (...args: readonly string[]) => runCommand(['topics', '--replicas', '1', ...args], variables),
-      generation: () => readTopicGeneration(database.operator, records),
+      generation: () => readTopicGeneration(database.operator, recordTopic),
       openLog: () => openKafkaLog({ address: plainAddress(brokers), prefix, now: () => Date.now() }),
       prefix,
       [Symbol.asyncDispose]: rest[Symbol.asyncDispose],
@@ -33,7 +32,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     await using fixture = await open()
     const first = await fixture.run()
     expect([first.code, first.err]).toEqual([0, ''])
-    expect(first.out).toContain(`created ${fixture.prefix}${records}`)
+    expect(first.out).toContain(`created ${fixture.prefix}${recordTopic}`)
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
     const second = await fixture.run()
     expect([second.code, second.out]).toEqual([0, 'The topics are as planned.\n'])
@@ -45,7 +44,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     await fixture.run()
     const { code, out } = await fixture.run('--partitions', '12', '--json')
     expect(code).toBe(1)
-    const found = { topic: fixture.prefix + records, setting: 'partitions', planned: '12', found: '8' }
+    const found = { topic: fixture.prefix + recordTopic, setting: 'partitions', planned: '12', found: '8' }
     expect(JSON.parse(out)).toMatchObject({ created: [], drift: expect.arrayContaining([found]), generation: null })
     expect((await fixture.run('--partitions', '12')).out).toMatch(/TOPIC +SETTING +PLANNED +FOUND/)
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
@@ -55,11 +54,11 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     await using fixture = await open()
     await fixture.run()
     const log = await fixture.openLog()
-    await log.append(records, 3, { key: 'k', value: Buffer.from('unread'), headers: {} })
+    await log.append(recordTopic, 3, { key: 'k', value: Buffer.from('unread'), headers: {} })
     const refused = await fixture.run('--partitions', '9', '--add-partitions')
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cost-worker has 1 messages')])
     const { promise, resolve } = Promise.withResolvers<void>()
-    const reading = await log.subscribe(records, 'cost-worker', assignment => {
+    const reading = await log.subscribe(recordTopic, 'cost-worker', assignment => {
       if (assignment.partition === 3) void assignment.commit(1).then(resolve)
     })
     await promise

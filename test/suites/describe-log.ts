@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Assignment, Log, Message, StoredMessage, TopicName } from '../../services/platform/log/log.ts'
+import {
+  type Assignment,
+  type Log,
+  type Message,
+  recordTopic,
+  type StoredMessage,
+} from '../../services/platform/log/log.ts'
 import { until } from '../support/system/until.ts'
 
 export type LogUnderTest = {
@@ -9,7 +15,6 @@ export type LogUnderTest = {
   readonly dispose: () => Promise<void>
 }
 
-export const records: TopicName = 'meter.records.v1'
 export const bounds = { maxMessages: 1_000, maxBytes: 10_000_000 }
 
 export const textMessage = (text: string): Message => ({
@@ -23,10 +28,10 @@ export const assignmentsOf = async (
   group: string,
 ): Promise<{ readonly assignments: Assignment[]; readonly close: () => Promise<void> }> => {
   const assignments: Assignment[] = []
-  const subscription = await log.subscribe(records, group, assignment => assignments.push(assignment))
+  const subscription = await log.subscribe(recordTopic, group, assignment => assignments.push(assignment))
   await until(
     () => assignments.length,
-    count => count === log.partitions(records),
+    count => count === log.partitions(recordTopic),
   )
   return { assignments, close: subscription.close }
 }
@@ -54,7 +59,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
 
     it('gives each message of a partition the next offset and reads all of them back in order', async () => {
       const sent = Array.from({ length: 300 }, (_, i) => `message ${i}`)
-      const offsets = await Promise.all(sent.map(text => log.append(records, 2, textMessage(text))))
+      const offsets = await Promise.all(sent.map(text => log.append(recordTopic, 2, textMessage(text))))
       expect(offsets).toEqual(sent.map((_, i) => (offsets[0] ?? Number.NaN) + i))
       const assignment = await assignmentOf(log, 'order', 2)
       const read: StoredMessage[] = []
@@ -69,7 +74,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
         value: Buffer.from([0, 255, 1, 128]),
         headers: { chunk: 'a', note: 'größer ✓', empty: '' },
       }
-      await log.append(records, 0, message)
+      await log.append(recordTopic, 0, message)
       const [read] = await (await assignmentOf(log, 'whole', 0)).read(bounds)
       expect(read).toMatchObject(message)
       expect(Math.abs((read?.timestamp ?? 0) - Date.now())).toBeLessThan(60_000)
@@ -77,7 +82,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
 
     it('ends a read at the bounds, but always brings the first message', async () => {
       for (const size of [1_000, 10, 10, 10])
-        await log.append(records, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
+        await log.append(recordTopic, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
       const assignment = await assignmentOf(log, 'bounds', 1)
       expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([1_000])
       expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10, 10])
@@ -93,14 +98,14 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       const stop = new AbortController()
       const quiet = second.read({ ...bounds, signal: stop.signal })
       const waiting = first.read(bounds)
-      await log.append(records, 0, textMessage('now'))
+      await log.append(recordTopic, 0, textMessage('now'))
       expect(texts(await waiting)).toEqual(['now'])
       stop.abort()
       expect(await quiet).toEqual([])
     })
 
     it('brings what was not committed again, after a rewind and after a restart', async () => {
-      for (const text of ['a', 'b', 'c']) await log.append(records, 3, textMessage(text))
+      for (const text of ['a', 'b', 'c']) await log.append(recordTopic, 3, textMessage(text))
       const assignment = await assignmentOf(log, 'again', 3)
       const [first] = await assignment.read({ ...bounds, maxMessages: 1 })
       await assignment.commit((first?.offset ?? 0) + 1)
@@ -112,10 +117,10 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
 
     it('has a partition with a single message after a restart, and gives the next one the next offset', async () => {
-      for (const partition of [0, 7]) await log.append(records, partition, textMessage('first'))
+      for (const partition of [0, 7]) await log.append(recordTopic, partition, textMessage('first'))
       const reopened = await under.reopen()
       for (const partition of [0, 7]) {
-        expect(await reopened.append(records, partition, textMessage('second'))).toBe(1)
+        expect(await reopened.append(recordTopic, partition, textMessage('second'))).toBe(1)
         expect(texts(await (await assignmentOf(reopened, `single-${partition}`, partition)).read(bounds))).toEqual([
           'first',
           'second',
@@ -124,7 +129,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
 
     it('lets groups read the same messages on their own', async () => {
-      await log.append(records, 0, textMessage('both'))
+      await log.append(recordTopic, 0, textMessage('both'))
       const one = await assignmentOf(log, 'one', 0)
       expect(texts(await one.read(bounds))).toEqual(['both'])
       await one.commit(1)
@@ -132,46 +137,56 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
 
     it('tells how far a group is behind', async () => {
-      expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 0, committed: 0, firstUnreadAgeMs: 0, fill: 0 })
-      for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
+      expect(await log.lag(recordTopic, 0, 'behind')).toMatchObject({
+        end: 0,
+        committed: 0,
+        firstUnreadAgeMs: 0,
+        fill: 0,
+      })
+      for (const text of ['a', 'b', 'c']) await log.append(recordTopic, 0, textMessage(text))
       const assignment = await assignmentOf(log, 'behind', 0)
       await assignment.read(bounds)
       await assignment.commit(2)
-      const lag = await log.lag(records, 0, 'behind')
+      const lag = await log.lag(recordTopic, 0, 'behind')
       expect(lag).toMatchObject({ end: 3, committed: 2 })
       expect(lag.fill).toBeGreaterThan(0)
       await assignment.commit(3)
-      expect(await log.lag(records, 0, 'behind')).toMatchObject({ end: 3, committed: 3, firstUnreadAgeMs: 0, fill: 0 })
+      expect(await log.lag(recordTopic, 0, 'behind')).toMatchObject({
+        end: 3,
+        committed: 3,
+        firstUnreadAgeMs: 0,
+        fill: 0,
+      })
     })
 
     it('shows messages from an offset on without waiting, and no group moves', async () => {
-      expect(await log.peek(records, 4, 0, bounds)).toMatchObject({ messages: [], begin: 0, end: 0 })
-      for (const text of ['a', 'b', 'c', 'd']) await log.append(records, 4, textMessage(text))
+      expect(await log.peek(recordTopic, 4, 0, bounds)).toMatchObject({ messages: [], begin: 0, end: 0 })
+      for (const text of ['a', 'b', 'c', 'd']) await log.append(recordTopic, 4, textMessage(text))
       const assignment = await assignmentOf(log, 'peeked', 4)
       await assignment.read({ ...bounds, maxMessages: 1 })
       await assignment.commit(1)
-      const seen = await log.peek(records, 4, 1, { ...bounds, maxMessages: 2 })
+      const seen = await log.peek(recordTopic, 4, 1, { ...bounds, maxMessages: 2 })
       expect([texts(seen.messages), seen.messages.map(({ offset }) => offset)]).toEqual([
         ['b', 'c'],
         [1, 2],
       ])
       expect([seen.begin, seen.end]).toEqual([0, 4])
-      expect(texts((await log.peek(records, 4, 0, { ...bounds, maxBytes: 1 })).messages)).toEqual(['a'])
-      expect((await log.peek(records, 4, 4, bounds)).messages).toEqual([])
-      expect(await log.lag(records, 4, 'peeked')).toMatchObject({ end: 4, committed: 1 })
+      expect(texts((await log.peek(recordTopic, 4, 0, { ...bounds, maxBytes: 1 })).messages)).toEqual(['a'])
+      expect((await log.peek(recordTopic, 4, 4, bounds)).messages).toEqual([])
+      expect(await log.lag(recordTopic, 4, 'peeked')).toMatchObject({ end: 4, committed: 1 })
       expect(texts(await assignment.read(bounds))).toEqual(['b', 'c', 'd'])
     })
 
     it('never moves a committed offset back', async () => {
-      for (const text of ['a', 'b', 'c']) await log.append(records, 0, textMessage(text))
+      for (const text of ['a', 'b', 'c']) await log.append(recordTopic, 0, textMessage(text))
       const assignment = await assignmentOf(log, 'forward', 0)
       await assignment.commit(3)
       await assignment.commit(1)
-      expect((await log.lag(records, 0, 'forward')).committed).toBe(3)
+      expect((await log.lag(recordTopic, 0, 'forward')).committed).toBe(3)
     })
 
     it('takes the lanes away when a subscription ends: reads end, commits are refused', async () => {
-      await log.append(records, 0, textMessage('a'))
+      await log.append(recordTopic, 0, textMessage('a'))
       const { assignments, close } = await assignmentsOf(log, 'gone')
       const assignment = assignments.find(candidate => candidate.partition === 0) as Assignment
       await assignment.read(bounds)
@@ -184,7 +199,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
 
     it('refuses a message that is too large', async () => {
       const message = { ...textMessage(''), value: Buffer.alloc(1_048_577) }
-      await expect(log.append(records, 0, message)).rejects.toMatchObject({
+      await expect(log.append(recordTopic, 0, message)).rejects.toMatchObject({
         code: 'message_too_large',
         retriable: false,
       })

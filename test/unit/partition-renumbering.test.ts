@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { currentInstant } from '../../services/platform/clock.ts'
 import { readConfig } from '../../services/platform/config.ts'
+import { recordTopic } from '../../services/platform/log/log.ts'
 import { raiseTopicGeneration, readTopicGeneration } from '../../services/platform/postgres/topic-generation.ts'
 import { openStores } from '../../services/stores.ts'
 import { until } from '../support/system/until.ts'
@@ -18,13 +19,12 @@ it('a process writes into no lane any more once the lanes were renumbered', asyn
     stack,
     () => undefined,
   )
-  const topic = 'meter.records.v1'
-  const partitions = log.partitions(topic)
-  expect([generation(), await readTopicGeneration(database.operator, topic)]).toEqual([
+  const partitions = log.partitions(recordTopic)
+  expect([generation(), await readTopicGeneration(database.operator, recordTopic)]).toEqual([
     0,
     { generation: 0, partitions },
   ])
-  await raiseTopicGeneration(database.operator, topic, 0, partitions, currentInstant())
+  await raiseTopicGeneration(database.operator, recordTopic, 0, partitions, currentInstant())
   const reasonOf = async (): Promise<unknown> => {
     try {
       return generation()

@@ -2,14 +2,12 @@ import { currentInstant } from '../../platform/clock.ts'
 import { readConfig } from '../../platform/config.ts'
 import { type KafkaSettings, kafkaAddress } from '../../platform/log/kafka/kafka-settings.ts'
 import type { TopicDrift, TopicPlan } from '../../platform/log/kafka/kafka-topics.ts'
-import { type TopicName, topicNames, topics } from '../../platform/log/log.ts'
+import { recordTopic, topicNames, topics } from '../../platform/log/log.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { raiseTopicGeneration, readTopicGeneration } from '../../platform/postgres/topic-generation.ts'
 import { type Command, CommandError, type CommandInput, type CommandOutcome, UsageError } from '../command.ts'
 import { withDatabase } from '../open-database.ts'
 import { table } from '../table.ts'
-
-const recordTopic: TopicName = 'meter.records.v1'
 
 const readWholeNumber = (input: CommandInput, name: string, defaultValue: number): number => {
   const text = input.options[name]

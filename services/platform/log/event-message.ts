@@ -1,10 +1,7 @@
 import type { Codec } from './avro/codec.ts'
-import type { Message, TopicName } from './log.ts'
+import type { Message } from './log.ts'
 import type { EventEnvelope } from './messages.ts'
 import { partitionOf } from './partition.ts'
-
-/** Where events travel from the outbox to those who deliver them. */
-export const eventTopic: TopicName = 'webhook.events.v1'
 
 /** The key of an event: account and object, so that the events of one object share a partition, in order. */
 export const eventKey = ({

@@ -1,38 +1,40 @@
 /**
- * The log: topics of partitions of messages, appended once and read in order.
+ * The log: topics with partitions of messages. Each message is appended once; readers read a partition in order.
  *
- * **Offset.** A message's offset counts the messages appended to its partition before it: the first has 0, the next one
- * more, without a gap on the embedded log (a broker may leave gaps; offsets only ever rise). An offset is never used twice,
- * also not after every message was trimmed. **A committed offset is the offset of the next message to be read**, so 0 means
- * "nothing handled yet" and `end` means "all handled". `begin` is the oldest message still kept, `end` the offset that the next
- * message will get: `begin ≤ committed ≤ end`.
+ * **Offset.** The offset of a message counts the messages appended to its partition before it. The first message has
+ * offset 0. Offsets rise by 1 in the embedded log; a broker may leave gaps. An offset is never used twice, even after
+ * all messages are trimmed. **A committed offset is the offset of the next message to read**: 0 means that no message
+ * is processed, `end` means that all are. `begin` is the offset of the oldest stored message, `end` is the offset that
+ * the next message gets: `begin ≤ committed ≤ end`.
  *
- * **Durability.** `append` resolves once the message survives the loss of the process and of power, and only then can any
- * reader see it. A rejected append may have been written: its fate is unknown, and the writer repeats by identity.
+ * **Durability.** `append` resolves after the message is durable: it survives a crash of the process and a power cut.
+ * Only then can readers see the message. A rejected append may have been written; the writer then appends the same
+ * message again, and consumers recognise it by its identity.
  *
- * **Reading.** A group has one reader per partition. A reader sees each message from its committed offset on, in order, at least
- * once. It moves the committed offset itself, as the last step over messages that it has handled.
+ * **Reading.** A group has one reader per partition. The reader receives each message from its committed offset on, in
+ * order, at least once. The reader commits the offset itself, as the last step after it processed the messages.
  */
 export type Log = {
-  /** Number of partitions of a topic, fixed when the topic is made. */
+  /** Number of partitions of a topic, fixed when the topic is created. */
   readonly partitions: (topic: TopicName) => number
 
   /**
-   * Append a message; resolve with its offset once it is durable.
-   * Throws `log_full` (retriable: unread messages fill the room), `log_away` (retriable: fate unknown), `message_too_large`.
+   * Append a message; resolve with its offset after it is durable.
+   * Throws `log_full` (retriable: unread messages use all capacity), `log_away` (retriable: the message may or may not be
+   * stored), `message_too_large`.
    */
   readonly append: (topic: TopicName, partition: number, message: Message) => Promise<number>
 
   /**
-   * How long a message may well wait for others to go with it, in ms from the append of the one before it in its partition: an append costs
-   * about the same whatever it brings.
+   * Time in ms, from the previous append to a partition, during which a writer should collect messages. An append has
+   * about the same cost for one message and for many.
    */
   readonly lingerMs: number
 
   /**
-   * Take part in a group: `assigned` is called with a lane for each partition that this reader is given (the embedded log gives
-   * all of them before the promise resolves). A lane that is taken away aborts its `lost` signal.
-   * Throws `reader_taken` where another reader of this process has the group.
+   * Join a group. `onAssigned` is called for each partition that this reader receives; the embedded log calls it for all
+   * partitions before the promise resolves. If a partition is taken away, its `lost` signal aborts.
+   * Throws `reader_taken` if another reader of this process is in the group.
    */
   readonly subscribe: (
     topic: TopicName,
@@ -41,8 +43,8 @@ export type Log = {
   ) => Promise<Subscription>
 
   /**
-   * Look at the messages of a partition from offset `from` on (at the earliest the oldest one kept), beside all groups: no offset moves.
-   * Ends like a lane's read; does not wait, so it is empty at the end.
+   * Read the messages of a partition from offset `from` on, or from the oldest stored one, outside all groups. No
+   * offset moves. The limits are those of `Assignment.read`. Does not wait: empty at the end of the partition.
    */
   readonly peek: (
     topic: TopicName,
@@ -51,51 +53,55 @@ export type Log = {
     bounds: Omit<ReadBounds, 'signal'>,
   ) => Promise<Peek>
 
-  /** How far a group is behind in a partition. */
+  /** Return the unread messages of a group in a partition. */
   readonly lag: (topic: TopicName, partition: number, group: string) => Promise<Lag>
 
-  /** Finish the appends under way, end all reads, and let go of the store. Idempotent. */
+  /** Finish the appends in progress, end all reads and release the store. Idempotent. */
   readonly close: () => Promise<void>
 }
 
-/** `key` says whose message it is (equal keys share a partition); `headers` can be read without the value's schema. */
+/** Messages with equal `key` share a partition. `headers` can be read without the schema of `value`. */
 export type Message = { readonly key: string; readonly value: Buffer; readonly headers: Headers }
 export type Headers = Readonly<Record<string, string>>
 
-/** A message as read. `timestamp` is the time of the append in ms, never a time told by the message. */
+/** A message as read. `timestamp` is the time of the append in ms; a producer cannot set it. */
 export type StoredMessage = Message & { readonly offset: number; readonly timestamp: number }
 
-/** The one reader of a partition in a group. Calls of one lane are made one after the other. */
+/** The only reader of a partition in a group. Call its functions one after the other. */
 export type Assignment = {
   readonly topic: TopicName
   readonly partition: number
-  /** Aborts when the partition is taken away or the subscription ends: drop what was read and commit nothing more. */
+  /**
+   * Aborts if the partition is taken away or the subscription ends. The reader then drops what it has read and commits
+   * nothing more.
+   */
   readonly lost: AbortSignal
   /**
-   * Take the next messages, waiting until there is at least one; each call goes on where the last one ended.
-   * Ends at `maxMessages` or before the message that would pass `maxBytes` of values (the first one always comes).
-   * Empty only when `signal` or `lost` aborts.
+   * Read the next messages; wait until there is at least one. Each call continues after the last message of the
+   * previous call. Returns at most `maxMessages` messages with at most `maxBytes` of values; the first message is
+   * returned even if it is larger. Empty only if `signal` or `lost` aborts.
    */
   readonly read: (bounds: ReadBounds) => Promise<readonly StoredMessage[]>
-  /** Go back to the committed offset: the next read brings everything after it again. */
+  /** Return to the committed offset: the next read starts there. */
   readonly rewind: () => Promise<void>
   /**
-   * Move the committed offset to `next`, the offset after the last handled message; never backwards.
-   * Throws `lane_lost` when the partition is another reader's by now.
+   * Commit `next`, the offset after the last processed message. The committed offset never decreases.
+   * Throws `lane_lost` if another reader has the partition.
    */
   readonly commit: (next: number) => Promise<void>
 }
 
 export type ReadBounds = { readonly maxMessages: number; readonly maxBytes: number; readonly signal?: AbortSignal }
 
-/** What was seen of a partition, and which offsets it holds: `begin` to before `end`. */
+/** Messages of a partition, and the range of its offsets: from `begin` up to and excluding `end`. */
 export type Peek = { readonly messages: readonly StoredMessage[]; readonly begin: number; readonly end: number }
 
 export type Subscription = { readonly close: () => Promise<void> }
 
 /**
- * `firstUnreadAgeMs`: since the append of the first message not yet committed, 0 when all are. `fill`: share (0 … 1) of the
- * partition's room that unread messages take, or of the retention where they would be trimmed unread, whichever is larger.
+ * `firstUnreadAgeMs`: time since the append of the first uncommitted message, 0 if all are committed. `fill`: share
+ * (0 to 1) of the partition's capacity that unread messages use. If unread messages can expire, `fill` is the share of
+ * the retention time that has passed, if that is larger.
  */
 export type Lag = {
   readonly end: number
@@ -104,11 +110,15 @@ export type Lag = {
   readonly fill: number
 }
 
-export type TopicName = 'meter.records.v1' | 'meter.dead-letters.v1' | 'webhook.events.v1'
+export const recordTopic = 'meter.records.v1' as const
+export const deadLetterTopic = 'meter.dead-letters.v1' as const
+export const eventTopic = 'webhook.events.v1' as const
+export const topicNames = [recordTopic, deadLetterTopic, eventTopic] as const
+export type TopicName = (typeof topicNames)[number]
 
 /**
- * Settings of a topic. `keptFor`: groups whose unread messages are never trimmed by the embedded log, there a full
- * partition refuses appends instead. `roomBytes`: what one embedded partition may take on disk.
+ * Settings of a topic. `capacityBytes`: disk space of one embedded partition. `retainedForGroups`: the embedded log
+ * never trims unread messages of these groups; it refuses appends to a full partition instead.
  */
 export type TopicSettings = {
   readonly partitions: number
@@ -119,34 +129,32 @@ export type TopicSettings = {
   readonly retainedForGroups: readonly string[]
 }
 
-const day = 86_400_000
+const dayMs = 86_400_000
 const mebibyte = 1_048_576
 
 export const topics: Readonly<Record<TopicName, TopicSettings>> = {
-  'meter.records.v1': {
+  [recordTopic]: {
     partitions: 8,
     cleanup: 'delete',
-    retentionMs: 7 * day,
+    retentionMs: 7 * dayMs,
     capacityBytes: 1024 * mebibyte,
     maxMessageBytes: mebibyte,
     retainedForGroups: ['cost-worker'],
   },
-  'meter.dead-letters.v1': {
+  [deadLetterTopic]: {
     partitions: 8,
     cleanup: 'delete',
-    retentionMs: 30 * day,
+    retentionMs: 30 * dayMs,
     capacityBytes: 256 * mebibyte,
     maxMessageBytes: 2 * mebibyte,
     retainedForGroups: [],
   },
-  'webhook.events.v1': {
+  [eventTopic]: {
     partitions: 8,
     cleanup: 'delete',
-    retentionMs: 14 * day,
+    retentionMs: 14 * dayMs,
     capacityBytes: 256 * mebibyte,
     maxMessageBytes: mebibyte,
     retainedForGroups: ['webhook-worker'],
   },
 }
-
-export const topicNames = Object.keys(topics) as readonly TopicName[]

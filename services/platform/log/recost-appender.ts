@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SourceRevision } from '../postgres/pricing/pricing-input.ts'
 import type { Codec } from './avro/codec.ts'
 import { toHeaders } from './chunk-headers.ts'
-import type { Log } from './log.ts'
+import { type Log, recordTopic } from './log.ts'
 import type { StoredRowRequest } from './messages.ts'
 import { partitionKey, partitionOf } from './partition.ts'
 
@@ -21,8 +21,6 @@ export type RepriceRequest = Pick<
   readonly orderId?: string
   readonly accountId: string
 }
-
-const topic = 'meter.records.v1'
 
 /** The lanes of some locations of an account, with the locations of each. */
 const locationsByPartition = (
@@ -53,10 +51,10 @@ export const appendReprice = async (
       objectId: null,
       detail: '',
     }
-    return log.append(topic, partition, { key: orderId, value: codec.encodeMeterMessage(message), headers })
+    return log.append(recordTopic, partition, { key: orderId, value: codec.encodeMeterMessage(message), headers })
   }
   const partitions = [
-    ...locationsByPartition(repriceRequest.accountId, repriceRequest.locationIds, log.partitions(topic)),
+    ...locationsByPartition(repriceRequest.accountId, repriceRequest.locationIds, log.partitions(recordTopic)),
   ]
   await Promise.all(
     partitions.flatMap(([partition, ids]) =>
@@ -92,6 +90,6 @@ export const appendPriceNotice = async (
     sourceId,
     priceRevision: revision,
   })
-  const partitions = Array.from({ length: log.partitions(topic) }, (_, partition) => partition)
-  await Promise.all(partitions.map(partition => log.append(topic, partition, { key: orderId, value, headers })))
+  const partitions = Array.from({ length: log.partitions(recordTopic) }, (_, partition) => partition)
+  await Promise.all(partitions.map(partition => log.append(recordTopic, partition, { key: orderId, value, headers })))
 }

@@ -1,9 +1,7 @@
 import { isFailure } from '../../platform/failure.ts'
 import type { Codec } from '../../platform/log/avro/codec.ts'
-import type { Log, StoredMessage } from '../../platform/log/log.ts'
+import { deadLetterTopic, type Log, type StoredMessage } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
-
-const topic = 'meter.dead-letters.v1'
 
 /** A dead letter where it stands: `id` is partition and offset; `letter` is null where its own bytes cannot be read. */
 export type FoundDeadLetter = { readonly id: string; readonly at: number; readonly letter: DeadLetter | null }
@@ -48,12 +46,12 @@ async function* readBackwards(
   partition: number,
   before: number,
 ): AsyncGenerator<StoredMessage, undefined> {
-  const { begin, end } = await log.peek(topic, partition, before, { maxMessages: 1, maxBytes: 1 })
+  const { begin, end } = await log.peek(deadLetterTopic, partition, before, { maxMessages: 1, maxBytes: 1 })
   for (let until = Math.min(before, end); until > begin; ) {
     const from = Math.max(begin, until - maxWindowMessages)
     const window: StoredMessage[] = []
     for (let next = from; next < until; ) {
-      const { messages } = await log.peek(topic, partition, next, {
+      const { messages } = await log.peek(deadLetterTopic, partition, next, {
         maxMessages: until - next,
         maxBytes: maxWindowBytes,
       })
@@ -71,7 +69,7 @@ async function* readBackwards(
 /** The newest message of each partition that has one, and what comes behind it. */
 const openNewestFirst = async (source: DeadLetterSource, offsets: readonly number[]) => {
   const heads = new Map<number, StoredMessage>()
-  const readers = Array.from({ length: source.log.partitions(topic) }, (_, partition) =>
+  const readers = Array.from({ length: source.log.partitions(deadLetterTopic) }, (_, partition) =>
     readBackwards(source, partition, offsets[partition] ?? Number.MAX_SAFE_INTEGER),
   )
   const advance = async (partition: number): Promise<void> => {
@@ -114,8 +112,9 @@ export const readDeadLetterPage = async (
 /** Find a letter by its id; null where there is none, or none any more. */
 export const findDeadLetter = async (source: DeadLetterSource, id: string): Promise<FoundDeadLetter | null> => {
   const [, partition, offset] = /^(\d{1,4})-(\d{1,12})$/.exec(id)?.map(Number) ?? []
-  if (partition === undefined || offset === undefined || partition >= source.log.partitions(topic)) return null
-  const { messages } = await source.log.peek(topic, partition, offset, { maxMessages: 1, maxBytes: 1 })
+  if (partition === undefined || offset === undefined || partition >= source.log.partitions(deadLetterTopic))
+    return null
+  const { messages } = await source.log.peek(deadLetterTopic, partition, offset, { maxMessages: 1, maxBytes: 1 })
   const [message] = messages
   return message?.offset === offset ? readLetter(source, partition, message) : null
 }

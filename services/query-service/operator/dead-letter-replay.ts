@@ -1,4 +1,4 @@
-import type { Message, TopicName } from '../../platform/log/log.ts'
+import { type Message, recordTopic, type TopicName } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
 import { partitionOf } from '../../platform/log/partition.ts'
 import { fromReplayHeader, type ReplayOrigin, toReplayHeader } from '../../platform/log/replay-header.ts'
@@ -9,8 +9,6 @@ export type Replay =
 
 /** The lanes as they are now. */
 type CurrentPartitions = { readonly generation: number; readonly partitions: number }
-
-const topic = 'meter.records.v1'
 
 /** A message that was not written by the gateway tells no generation; it then is of the present one. */
 const generationOf = ({ headers }: DeadLetter, currentGeneration: number): number => {
@@ -47,7 +45,7 @@ const readReplayOrigin = ({ headers }: DeadLetter): ReplayOrigin | null | 'malfo
  * is refused where lanes have been divided anew since, because its locations may be in several by now.
  */
 export const replayOf = (letter: DeadLetter, { generation, partitions }: CurrentPartitions): Replay => {
-  if (letter.topic !== topic) return { ok: false, reason: `it came from ${letter.topic}, which is not replayed` }
+  if (letter.topic !== recordTopic) return { ok: false, reason: `it came from ${letter.topic}, which is not replayed` }
   const isWholeMessage = letter.position < 0
   if (isWholeMessage && generationOf(letter, generation) !== generation) {
     return {
@@ -66,5 +64,5 @@ export const replayOf = (letter: DeadLetter, { generation, partitions }: Current
     ...toReplayHeader(replayOriginOf(letter, replayOrigin, generation)),
   }
   const partition = isWholeMessage ? letter.partition : partitionOf(letter.key, partitions)
-  return { ok: true, topic, partition, message: { key: letter.key, value: letter.value, headers } }
+  return { ok: true, topic: recordTopic, partition, message: { key: letter.key, value: letter.value, headers } }
 }

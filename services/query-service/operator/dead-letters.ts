@@ -12,7 +12,7 @@ import { accepted, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../../platform/failure.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { Codec } from '../../platform/log/avro/codec.ts'
-import type { Log } from '../../platform/log/log.ts'
+import { type Log, recordTopic } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
 import type { Logger } from '../../platform/telemetry.ts'
 import { type FoundDeadLetter, findDeadLetter, readDeadLetterPage } from './dead-letter-pages.ts'
@@ -27,7 +27,6 @@ export type DeadLetterDependencies = {
 }
 
 const path = '/operator/dead-letters'
-const recordTopic = 'meter.records.v1'
 
 /** Letters are of all accounts: no account's own key opens them, whatever its scope. */
 const forOperator =

@@ -15,6 +15,7 @@ import {
   encodeMeterReadings,
   meterReadingColumns,
 } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { rowVersionOf } from '../../../services/platform/log/row-version.ts'
 import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
@@ -49,7 +50,7 @@ type StepArrivals = {
 
 const deviceIds = [1, 2, 3].map(number => hexId('dev_', number))
 const deviceOf = (device: number | null): string | null => (device === null ? null : (deviceIds[device] ?? null))
-const assignment = { topic: 'meter.records.v1', partition: 0 } as const
+const assignment = { topic: recordTopic, partition: 0 } as const
 const receivedAt = Date.UTC(2026, 0, 1)
 
 /** A tariff by an id that rows can hold. */

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFailure } from '../../../services/platform/failure.ts'
-import type { Log, Message, TopicName } from '../../../services/platform/log/log.ts'
-
-const topic: TopicName = 'meter.records.v1'
+import { type Log, type Message, recordTopic } from '../../../services/platform/log/log.ts'
 
 const message = (text: string): Message => ({ key: text, value: Buffer.from(text), headers: { generation: '0' } })
 
@@ -33,7 +31,7 @@ export const writeUntil = async (
     for (let count = 0; !stop.aborted; count += 1) {
       const text = `${partition} ${writer} ${count}`
       try {
-        acknowledged.set(text, await log.append(topic, partition, message(text)))
+        acknowledged.set(text, await log.append(recordTopic, partition, message(text)))
         longestPauseMs = Math.max(longestPauseMs, performance.now() - answeredAt)
         answeredAt = performance.now()
         await sleep(2)
@@ -67,7 +65,10 @@ export const verifyLog = async (log: Log, partitions: number, { acknowledged }: 
   const lasts = new Map<string, number>()
   for (let partition = 0; partition < partitions; partition += 1) {
     for (let from = 0; ; ) {
-      const { messages } = await log.peek(topic, partition, from, { maxMessages: 10_000, maxBytes: 64 * 1_048_576 })
+      const { messages } = await log.peek(recordTopic, partition, from, {
+        maxMessages: 10_000,
+        maxBytes: 64 * 1_048_576,
+      })
       for (const { offset, value } of messages) {
         const text = value.toString()
         const [, writer, count] = text.split(' ').map(Number) as [number, number, number]

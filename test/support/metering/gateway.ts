@@ -15,7 +15,7 @@ import { openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { type ChunkHeaders, fromHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Assignment, Log, TopicSettings } from '../../../services/platform/log/log.ts'
+import { type Assignment, type Log, recordTopic, type TopicSettings } from '../../../services/platform/log/log.ts'
 import type { AcceptedRecord, MeterMessage, RecordPart, Submission } from '../../../services/platform/log/messages.ts'
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
 import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
@@ -29,8 +29,6 @@ import { locationDraft } from '../registry/drafts.ts'
 import { type Call, caller } from '../registry/service.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { severablePostgres } from '../stores/severable-postgres.ts'
-
-const topic = 'meter.records.v1'
 
 /** A message of a lane as it stands in the log. */
 export type AppendedMessage = {
@@ -51,7 +49,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   const log: Log = await openLmdbLog({
     folder: join(folder, 'log'),
     now: currentInstant,
-    topics: { [topic]: { partitions: 4, ...settings } },
+    topics: { [recordTopic]: { partitions: 4, ...settings } },
   })
   stack.defer(() => log.close())
   const clickHouse = shared ?? stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
@@ -132,10 +130,10 @@ export const readPartitions = async ({
 }: Pick<Gateway, 'log' | 'codec'>): Promise<readonly AppendedMessage[]> => {
   const assignments: Assignment[] = []
   const reader = `test-${crypto.randomUUID()}`
-  const subscription = await log.subscribe(topic, reader, partition => void assignments.push(partition))
+  const subscription = await log.subscribe(recordTopic, reader, partition => void assignments.push(partition))
   const appended: AppendedMessage[] = []
   for (const partition of assignments) {
-    const { end } = await log.lag(topic, partition.partition, reader)
+    const { end } = await log.lag(recordTopic, partition.partition, reader)
     for (let next = 0; next < end; ) {
       for (const { offset, headers, value } of await partition.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
         appended.push({

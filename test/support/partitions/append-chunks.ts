@@ -1,16 +1,15 @@
 import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import type { PartitionFixture } from './partition-fixture.ts'
 
-const topic = 'meter.records.v1'
-
 type RecordLog = Pick<PartitionFixture, 'log' | 'tenant'>
 
 export const partitionOfLocation = ({ log, tenant }: RecordLog, locationId: string): number =>
-  partitionOf(partitionKey(tenant.accountId, locationId), log.partitions(topic))
+  partitionOf(partitionKey(tenant.accountId, locationId), log.partitions(recordTopic))
 
 /** Ids of locations that no registry knows, all in one lane. */
 export const unknownLocationsIn = (fixture: RecordLog, partition: number, count: number): readonly string[] => {
@@ -49,7 +48,7 @@ export const appendBytes = (
 ): Promise<number> => {
   chunks += 1
   const headers = toHeaders({ generation: 1, chunkId: `laid ${chunks}`, batches })
-  return log.append(topic, partitionOfLocation({ log, tenant }, locationId), {
+  return log.append(recordTopic, partitionOfLocation({ log, tenant }, locationId), {
     key: partitionKey(tenant.accountId, locationId),
     value,
     headers,

@@ -16,7 +16,7 @@ import { listen } from '../../../services/platform/http/listen.ts'
 import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Log } from '../../../services/platform/log/log.ts'
+import { type Log, recordTopic } from '../../../services/platform/log/log.ts'
 import type { AcceptedRecord } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { createMetrics } from '../../../services/platform/metrics.ts'
@@ -31,7 +31,6 @@ import { operatorKey } from '../registry/service.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { runCommand } from '../system/run-command.ts'
 
-export const topic = 'meter.records.v1'
 const start = Date.parse('2025-06-02T10:00:00Z')
 export const missing = hexId('loc_', 77)
 const stack = new AsyncDisposableStack()
@@ -75,7 +74,7 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
 
 /** Append a chunk to the lane of a location that is in no registry. */
 export const append = (value: Buffer, headers: Readonly<Record<string, string>>) =>
-  log.append(topic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic)), {
+  log.append(recordTopic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(recordTopic)), {
     key: partitionKey(tenant.accountId, missing),
     value,
     headers,

@@ -4,23 +4,21 @@ import { join } from 'node:path'
 import { openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Assignment } from '../../../services/platform/log/log.ts'
+import { type Assignment, recordTopic } from '../../../services/platform/log/log.ts'
 import type { StoredRowRequest } from '../../../services/platform/log/messages.ts'
-
-const topic = 'meter.records.v1'
 
 /** Lanes on the embedded log in a folder of their own. `orders` gives those that came since it was last asked, each with its lane. */
 export const openPartitions = async (partitions: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-lanes-'))
-  const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [topic]: { partitions } } })
+  const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [recordTopic]: { partitions } } })
   const codec = await openCodec(localSchemaIds())
   const assignments: Assignment[] = []
-  const reader = await log.subscribe(topic, 'reader', lane => void assignments.push(lane))
+  const reader = await log.subscribe(recordTopic, 'reader', lane => void assignments.push(lane))
   const seen = new Map<Assignment, number>()
   const takeRequests = async () => {
     const found: { readonly partition: number; readonly request: StoredRowRequest }[] = []
     for (const lane of assignments) {
-      const { end } = await log.lag(topic, lane.partition, 'reader')
+      const { end } = await log.lag(recordTopic, lane.partition, 'reader')
       while ((seen.get(lane) ?? 0) < end) {
         for (const { offset, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
           const message = await codec.decodeMeterMessage(value)

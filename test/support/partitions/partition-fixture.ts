@@ -27,7 +27,7 @@ import { idempotencyKeys } from '../../../services/platform/idempotency-store.ts
 import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Assignment, Log } from '../../../services/platform/log/log.ts'
+import { type Assignment, type Log, recordTopic } from '../../../services/platform/log/log.ts'
 import { appendReprice } from '../../../services/platform/log/recost-appender.ts'
 import { createMetrics, type Metrics } from '../../../services/platform/metrics.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
@@ -51,7 +51,6 @@ import { makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { type Client, login } from '../system/client.ts'
 import { gatedClickHouse, gatedLog, gatedPricing, gates } from './gates.ts'
 
-const topic = 'meter.records.v1'
 const secret = 'a secret of at least thirty-two characters'
 const operatorKey = 'ok_operator_key_of_the_tests'
 const partitions = 4
@@ -76,7 +75,7 @@ export const openPartitionFixture = async () => {
   const log = await openLmdbLog({
     folder: join(folder, 'log'),
     now: currentInstant,
-    topics: { [topic]: { partitions } },
+    topics: { [recordTopic]: { partitions } },
   })
   stack.adopt(log, one => one.close())
   const clickHouse = stack.adopt(openChdb({ folder: join(folder, 'clickhouse') }), db => db.close())
@@ -130,7 +129,7 @@ export type PartitionFixture = Awaited<ReturnType<typeof openPartitionFixture>> 
 const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
   for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
     const lags = await Promise.all(
-      Array.from({ length: partitions }, (_, partition) => log.lag(topic, partition, 'cost-worker')),
+      Array.from({ length: partitions }, (_, partition) => log.lag(recordTopic, partition, 'cost-worker')),
     )
     if (lags.every(({ committed, end }) => committed === end)) return
     if (performance.now() > deadline)

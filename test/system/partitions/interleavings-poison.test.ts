@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import {
   acceptedRecord,
@@ -14,7 +15,6 @@ import { costsOf, costsUntil } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
-const topic = 'meter.records.v1'
 let fixture: PartitionFixture
 
 beforeAll(async () => {
@@ -94,7 +94,7 @@ describe('poison among thousands of records', () => {
       { lane: partitionOfLocation(fixture, home), offset, reason: expect.stringContaining(missing) },
     ])
     expect(await operator('GET', `/${undecodable[0]?.id}`)).toMatchObject({
-      topic,
+      recordTopic,
       value_base64: bytes.toString('base64'),
       headers: { chunk: expect.any(String) },
     })
@@ -213,7 +213,7 @@ describe('a lane at whose locations too much fails', () => {
     const strangers = unknownLocationsIn(fixture, lane, 6).slice(1)
     await fixture.stop()
     const [before, letterCount] = [
-      await fixture.log.lag(topic, lane, 'cost-worker'),
+      await fixture.log.lag(recordTopic, lane, 'cost-worker'),
       (await letters('location_unknown')).length,
     ]
     for (const id of strangers)
@@ -223,7 +223,7 @@ describe('a lane at whose locations too much fails', () => {
     const live = () => fixture.client.send('GET', '/health/live')
     await until(live, ({ status }) => status === 503)
     expect((await live()).json).toMatchObject({ checks: { 'cost-worker': false } })
-    expect((await fixture.log.lag(topic, lane, 'cost-worker')).committed).toBe(before.committed)
+    expect((await fixture.log.lag(recordTopic, lane, 'cost-worker')).committed).toBe(before.committed)
     expect(await letters('location_unknown')).toHaveLength(letterCount)
     expect(await costsOf(fixture.client, home)).toEqual({})
     await fixture.stop()

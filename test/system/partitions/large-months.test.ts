@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { comparePlays } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
@@ -42,9 +43,7 @@ describe('months with more rows than are held', () => {
 
 /** Messages in all lanes. */
 const appendedIn = async ({ log }: PartitionFixture): Promise<number> => {
-  const lags = await Promise.all(
-    Array.from({ length: 4 }, (_, lane) => log.lag('meter.records.v1', lane, 'cost-worker')),
-  )
+  const lags = await Promise.all(Array.from({ length: 4 }, (_, lane) => log.lag(recordTopic, lane, 'cost-worker')))
   return lags.reduce((sum, { end }) => sum + end, 0)
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { receiptOfBatch } from '../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { Failure } from '../../../services/platform/failure.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 
@@ -147,7 +148,7 @@ describe('an order in a lane that takes no more messages', () => {
     )
     let refused = 0
     fixture.gate.append = async ({ topic }, go) => {
-      if (topic !== 'meter.records.v1') return go()
+      if (topic !== recordTopic) return go()
       refused += 1
       throw new Failure('log_full', 'the lane is full', { retriable: true })
     }

@@ -7,14 +7,13 @@ import { openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Assignment, Log } from '../../../services/platform/log/log.ts'
+import { type Assignment, deadLetterTopic, type Log, recordTopic } from '../../../services/platform/log/log.ts'
 import type { AcceptedRecord, DeadLetter } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
-const topic = 'meter.records.v1'
 const folder = dataFolder()
 const codec = await openCodec(localSchemaIds())
 const hourMs = 3_600_000
@@ -57,7 +56,7 @@ const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
 /** Lay poison into the location's lane, with good records behind it. */
 const appendPoison = async (log: Log): Promise<void> => {
   const { accountId, liveMode } = tenant()
-  const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(topic))
+  const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(recordTopic))
   const [unreadable, half] = [0, 1].map(() => batchIds(secret()).create(tenant(), Date.now())) as [string, string]
   batches = { unreadable, half }
   const ofBatch = (batchId: string, recordNumbers: readonly number[]): ChunkBatch => ({
@@ -68,13 +67,13 @@ const appendPoison = async (log: Log): Promise<void> => {
   })
   let chunks = 0
   const append = (value: Buffer, ...named: readonly ChunkBatch[]) =>
-    log.append(topic, partition, {
+    log.append(recordTopic, partition, {
       key: partitionKey(accountId, locationId),
       value,
       headers: toHeaders({ generation: 1, chunkId: `laid${chunks++}`, batches: named }),
     })
   for (const value of Object.values(poison))
-    await log.append(topic, partition, { key: 'poison', value, headers: { from: 'elsewhere' } })
+    await log.append(recordTopic, partition, { key: 'poison', value, headers: { from: 'elsewhere' } })
   const records = [recordOf(locationId, 1, 'good'), recordOf(`loc_${'0'.repeat(23)}1`, 2, 'of no location')]
   const chunk = codec.encodeMeterMessage({
     kind: 'records',
@@ -95,10 +94,10 @@ const appendPoison = async (log: Log): Promise<void> => {
 
 const readLetters = async (log: Log): Promise<void> => {
   const assignments: Assignment[] = []
-  await log.subscribe('meter.dead-letters.v1', 'test', partition => assignments.push(partition))
+  await log.subscribe(deadLetterTopic, 'test', partition => assignments.push(partition))
   const found: DeadLetter[] = []
   for (const partition of assignments) {
-    const { end } = await log.lag('meter.dead-letters.v1', partition.partition, 'test')
+    const { end } = await log.lag(deadLetterTopic, partition.partition, 'test')
     if (end === 0) continue
     for (const { value } of await partition.read({ maxMessages: 1_000, maxBytes: 2 ** 26 }))
       found.push(await codec.decodeDeadLetter(value))
@@ -172,7 +171,7 @@ describe('poison in a lane', () => {
     for (const [what, bytes] of Object.entries(poison)) {
       const found = whole.filter(({ value, key }) => key === 'poison' && value.equals(bytes))
       expect(found, what).toMatchObject([
-        { topic, headers: { from: 'elsewhere' }, code: expect.any(String), reason: expect.any(String) },
+        { topic: recordTopic, headers: { from: 'elsewhere' }, code: expect.any(String), reason: expect.any(String) },
       ])
       expect(found[0]?.reason, what).not.toBe('')
     }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { receiptOfBatch } from '../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
@@ -110,7 +111,7 @@ describe('a location whose records take long to cost', () => {
     await until(async () => (await costsOf(plain))[0] === 1.5)
     expect(await costsOf(long)).toEqual([])
     expect((await receiptOfBatch(fixture.clickHouse, fixture.tenant, slow.id))?.recordsProcessed ?? 0).toBe(0)
-    const lag = await fixture.log.lag('meter.records.v1', partitionOfLocation(long), 'cost-worker')
+    const lag = await fixture.log.lag(recordTopic, partitionOfLocation(long), 'cost-worker')
     expect(lag.committed).toBeLessThan(lag.end)
     release()
     await fixture.waitUntilRead(120_000)

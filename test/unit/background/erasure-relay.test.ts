@@ -14,6 +14,7 @@ import { currentInstant } from '../../../services/platform/clock.ts'
 import { openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import type { StoredRowRequest } from '../../../services/platform/log/messages.ts'
 import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
 import { findErasure, loadErasures } from '../../../services/platform/postgres/registry/erasures.ts'
@@ -25,12 +26,11 @@ import { createErasureFixture } from '../../support/registry/erasure-fixture.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/stores/postgres.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 
-const topic = 'meter.records.v1'
 const dayMs = 86_400_000
 const { database, address, ...opened } = await openTestDatabase()
 const folder = makeTestFolder()
 const logFolder = mkdtempSync(join(tmpdir(), 'wattledger-erasure-'))
-const log = await openLmdbLog({ folder: logFolder, now: currentInstant, topics: { [topic]: { partitions: 3 } } })
+const log = await openLmdbLog({ folder: logFolder, now: currentInstant, topics: { [recordTopic]: { partitions: 3 } } })
 const codec = await openCodec(localSchemaIds())
 const url = `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`
 useMeterTables()
@@ -164,13 +164,18 @@ describe('the relay', () => {
     await erased(fixture.home)
     const mark = await findErasure(database.operator, tenant, fixture.home)
     const ends = () =>
-      Promise.all([0, 1, 2].map(async lane => (await log.peek(topic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end))
+      Promise.all(
+        [0, 1, 2].map(async lane => (await log.peek(recordTopic, lane, 0, { maxMessages: 1, maxBytes: 1 })).end),
+      )
     const dispatchAll = async (at: number) => {
       while ((await dispatchErasures(options(at))) > 0);
     }
     await dispatchAll(currentInstant())
     const dispatched = await ends()
-    const { messages } = await log.peek(topic, 1, (dispatched[1] ?? 0) - 1, { maxMessages: 1, maxBytes: 1_000_000 })
+    const { messages } = await log.peek(recordTopic, 1, (dispatched[1] ?? 0) - 1, {
+      maxMessages: 1,
+      maxBytes: 1_000_000,
+    })
     expect(await codec.decodeMeterMessage(messages[0]?.value ?? Buffer.alloc(0))).toMatchObject({
       orderKind: 'ERASE',
       ...tenant,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { costReadings, type NewestReadings, type ReadingToStore } from '../../../services/cost-worker/cost-readings.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import type { MeterReadingRow } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import { base, db, hourMs, tenant, useMeterTables } from '../../suites/meter-tables.ts'
 import { insertReadings, readingOf } from '../../suites/reading-rows.ts'
@@ -9,7 +10,7 @@ import { insertReadings, readingOf } from '../../suites/reading-rows.ts'
 useMeterTables()
 
 describe('the readings of a step', () => {
-  const assignment = { topic: 'meter.records.v1', partition: 0 } as const
+  const assignment = { topic: recordTopic, partition: 0 } as const
   const origin = { assignment, message: { key: '', value: Buffer.alloc(0), headers: {}, offset: 0, timestamp: base } }
   const costOnce = (arrived: readonly ReadingToStore[]) => costReadings(db, arrived, new Map())
   const arriving = (rows: readonly MeterReadingRow[]) => rows.map(row => ({ row, origin }))

@@ -6,6 +6,7 @@ import {
   partitionOutcomes,
   slideWindow,
 } from '../../../services/cost-worker/failing-share.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 
 const step = (seen: readonly string[], ...failing: readonly string[]): PartitionOutcome => ({
@@ -76,7 +77,7 @@ describe('what a step met', () => {
   const entry = (locationId: string, partition: number) => ({
     record: { locationId },
     origin: {
-      assignment: { topic: 'meter.records.v1' as const, partition },
+      assignment: { topic: recordTopic, partition },
       message: { offset: 0, timestamp: 0, key: '', headers: {}, value: Buffer.alloc(0) },
     },
   })

@@ -7,9 +7,9 @@ import {
 } from '../../../services/cost-worker/pending-steps.ts'
 import type { StepSummary } from '../../../services/cost-worker/step.ts'
 import type { ChunkHeaders } from '../../../services/platform/log/chunk-headers.ts'
-import type { Assignment } from '../../../services/platform/log/log.ts'
+import { type Assignment, recordTopic } from '../../../services/platform/log/log.ts'
 
-const lane = (partition: number): Assignment => ({ topic: 'meter.records.v1', partition }) as Assignment
+const lane = (partition: number): Assignment => ({ topic: recordTopic, partition }) as Assignment
 const chunk = (chunkId: string): ChunkHeaders => ({ generation: 1, chunkId, batches: [] })
 const account = (chunkId: string): StepSummary => ({
   ...{ partitionCounts: new Map(), submissions: [], chunks: [chunk(chunkId)], unreadableChunks: [], poison: [] },

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-recosts.ts'
 import { trimRecostOverlaps } from '../../../services/cost-worker/recost/trim-recost-overlaps.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 
 type DrawnRequest = {
   readonly from: number
@@ -27,7 +28,7 @@ const requestOf = ({ from, length, location, prices, kind }: DrawnRequest, index
   },
   version: BigInt(index),
   origin: {
-    assignment: { topic: 'meter.records.v1', partition: 0 },
+    assignment: { topic: recordTopic, partition: 0 },
     message: { offset: index, key: '', value: Buffer.alloc(0), headers: {}, appendedAt: 0 } as never,
   },
 })

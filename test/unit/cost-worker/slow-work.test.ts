@@ -5,6 +5,7 @@ import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-
 import { type SlowBatch, slowWork } from '../../../services/cost-worker/slow-work/slow-work.ts'
 import { type SlowTask, splitStep } from '../../../services/cost-worker/slow-work/split-step.ts'
 import type { Step } from '../../../services/cost-worker/step.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import type { CachedPricing } from '../../../services/platform/pricing-cache.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 
@@ -28,7 +29,7 @@ const recordOf = (accountId: string, locationId: string, days: number, reference
   part: { accountId, liveMode: true, batchId: `batch of ${reference}`, receivedAt: 0 },
   ...{ version: 1n, sourceVersion: 1n },
   origin: {
-    assignment: { topic: 'meter.records.v1', partition: 3 },
+    assignment: { topic: recordTopic, partition: 3 },
     message: { offset: 0, timestamp: 0, key: '', value: Buffer.of(), headers: { chunk: 'c' } },
   },
 })

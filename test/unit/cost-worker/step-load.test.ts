@@ -5,6 +5,7 @@ import { defaultLoadLimits, heavyLocations } from '../../../services/cost-worker
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { MeterReadingRow } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
+import { recordTopic } from '../../../services/platform/log/log.ts'
 import type { CachedPricing } from '../../../services/platform/pricing-cache.ts'
 import { costRow, hexId } from '../../suites/cost-rows.ts'
 import { pricing, tariff } from '../../support/oracle/tables.ts'
@@ -58,7 +59,7 @@ const readingOf = (locationId: string, time: number): ReadingToStore => {
       tariffDirection,
       time,
     } as MeterReadingRow,
-    origin: { assignment: { topic: 'meter.records.v1', partition: 0 } } as ReadingToStore['origin'],
+    origin: { assignment: { topic: recordTopic, partition: 0 } } as ReadingToStore['origin'],
   }
 }
 

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { partitionBacklog } from '../../../services/ingest-gateway/partition-backlog.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
-import type { Assignment, Log } from '../../../services/platform/log/log.ts'
+import { type Assignment, type Log, recordTopic } from '../../../services/platform/log/log.ts'
 import type { SlowBacklogSource } from '../../../services/platform/slow-backlog.ts'
 
-const topic = 'meter.records.v1'
 const folder = mkdtempSync(join(tmpdir(), 'wattledger-pressure-'))
 let log: Log
 let now = 0
@@ -19,13 +18,14 @@ const open = async (backlog?: SlowBacklogSource) => {
   log = await openLmdbLog({
     folder: path,
     now: () => now,
-    topics: { [topic]: { partitions: 2, capacityBytes: 10_000, retentionMs: 60_000 } },
+    topics: { [recordTopic]: { partitions: 2, capacityBytes: 10_000, retentionMs: 60_000 } },
   })
   const assignments: Assignment[] = []
-  await log.subscribe(topic, 'cost-worker', assignment => void assignments.push(assignment))
+  await log.subscribe(recordTopic, 'cost-worker', assignment => void assignments.push(assignment))
   const backlogOf = partitionBacklog(log, backlog)
   return {
-    append: (assignment: number) => log.append(topic, assignment, { key: 'k', value: Buffer.alloc(900), headers: {} }),
+    append: (assignment: number) =>
+      log.append(recordTopic, assignment, { key: 'k', value: Buffer.alloc(900), headers: {} }),
     commit: (assignment: number, next: number) =>
       assignments.find(({ partition }) => partition === assignment)?.commit(next),
     /** What is taken so many seconds later: live mode and test mode, lane by lane. */

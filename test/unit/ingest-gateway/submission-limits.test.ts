@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import type { Assignment } from '../../../services/platform/log/log.ts'
+import { type Assignment, recordTopic } from '../../../services/platform/log/log.ts'
 import { deleteDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { callAs, makeObjects, openGateway, readPartitions, recordsOf } from '../../support/metering/gateway.ts'
@@ -124,10 +124,10 @@ describe('stores that are away or full', () => {
     let taken = await statuses()
     for (let round = 0; taken[0] === 200 && round < 20; round += 1) taken = await statuses()
     expect(taken).toEqual([503, 503])
-    const { end, fill } = await small.log.lag('meter.records.v1', 0, 'cost-worker')
+    const { end, fill } = await small.log.lag(recordTopic, 0, 'cost-worker')
     expect(fill).toBeGreaterThanOrEqual(0.5)
     const assignments: Assignment[] = []
-    await small.log.subscribe('meter.records.v1', 'cost-worker', assignment => void assignments.push(assignment))
+    await small.log.subscribe(recordTopic, 'cost-worker', assignment => void assignments.push(assignment))
     await assignments[0]?.commit(end)
     expect(await statuses()).toEqual([200, 200])
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import avro from 'avsc'
 import { Failure } from '../../failure.ts'
-import { type TopicName, topicNames } from '../log.ts'
+import { deadLetterTopic, eventTopic, recordTopic, type TopicName, topicNames } from '../log.ts'
 import type { DeadLetter, EventEnvelope, MeterMessage } from '../messages.ts'
 import { decodeRecordChunk, encodeRecordChunk, joinParts } from './fast-path/record-chunk.ts'
 import type { EncodedPart } from './fast-path/record-part.ts'
@@ -62,9 +62,7 @@ export const avroType = (schema: string): avro.Type =>
  */
 export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   const [records, letters, events] = await Promise.all(
-    (['meter.records.v1', 'meter.dead-letters.v1', 'webhook.events.v1'] as const).map(topic =>
-      openTopic(topic, schemaIds),
-    ),
+    ([recordTopic, deadLetterTopic, eventTopic] as const).map(topic => openTopic(topic, schemaIds)),
   )
   if (records === undefined || letters === undefined || events === undefined) throw new Error('a topic has no schema')
   return {

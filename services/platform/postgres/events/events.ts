@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Result } from '../../../domain/refusal.ts'
-import type { TopicName } from '../../log/log.ts'
+import { eventTopic } from '../../log/log.ts'
 import { newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
@@ -47,7 +47,6 @@ const fromRow = (row: Row): StoredEvent => ({
   createdAt: row.time_created,
 })
 
-const eventTopic: TopicName = 'webhook.events.v1'
 const retentionMs = 90 * 86_400_000
 
 /** The data of an event that travels in a message has at most so many bytes; of others only members of one word travel. */

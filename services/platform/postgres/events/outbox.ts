@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import type { TopicName } from '../../log/log.ts'
+import { recordTopic, type TopicName } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import type { Tables } from '../tables.ts'
 
@@ -28,8 +28,6 @@ export type OutboxMessage = {
   readonly payload: string
 }
 
-const recostTopic: TopicName = 'meter.records.v1'
-
 /** Give a new order its id. */
 export const newRecostRequest = (recostRequest: Omit<OutboxRecostRequest, 'id'>): OutboxRecostRequest => ({
   id: randomUUID(),
@@ -43,24 +41,26 @@ export const writeRecostRequests = async (
   at: number,
 ): Promise<readonly OutboxMessage[]> => {
   if (recostRequests.length === 0) return []
-  const messages = recostRequests.map(recostRequest => ({
-    topic: recostTopic,
-    key: `${recostRequest.accountId}:${recostRequest.locations[0]}`,
-    accountId: recostRequest.accountId,
-    liveMode: recostRequest.liveMode,
-    payload: JSON.stringify({
-      id: recostRequest.id,
-      account_id: recostRequest.accountId,
-      live_mode: recostRequest.liveMode,
-      locations: recostRequest.locations,
-      revision: recostRequest.revision,
-      from: recostRequest.from,
-      to: recostRequest.to,
+  const messages = recostRequests.map(
+    (recostRequest): Omit<OutboxMessage, 'id'> => ({
+      topic: recordTopic,
+      key: `${recostRequest.accountId}:${recostRequest.locations[0]}`,
+      accountId: recostRequest.accountId,
+      liveMode: recostRequest.liveMode,
+      payload: JSON.stringify({
+        id: recostRequest.id,
+        account_id: recostRequest.accountId,
+        live_mode: recostRequest.liveMode,
+        locations: recostRequest.locations,
+        revision: recostRequest.revision,
+        from: recostRequest.from,
+        to: recostRequest.to,
+      }),
     }),
-  }))
+  )
   const { rows } = await sql<{ id: number }>`
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
-    select ${recostTopic}, key, account_id, live_mode, payload::json, ${toTimestamp(at)}
+    select ${recordTopic}, key, account_id, live_mode, payload::json, ${toTimestamp(at)}
     from unnest(${messages.map(({ key }) => key)}::text[], ${messages.map(({ accountId }) => accountId)}::text[],
       ${messages.map(({ liveMode }) => liveMode)}::boolean[], ${messages.map(({ payload }) => payload)}::text[])
       with ordinality as m(key, account_id, live_mode, payload, place)

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isId } from '../../../domain/identifier.ts'
+import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { Tables } from '../tables.ts'
@@ -75,7 +76,7 @@ const eraseEvents = async ({ query }: OperatorTransaction, traces: Traces): Prom
   for (let after: string | null = ''; after !== null; ) after = await eraseEventPage(query, traces, after)
   await sql`
     delete from outbox
-    where ${owned} and topic = 'webhook.events.v1'
+    where ${owned} and topic = ${eventTopic}
       and (payload ->> 'object_id' = any(${ids}) or ${isOld('time_created')} or ${names('payload', owners)}
         or payload ->> 'type' like '%.failed' and payload -> 'data' ->> 'reference_id' = any(${references}))`.execute(
     query,

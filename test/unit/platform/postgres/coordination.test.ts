@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
+import { eventTopic, recordTopic } from '../../../../services/platform/log/log.ts'
 import {
   deleteExpiredEvents,
   listEvents,
@@ -37,14 +38,14 @@ const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promis
 const newest = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('events', () => {
-  it('stand with their change or not at all, and are owed to the webhook topic once', async () => {
+  it('stand with their change or not at all, and are owed to the webhook recordTopic once', async () => {
     const undone = inLive(async tx => {
       const device = await createDevice(tx, { referenceId: 'never', metadata: {} }, at)
       await writeEvents(tx, [{ type: 'device.create', objectId: device.id, data: {} }], at)
       throw new Error('undo')
     })
     await expect(undone).rejects.toThrow('undo')
-    expect(await readOutbox(operator, 'webhook.events.v1', 10)).toEqual([])
+    expect(await readOutbox(operator, eventTopic, 10)).toEqual([])
 
     const [event] = await inLive(tx =>
       writeEvents(tx, [{ type: 'device.create', objectId: 'dev_1', data: { b: 1, a: '\u20ac' } }], at),
@@ -58,7 +59,7 @@ describe('events', () => {
     })
     expect(await inLive(tx => retrieveEvent(tx, event?.id ?? ''))).toEqual(event)
     expect(await withTenant(database, test, tx => retrieveEvent(tx, event?.id ?? ''))).toBeNull()
-    const [message] = await readOutbox(operator, 'webhook.events.v1', 10)
+    const [message] = await readOutbox(operator, eventTopic, 10)
     expect(message).toMatchObject({ key: `${live.accountId}:dev_1`, ...live })
     const pending = {
       id: event?.id,
@@ -155,12 +156,12 @@ describe('the outbox', () => {
       writeRecostRequests(tx.query, [order('loc_quick'), order('loc_second')], at),
     )
     expect(quick?.key).toBe(`${live.accountId}:loc_quick`)
-    expect(await readOutbox(operator, 'meter.records.v1', 10)).toEqual([quick, second])
+    expect(await readOutbox(operator, recordTopic, 10)).toEqual([quick, second])
     await deleteOutbox(operator, [quick?.id ?? 0, second?.id ?? 0])
     open()
     const late = await slow
     expect(late?.id).toBeLessThan(quick?.id ?? 0)
-    expect(await readOutbox(operator, 'meter.records.v1', 10)).toEqual([late])
+    expect(await readOutbox(operator, recordTopic, 10)).toEqual([late])
   })
 })
 
@@ -246,14 +247,13 @@ describe('a lease', () => {
 
 describe('the generation of a lane', () => {
   it('goes up once, whoever is faster', async () => {
-    const topic = 'meter.records.v1'
-    expect(await readTopicGeneration(operator, topic)).toBeNull()
-    expect(await raiseTopicGeneration(operator, topic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
+    expect(await readTopicGeneration(operator, recordTopic)).toBeNull()
+    expect(await raiseTopicGeneration(operator, recordTopic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
     const raised = await Promise.all(
-      [16, 32].map(partitions => raiseTopicGeneration(operator, topic, 0, partitions, at)),
+      [16, 32].map(partitions => raiseTopicGeneration(operator, recordTopic, 0, partitions, at)),
     )
-    expect(raised.filter(result => result !== null)).toEqual([await readTopicGeneration(operator, topic)])
+    expect(raised.filter(result => result !== null)).toEqual([await readTopicGeneration(operator, recordTopic)])
     await sql`update lane_generations set generation = 1023`.execute(operator)
-    await expect(raiseTopicGeneration(operator, topic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })
+    await expect(raiseTopicGeneration(operator, recordTopic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })
   })
 })

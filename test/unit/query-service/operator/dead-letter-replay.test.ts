@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { eventTopic, recordTopic } from '../../../../services/platform/log/log.ts'
 import type { DeadLetter } from '../../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { fromReplayHeader, toReplayHeader } from '../../../../services/platform/log/replay-header.ts'
@@ -7,7 +8,7 @@ import { replayOf } from '../../../../services/query-service/operator/dead-lette
 import { hexId } from '../../../suites/cost-rows.ts'
 
 const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({
-  topic: 'meter.records.v1',
+  topic: recordTopic,
   partition: 5,
   offset: 1_000,
   position: -1,
@@ -81,7 +82,7 @@ describe('a replay', () => {
       generation: '2',
       chunk: 'replay-5-1000',
     })
-    expect(replayOf(letter({ topic: 'webhook.events.v1' }), target).ok).toBe(false)
+    expect(replayOf(letter({ topic: eventTopic }), target).ok).toBe(false)
     expect(replayOf(letter({ headers: { replay: 'x' } }), target).ok).toBe(false)
   })
 })

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHeaders } from '../../../../services/platform/log/chunk-headers.ts'
+import { recordTopic } from '../../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { fromReplayHeader } from '../../../../services/platform/log/replay-header.ts'
 import { rowVersionOf } from '../../../../services/platform/log/row-version.ts'
@@ -18,7 +19,6 @@ import {
   rowOf,
   run,
   tenant,
-  topic,
   useDeadLetters,
 } from '../../../support/partitions/dead-letter-fixture.ts'
 import { operatorKey } from '../../../support/registry/service.ts'
@@ -117,7 +117,7 @@ describe('what was put aside', () => {
       () => Promise.all([rowOf(1), rowOf(2)]),
       rows => rows.every(row => row !== null),
     )
-    const { messages } = await log.peek(topic, one?.lane ?? 0, 0, { maxMessages: 100, maxBytes: 10_000_000 })
+    const { messages } = await log.peek(recordTopic, one?.lane ?? 0, 0, { maxMessages: 100, maxBytes: 10_000_000 })
     const origins = messages.map(({ headers }) => fromReplayHeader(headers)).filter(origin => origin !== null)
     expect(origins.map(({ generation, offset }) => [generation, offset])).toEqual([
       [3, 0],
@@ -132,7 +132,7 @@ describe('what was put aside', () => {
     })
     const partition = one?.lane ?? 0
     await until(
-      () => log.lag(topic, partition, 'cost-worker'),
+      () => log.lag(recordTopic, partition, 'cost-worker'),
       ({ committed, end }) => committed === end,
     )
     expect(
@@ -151,9 +151,9 @@ describe('what was put aside', () => {
       row => row?.energy === 7_000_000_000n,
     )
     await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl)
-    const partition = partitionOf(partitionKey(tenant.accountId, missing), log.partitions(topic))
+    const partition = partitionOf(partitionKey(tenant.accountId, missing), log.partitions(recordTopic))
     await until(
-      () => log.lag(topic, partition, 'cost-worker'),
+      () => log.lag(recordTopic, partition, 'cost-worker'),
       ({ committed, end }) => committed === end && end > sentAgain + 1,
     )
     expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, sentAgain, 0), energy: 7_000_000_000n })

@@ -5,11 +5,12 @@ import { avroType, openCodec, publishedSchemas } from '../../../../../services/p
 import { encodeParts } from '../../../../../services/platform/log/avro/fast-path/record-chunk.ts'
 import { maxPartBytes, maxPartRecords } from '../../../../../services/platform/log/avro/fast-path/record-part.ts'
 import { localSchemaIds } from '../../../../../services/platform/log/avro/schema-ids.ts'
+import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import type { RecordChunk, RecordPart } from '../../../../../services/platform/log/messages.ts'
 import { chunk, otherMessage } from '../../../../suites/partition-messages.ts'
 
 const codec = await openCodec(localSchemaIds())
-const recordSchemas = publishedSchemas().filter(entry => entry.topic === 'meter.records.v1')
+const recordSchemas = publishedSchemas().filter(entry => entry.topic === recordTopic)
 const currentRecordSchema = avroType(recordSchemas.at(-1)?.schema ?? '')
 
 /** The chunk as a general Avro codec wants it: indexes and bytes in place of ids. */
@@ -166,7 +167,7 @@ describe('codec of the lane', () => {
 describe('codec of dead letters and events', () => {
   it('reads back dead letters', async () => {
     const letter = {
-      topic: 'meter.records.v1',
+      topic: recordTopic,
       partition: 3,
       offset: 2 ** 40,
       position: -1,

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LmdbLogOptions, openLmdbLog } from '../../../../../services/platform/log/lmdb/lmdb-log.ts'
 import type { Log } from '../../../../../services/platform/log/log.ts'
-import { assignmentOf, bounds, describeLog, records, textMessage } from '../../../../suites/describe-log.ts'
+import { recordTopic } from '../../../../../services/platform/log/log.ts'
+import { assignmentOf, bounds, describeLog, textMessage } from '../../../../suites/describe-log.ts'
 import { mountSmallDisk, unmountDisk } from '../../../../support/stores/small-disk.ts'
 
 const folders: string[] = []
@@ -53,7 +54,7 @@ describe('embedded log on its folder', () => {
     const text = (index: number): string => String(index % 10).repeat(100_000)
     const followed: string[] = []
     for (let index = 0; index < 400; index += 1) {
-      await log.append(records, 3, textMessage(text(index)))
+      await log.append(recordTopic, 3, textMessage(text(index)))
       for (const { value } of await follower.read(bounds)) followed.push(value.toString())
     }
     const whole = Array.from({ length: 400 }, (_, index) => text(index))
@@ -96,7 +97,7 @@ describe('embedded log on its folder', () => {
   it('refuses another number of partitions', async () => {
     const folder = newFolder()
     await (await openLog(folder)).close()
-    await expect(openLog(folder, { topics: { [records]: { partitions: 9 } } })).rejects.toMatchObject({
+    await expect(openLog(folder, { topics: { [recordTopic]: { partitions: 9 } } })).rejects.toMatchObject({
       code: 'partitions_changed',
     })
     await (await openLog(folder)).close()
@@ -104,31 +105,33 @@ describe('embedded log on its folder', () => {
 
   it('refuses a second reader of a group and takes it once the first is gone', async () => {
     const log = await openLog(newFolder())
-    const first = await log.subscribe(records, 'cost-worker', () => undefined)
-    await expect(log.subscribe(records, 'cost-worker', () => undefined)).rejects.toMatchObject({ code: 'reader_taken' })
+    const first = await log.subscribe(recordTopic, 'cost-worker', () => undefined)
+    await expect(log.subscribe(recordTopic, 'cost-worker', () => undefined)).rejects.toMatchObject({
+      code: 'reader_taken',
+    })
     await first.close()
-    await log.subscribe(records, 'cost-worker', () => undefined)
+    await log.subscribe(recordTopic, 'cost-worker', () => undefined)
     await log.close()
   })
 })
 
 describe('retention of the embedded log', () => {
-  const small = { topics: { [records]: { capacityBytes: 20_000, retentionMs: 1_000 } } }
+  const small = { topics: { [recordTopic]: { capacityBytes: 20_000, retentionMs: 1_000 } } }
 
   it('refuses appends as full, retriable, while unread messages fill the room, and takes them again after a commit', async () => {
     const log = await openLog(newFolder(), small)
     const sent: number[] = []
     const full = await (async () => {
-      for (;;) sent.push(await log.append(records, 0, block('x')))
+      for (;;) sent.push(await log.append(recordTopic, 0, block('x')))
     })().catch((error: unknown) => error)
     expect(full).toMatchObject({ code: 'log_full', retriable: true })
     expect(sent.length).toBe(18)
-    expect((await log.lag(records, 0, 'cost-worker')).fill).toBeGreaterThan(0.9)
-    await log.append(records, 1, block('other partition'))
+    expect((await log.lag(recordTopic, 0, 'cost-worker')).fill).toBeGreaterThan(0.9)
+    await log.append(recordTopic, 1, block('other partition'))
     const assignment = await assignmentOf(log, 'cost-worker', 0)
     await assignment.read(bounds)
     await assignment.commit(10)
-    expect(await log.append(records, 0, block('y'))).toBe(18)
+    expect(await log.append(recordTopic, 0, block('y'))).toBe(18)
     await assignment.rewind()
     expect((await assignment.read(bounds)).map(m => m.offset)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18])
     await log.close()
@@ -136,7 +139,7 @@ describe('retention of the embedded log', () => {
 
   it('refuses only what does not fit when many appends share a commit', async () => {
     const log = await openLog(newFolder(), small)
-    const settled = await Promise.allSettled(Array.from({ length: 40 }, () => log.append(records, 0, block('x'))))
+    const settled = await Promise.allSettled(Array.from({ length: 40 }, () => log.append(recordTopic, 0, block('x'))))
     const offsets = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
     expect(offsets).toEqual(Array.from({ length: 18 }, (_, i) => i))
     await log.close()
@@ -146,20 +149,20 @@ describe('retention of the embedded log', () => {
     const folder = newFolder()
     let at = 1_000_000
     let log = await openLog(folder, { ...small, now: () => at })
-    for (let i = 0; i < 5; i += 1) await log.append(records, 0, block('x'))
+    for (let i = 0; i < 5; i += 1) await log.append(recordTopic, 0, block('x'))
     at += 5_000
     const assignment = await assignmentOf(log, 'cost-worker', 0)
     await assignment.read(bounds)
     await assignment.commit(5)
-    for (let i = 0; i < 15; i += 1) await log.append(records, 0, block('y'))
+    for (let i = 0; i < 15; i += 1) await log.append(recordTopic, 0, block('y'))
     expect((await (await assignmentOf(log, 'late', 0)).read(bounds)).map(m => m.offset)[0]).toBe(5)
     await assignment.commit(20)
     at += 5_000
-    for (let i = 0; i < 10; i += 1) await log.append(records, 0, block('z'))
+    for (let i = 0; i < 10; i += 1) await log.append(recordTopic, 0, block('z'))
     await log.close()
     log = await openLog(folder, { ...small, now: () => at })
-    expect(await log.lag(records, 0, 'cost-worker')).toMatchObject({ end: 30, committed: 20 })
-    expect(await log.append(records, 0, block('last'))).toBe(30)
+    expect(await log.lag(recordTopic, 0, 'cost-worker')).toMatchObject({ end: 30, committed: 20 })
+    expect(await log.append(recordTopic, 0, block('last'))).toBe(30)
     await log.close()
   })
 })
@@ -177,7 +180,7 @@ describe('embedded log after kill -9', () => {
     expect(acknowledged.size).toBeGreaterThan(100)
     const log = await openLog(folder)
     const assignment = await assignmentOf(log, 'check', 0)
-    const { end } = await log.lag(records, 0, 'check')
+    const { end } = await log.lag(recordTopic, 0, 'check')
     for (let next = 0; next < end; ) {
       for (const message of await assignment.read(bounds)) {
         expect(message.offset).toBe(next)
@@ -216,14 +219,14 @@ describe('embedded log on a full disk', () => {
       const sent: number[] = []
       const failure = await (async () => {
         for (;;)
-          sent.push(await log.append(records, 0, { ...textMessage(''), value: Buffer.alloc(50_000, sent.length) }))
+          sent.push(await log.append(recordTopic, 0, { ...textMessage(''), value: Buffer.alloc(50_000, sent.length) }))
       })().catch((error: unknown) => error)
       expect(failure).toMatchObject({ name: 'Failure', retriable: true })
       expect(sent.length).toBeGreaterThan(10)
       await log.close()
       execFileSync('mount', ['-o', 'remount,size=48m', disk])
       log = await openLog(disk)
-      expect(await log.append(records, 0, textMessage('room'))).toBe(sent.length)
+      expect(await log.append(recordTopic, 0, textMessage('room'))).toBe(sent.length)
       const assignment = await assignmentOf(log, 'check', 0)
       const read = (await assignment.read(bounds)).slice(0, sent.length)
       expect(read.map(message => message.value[49_999])).toEqual(sent)

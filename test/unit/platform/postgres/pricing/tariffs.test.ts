@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { ScheduleEntry } from '../../../../../services/domain/tariff/tariff.ts'
+import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
 import type { Paging } from '../../../../../services/platform/postgres/page.ts'
 import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
@@ -94,7 +95,7 @@ describe('a tariff', () => {
       from: at,
       to: at + 10 * dayMs,
     })
-    expect(await readOutbox(database.operator, 'meter.records.v1', 100)).toContainEqual(earlier.recostRequest)
+    expect(await readOutbox(database.operator, recordTopic, 100)).toContainEqual(earlier.recostRequest)
   })
 
   it('is refused where another of its kind covers part of its time, and leaves no trace of the attempt', async () => {

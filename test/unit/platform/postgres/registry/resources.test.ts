@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { accepted, type Result } from '../../../../../services/domain/refusal.ts'
+import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
 import type { Paging } from '../../../../../services/platform/postgres/page.ts'
 import { createMarket } from '../../../../../services/platform/postgres/pricing/markets.ts'
@@ -228,7 +229,7 @@ describe('locations and customers', () => {
       [with_.id, [tariff.id]],
       [without.id, []],
     ])
-    const pending = await readOutbox(database.operator, 'meter.records.v1', 100)
+    const pending = await readOutbox(database.operator, recordTopic, 100)
     expect(pending.filter(({ payload, key }) => key.endsWith(with_.id) && JSON.parse(payload).revision > 1)).toEqual([])
     const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
     expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
