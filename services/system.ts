@@ -10,25 +10,28 @@ import { authenticator, operatorAuthenticator } from './platform/access/authenti
 import { bearerTokens } from './platform/access/bearer-token.ts'
 import type { Sandbox } from './platform/access/sandbox-file.ts'
 import { sealWith } from './platform/access/seal.ts'
-import type { Secret } from './platform/access/secrets.ts'
-import { loadCredentialsKey } from './platform/access/secrets.ts'
+import { loadCredentialsKey, type Secret } from './platform/access/secrets.ts'
 import { keyVerifier } from './platform/access/verify-key.ts'
 import { currentInstant } from './platform/clock.ts'
-import { type Config, type Role, roles } from './platform/config.ts'
+import { type Config, type Role, roles } from './platform/config/config.ts'
 import { createApp } from './platform/http/app.ts'
 import { defaultLimits, type Ports } from './platform/http/binding.ts'
+import { idempotencyKeys } from './platform/http/idempotency-store.ts'
 import { listen } from './platform/http/listen.ts'
 import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/static-routes.ts'
-import { idempotencyKeys } from './platform/idempotency-store.ts'
-import { serveMetrics } from './platform/metrics.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
 import { holdIdempotencyLock } from './platform/postgres/registry/idempotency-lock.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
-import { referenceChanges } from './platform/reference-changes.ts'
-import type { RoleModule, SharedDependencies, Stores } from './platform/role-module.ts'
-import { slowBacklog } from './platform/slow-backlog.ts'
-import type { Logger } from './platform/telemetry.ts'
+import {
+  type RoleModule,
+  referenceChanges,
+  type SharedDependencies,
+  type Stores,
+  slowBacklog,
+} from './platform/role-module.ts'
+import type { Logger } from './platform/telemetry/logger.ts'
+import { serveMetrics } from './platform/telemetry/metrics.ts'
 import { openWebhookHttpClient } from './platform/webhook-client/webhook-http-client.ts'
 import { openQueryService } from './query-service/open.ts'
 import { refusalEvents } from './query-service/refusal-events.ts'

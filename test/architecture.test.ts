@@ -54,10 +54,10 @@ describe('the walls stop', () => {
     ['tests in the product', 'services/domain/x.ts', "import { a } from '../../test/support/walls.ts'"],
     ['ambient time', 'services/cost-worker/x.ts', 'const at = Date.now()'],
     ['the present date', 'services/platform/x.ts', 'const at = new Date()'],
-    ['chance', 'services/platform/new-id.ts', 'const a = Math.random()'],
+    ['chance', 'services/platform/ids/new-id.ts', 'const a = Math.random()'],
     [
       'a server past the bounds of connections',
-      'services/platform/metrics.ts',
+      'services/platform/telemetry/metrics.ts',
       "import { createServer } from 'node:http'",
     ],
     ['ambient settings', 'services/platform/x.ts', 'const a = process.env.A'],

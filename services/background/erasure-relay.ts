@@ -9,7 +9,7 @@ import { takeLease } from '../platform/postgres/leases.ts'
 import { eraseObjects, removeErasedLocations } from '../platform/postgres/registry/erase-objects.ts'
 import { dueErasures, type Erasure, markErasureDispatched } from '../platform/postgres/registry/erasures.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type ErasureRelayOptions = {
   readonly database: Database

@@ -14,7 +14,7 @@ import {
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import { forecastZone } from './forecast-zone.ts'
 
 export type ForecastWorkOptions = {

@@ -1,4 +1,4 @@
-import { biddingZone } from '../platform/market-feeds/bidding-zones.ts'
+import { biddingZone } from '../domain/market-feed/bidding-zones.ts'
 
 /** Zones of areas beyond the coupled European market; the Australian market keeps one clock without summer time. */
 const zones: Readonly<Record<string, string>> = {

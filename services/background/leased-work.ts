@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../platform/postgres/database.ts'
 import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type LeasedWorkOptions = { readonly database: Pick<Database, 'operator'>; readonly logger: Pick<Logger, 'warn'> }
 

@@ -6,7 +6,7 @@ import type { Database } from '../platform/postgres/database.ts'
 import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'
 import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import { fanOutPage } from './price-fan-out.ts'
 
 /** Brings what changes of prices owe into the lanes, at least once; a repeated order does no harm. */

@@ -10,7 +10,7 @@ import { credentialsPurpose } from '../platform/postgres/connect/tariff-credenti
 import type { Database } from '../platform/postgres/database.ts'
 import { webhookPurpose } from '../platform/postgres/webhooks/webhook-secret.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type ResealOptions = {
   readonly database: Pick<Database, 'operator'>

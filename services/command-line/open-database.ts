@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Config, readConfig } from '../platform/config.ts'
+import { type Config, readConfig } from '../platform/config/config.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import { lockFolder } from '../platform/log/lmdb/folder-lock.ts'
 import { type Database, openDatabase, type PostgresAddress } from '../platform/postgres/database.ts'

@@ -1,6 +1,6 @@
 import { readSandbox } from '../platform/access/sandbox-file.ts'
 import { readStoredSecrets } from '../platform/access/secrets.ts'
-import { readConfig } from '../platform/config.ts'
+import { readConfig } from '../platform/config/config.ts'
 import { CommandError, type CommandInput, type CommandOption } from './command.ts'
 import { type ServiceClient, serviceClient } from './service-client.ts'
 import { readBaseUrl } from './target.ts'

@@ -1,6 +1,5 @@
 import { currentInstant } from '../platform/clock.ts'
-import { ConfigError } from '../platform/config.ts'
-import { isFailure } from '../platform/failure.ts'
+import { ConfigError, isFailure } from '../platform/failure.ts'
 import { version } from '../platform/version.ts'
 import { type Command, CommandError, type CommandOutcome, UsageError } from './command.ts'
 import { accountCommands } from './commands/account-commands.ts'

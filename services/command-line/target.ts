@@ -1,7 +1,7 @@
 import { trimEnd } from '../domain/trim-end.ts'
 import { readSandbox } from '../platform/access/sandbox-file.ts'
-import { readConfig } from '../platform/config.ts'
-import { apiKeyMode } from '../platform/new-id.ts'
+import { readConfig } from '../platform/config/config.ts'
+import { apiKeyMode } from '../platform/ids/new-id.ts'
 import { CommandError, type CommandInput, type CommandOption, UsageError } from './command.ts'
 
 /** Where a system answers, and whose test mode is used. */

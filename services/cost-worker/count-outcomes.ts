@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../platform/log/messages.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { StepCounts, StepSummary } from './step.ts'
 
 /** A letter that a step wrote: of a record, or of a whole message by what it was. A message of readings is stored nevertheless. */

@@ -6,7 +6,7 @@ import { type PiecePacker, piecePacker } from '../platform/clickhouse/encoding/p
 import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
 import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
-import type { CachedPricing } from '../platform/pricing-cache.ts'
+import type { CachedPricing } from '../platform/pricing-cache/pricing-cache.ts'
 
 /** A record to be costed: `version` is that of what causes it to be costed now, `sourceVersion` that of the message it came with. */
 export type RecordToCost = {

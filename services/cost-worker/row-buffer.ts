@@ -1,5 +1,5 @@
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { startTimeSlices } from '../platform/time-slices.ts'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 
 /** What a step has costed and not stored yet: rows until their pieces are too many to be held, then these are stored before it goes on. */
 export type RowBuffer = {

@@ -1,3 +1,4 @@
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure, isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { type ChunkHeaders, fromHeaders } from '../platform/log/chunk-headers.ts'
@@ -6,7 +7,6 @@ import type { AcceptedRecord, DeadLetter, ReadingChunk, RecordChunk, Submission 
 import { withObjects } from '../platform/log/refused-objects.ts'
 import { fromReplayHeader } from '../platform/log/replay-header.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
-import { startTimeSlices } from '../platform/time-slices.ts'
 import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'

@@ -6,7 +6,7 @@ import {
   batchFailureColumns,
   batchPartColumns,
 } from '../platform/clickhouse/readings/receipts.ts'
-import { runInTimeSlices } from '../platform/time-slices.ts'
+import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { StepSummary } from './step.ts'
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
@@ -8,7 +9,6 @@ import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
-import { startTimeSlices } from '../platform/time-slices.ts'
 import { type ChunkPace, chunkPace } from './chunk-pace.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
 

@@ -14,7 +14,7 @@ import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals } from '../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
 import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import { runInTimeSlices, startTimeSlices } from '../platform/time-slices.ts'
+import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 
 /** What the cost of a record takes from others: what tiers have counted before it, and where actuals cover it. */
 type PriorRecords = { readonly counted: AccumulatorCounts; readonly covered: readonly Interval[] }

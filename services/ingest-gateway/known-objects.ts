@@ -1,7 +1,7 @@
+import { isDoneWithin, withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/avro/fast-path/record-part.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { isDoneWithin, withTimeout } from '../platform/timeout.ts'
 import { bitsOf, idTable } from './fast-path/id-table.ts'
 
 /** Ids that a submission names and that are not known for certain. */

@@ -5,9 +5,9 @@ import {
   type ReferenceKind,
   referenceKinds,
 } from '../domain/reference.ts'
+import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { withTimeout } from '../platform/timeout.ts'
 
 /** Own references of records, with the ids found for them. */
 export type KnownReferences = {

@@ -8,8 +8,8 @@ import {
   readReference,
 } from '../domain/reference.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { referencePlaceholderId } from '../platform/ids/new-id.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import { referencePlaceholderId } from '../platform/reference-placeholder-id.ts'
 
 type ObjectKind = 'location' | 'device'
 

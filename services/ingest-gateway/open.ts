@@ -1,5 +1,5 @@
 import { currentInstant } from '../platform/clock.ts'
-import { pricingCache } from '../platform/pricing-cache.ts'
+import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
 import { ingestGatewayOperations } from './operations.ts'

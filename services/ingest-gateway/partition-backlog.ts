@@ -1,5 +1,5 @@
 import { type Lag, type Log, recordTopic } from '../platform/log/log.ts'
-import type { SlowBacklogSource } from '../platform/slow-backlog.ts'
+import type { SlowBacklogSource } from '../platform/role-module.ts'
 
 /** What stands against more records in a lane. */
 export type PartitionBacklog = {

@@ -1,6 +1,6 @@
 /**
- * The world did not answer: thrown by an adapter, which alone knows its vendor's errors.
- * `code` names what failed (`log_full`, `postgres_away`); `retriable` tells whether the same call may succeed later.
+ * An external system failed or did not answer. Adapters throw this error, because only they know the errors of their vendor.
+ * `code` names the failed system (`log_full`, `postgres_away`). `retriable` is true if the same call may succeed later.
  */
 export class Failure extends Error {
   readonly code: string
@@ -15,3 +15,6 @@ export class Failure extends Error {
 }
 
 export const isFailure = (error: unknown): error is Failure => error instanceof Failure
+
+/** A setting is invalid. The message names the variable and the correction. */
+export class ConfigError extends Error {}

@@ -1,20 +1,66 @@
 import type { Secrets } from './access/secrets.ts'
 import type { ClickHouse } from './clickhouse/clickhouse.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { createApp } from './http/app.ts'
 import type { Binding, StaticRoute } from './http/binding.ts'
+import type { IdempotencyKeys } from './http/idempotency-store.ts'
 import type { HealthCheck } from './http/static-routes.ts'
-import type { IdempotencyKeys } from './idempotency-store.ts'
 import type { Codec } from './log/avro/codec.ts'
 import type { Log } from './log/log.ts'
-import type { Metrics } from './metrics.ts'
 import type { Database } from './postgres/database.ts'
-import type { ReferenceChanges } from './reference-changes.ts'
-import type { SlowBacklog } from './slow-backlog.ts'
-import type { Logger } from './telemetry.ts'
+import type { Tenant } from './postgres/transaction.ts'
+import type { Logger } from './telemetry/logger.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 import type { WebhookHttpClient } from './webhook-client/webhook-http-client.ts'
 
-/** The stores and all that roles share. */
+/** Announces changes of own references inside a process, so that its caches forget them. */
+export type ReferenceChanges = {
+  /** Call after the commit of a change and before its answer. */
+  readonly announce: (tenant: Tenant) => void
+  readonly listen: (listener: (tenant: Tenant) => void) => void
+}
+
+export const referenceChanges = (): ReferenceChanges => {
+  const listeners: ((tenant: Tenant) => void)[] = []
+  return {
+    announce: tenant => {
+      for (const listener of listeners) listener(tenant)
+    },
+    listen: listener => {
+      listeners.push(listener)
+    },
+  }
+}
+
+/** Slow work of the cost worker of this process. */
+export type SlowBacklogSource = {
+  /** Return whether an account has so much slow work that the gateway must refuse its submissions. */
+  readonly isLogFull: (accountId: string) => boolean
+  /**
+   * Return the offset up to which the worker has read a partition, if its committed offset waits for slow work only.
+   * Null if the offset does not wait for slow work.
+   */
+  readonly readUpTo: (partition: number) => number | null
+}
+
+/** Tells the gateway of a process about the slow work of the cost worker in the same process. */
+export type SlowBacklog = SlowBacklogSource & { readonly setSource: (source: SlowBacklogSource) => void }
+
+const emptyBacklog: SlowBacklogSource = { isLogFull: () => false, readUpTo: () => null }
+
+/** Create the backlog of a process. It is empty until a worker calls `setSource`. */
+export const slowBacklog = (): SlowBacklog => {
+  let source = emptyBacklog
+  return {
+    isLogFull: accountId => source.isLogFull(accountId),
+    readUpTo: partition => source.readUpTo(partition),
+    setSource: nextSource => {
+      source = nextSource
+    },
+  }
+}
+
+/** Stores and other resources of a process. */
 export type Stores = {
   readonly database: Database
   readonly log: Log
@@ -22,42 +68,40 @@ export type Stores = {
   readonly clickHouse: ClickHouse
   readonly secrets: Secrets
   readonly metrics: Metrics
-  /** The generation of the lanes. Throws once the lanes were renumbered: this process writes into none of the new ones. */
+  /** Return the generation of the topic. Throws after the number of partitions changed: the process must be restarted. */
   readonly generation: () => number
 }
 
-/** What every role of a process is opened with. */
+/** Dependencies that each role of a process receives. */
 export type SharedDependencies = Stores & {
   readonly config: Config
   readonly logger: Logger
   readonly webhookClient: WebhookHttpClient
   readonly idempotency: IdempotencyKeys
-  /** Between the roles of this process. */
   readonly referenceChanges: ReferenceChanges
-  /** From the cost worker of this process to its gateway. */
   readonly slowBacklog: SlowBacklog
 }
 
-/** Work that one process at a time does again and again. */
+/** Periodic work that one process at a time does under a lease. */
 export type LeasedWork = {
-  /** Names the lease. */
+  /** Name of the lease. */
   readonly name: string
-  /** The pause when there is nothing left to do, in ms. */
+  /** Pause in ms if no work is left. */
   readonly restMs: number
-  /** Do a bounded piece of the work; true if more waits. Errors are logged, and the work pauses. */
+  /** Do a limited amount of work. Returns true if more work is left. After an error, the work is logged and pauses. */
   readonly turn: () => Promise<boolean>
 }
 
-/** What a role brings into its process. */
+/** Operations, pages and health checks of a role. */
 export type RoleModule = {
-  /** Operations of callers, as the documents of the interface show them. */
+  /** Operations of customers. The OpenAPI documents list them. */
   readonly operations: readonly Binding[]
-  /** Operations of the operator, in no document. */
+  /** Operations of the operator. The OpenAPI documents do not list them. */
   readonly operatorOperations: readonly Binding[]
   readonly staticRoutes: readonly StaticRoute[]
-  /** Signs that its loops move. */
+  /** Checks that the loops of the role make progress. */
   readonly liveChecks: readonly HealthCheck[]
-  /** Add what uses the whole interface as its callers do. */
+  /** Add pages that call the API of this process. */
   readonly mount: (app: ReturnType<typeof createApp>) => void
 }
 

@@ -1,12 +1,12 @@
 import { answerInApiVersion } from '../contract/exchange.ts'
 import type { Operation, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { type EventDraft, writeEvents } from '../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import { type AuditEntry, appendAudit } from '../platform/postgres/registry/audit-log.ts'
 import { changeTenant, type Tenant, type TenantTransaction } from '../platform/postgres/transaction.ts'
-import { runInTimeSlices } from '../platform/time-slices.ts'
 import { writeJson } from '../platform/write-json.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 

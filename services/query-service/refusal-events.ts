@@ -4,7 +4,7 @@ import type { RefusedRequest } from '../platform/http/binding.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { writeEvents } from '../platform/postgres/events/events.ts'
 import { withTenant } from '../platform/postgres/transaction.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import { tenantOf } from './change.ts'
 
 /** Events of refusals that one key can cause in a minute, in each process. */

@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { Attempt } from './attempt.ts'
 
 /** Count attempts, and measure from each event to the end of the first attempt to deliver it. */

@@ -6,7 +6,7 @@ import {
   type DeliveryClaim,
   readDueEndpoints,
 } from '../platform/postgres/webhooks/webhook-queue.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import { type Attempt, type AttemptOptions, attempt } from './attempt.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import { type EndpointCapacity, openSubscribers } from './subscribers.ts'

@@ -12,7 +12,7 @@ import {
   insertDeliveries,
   readSubscriptions,
 } from '../platform/postgres/webhooks/webhook-queue.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type FanOutOptions = {
   readonly log: Pick<Log, 'subscribe'>

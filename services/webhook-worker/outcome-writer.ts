@@ -8,7 +8,7 @@ import {
   recordHealth,
   recordOutcomes,
 } from '../platform/postgres/webhooks/webhook-outcomes.ts'
-import type { Logger } from '../platform/telemetry.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import type { Attempt } from './attempt.ts'
 
 /** Keeps what attempts brought, many in a statement. */

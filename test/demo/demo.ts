@@ -3,7 +3,7 @@ import { CommandError, UsageError } from '../../services/command-line/command.ts
 import { CallError, logIn, type ServiceClient } from '../../services/command-line/service-client.ts'
 import { readTarget } from '../../services/command-line/target.ts'
 import { currentInstant } from '../../services/platform/clock.ts'
-import { ConfigError } from '../../services/platform/config.ts'
+import { ConfigError } from '../../services/platform/failure.ts'
 import { minLocations, planFleet } from './fleet.ts'
 import { type CreatedFleet, makeFleet } from './make-fleet.ts'
 import type { Period } from './reading.ts'

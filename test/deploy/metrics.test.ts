@@ -2,8 +2,8 @@ import { globSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { operations } from '../../services/contract/openapi/operations.ts'
-import { environment, roles } from '../../services/platform/config.ts'
-import { createMetrics, type Metrics, serveMetrics } from '../../services/platform/metrics.ts'
+import { environment, roles } from '../../services/platform/config/config.ts'
+import { createMetrics, type Metrics, serveMetrics } from '../../services/platform/telemetry/metrics.ts'
 import { read } from './deploy-files.ts'
 import { type Matcher, matchersOf, metricsOf, unbalanced } from './prom-ql.ts'
 
@@ -98,7 +98,7 @@ describe('alerts and the dashboard', () => {
   })
 
   it('show only what some part of the program sets', () => {
-    const sources = globSync('services/**/*.ts').filter(path => path !== 'services/platform/metrics.ts')
+    const sources = globSync('services/**/*.ts').filter(path => path !== 'services/platform/telemetry/metrics.ts')
     const used = new Set(
       expressions.flatMap(([, expr]) => metricsOf(expr)).map(name => name.replace(/_(bucket|sum|count)$/, '')),
     )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { environment, readConfig, readRoles } from '../../services/platform/config.ts'
+import { environment, readConfig, readRoles } from '../../services/platform/config/config.ts'
 import {
   composeText,
   givenSecrets,

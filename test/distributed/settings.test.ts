@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig, readRoles } from '../../services/platform/config.ts'
+import { readConfig, readRoles } from '../../services/platform/config/config.ts'
 
 const outside = {
   WATTLEDGER_KAFKA_BROKERS: 'one:9092,two:9092',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Role, roles } from '../../services/platform/config.ts'
+import { type Role, roles } from '../../services/platform/config/config.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { healthOf, verifyLogOutage } from '../support/kafka/log-outage.ts'
 import { openProcesses, openProxy, type RoleProcess } from '../support/kafka/processes.ts'

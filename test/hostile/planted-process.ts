@@ -11,7 +11,7 @@ import { createApp } from '../../services/platform/http/app.ts'
 import { bind, type Ports } from '../../services/platform/http/binding.ts'
 import { listen } from '../../services/platform/http/listen.ts'
 import { healthRoutes } from '../../services/platform/http/static-routes.ts'
-import { createMetrics, serveMetrics } from '../../services/platform/metrics.ts'
+import { createMetrics, serveMetrics } from '../../services/platform/telemetry/metrics.ts'
 
 const answer = { name: 'Planted', shape: z.object({}).loose() }
 const base = {

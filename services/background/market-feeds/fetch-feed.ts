@@ -1,26 +1,25 @@
 import { randomInt } from 'node:crypto'
 import { startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
-import { isFailure } from '../../platform/failure.ts'
-import type { FeedInterval } from '../../platform/market-feeds/feed.ts'
-import type { FeedConfig, FeedName } from '../../platform/market-feeds/feed-config.ts'
-import type { FeedPrice } from '../../platform/market-feeds/feed-price.ts'
-import { type ConfiguredFeed, feedsFor } from '../../platform/market-feeds/feeds.ts'
-import { FeedFailure, type FetchOptions, fetchPrices } from '../../platform/market-feeds/fetch-prices.ts'
+import type { FeedInterval, FeedPrice } from '../../domain/market-feed/feed-price.ts'
 import {
   expectedUntil,
   nextFetchAt,
   type PublicationClock,
   publishableUntil,
+  requestIntervals,
   retryDelayMs,
-} from '../../platform/market-feeds/publication.ts'
-import { requestIntervals } from '../../platform/market-feeds/request-intervals.ts'
-import { marketClock } from '../../platform/market-feeds/shared-sources.ts'
-import type { Metrics } from '../../platform/metrics.ts'
+} from '../../domain/market-feed/publication.ts'
+import { marketClock } from '../../domain/market-feed/shared-sources.ts'
+import { isFailure } from '../../platform/failure.ts'
+import type { FeedConfig, FeedName } from '../../platform/market-feeds/feed-config.ts'
+import { type ConfiguredFeed, feedsFor } from '../../platform/market-feeds/feeds.ts'
+import { FeedFailure, type FetchOptions, fetchPrices } from '../../platform/market-feeds/fetch-prices.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { type FeedSource, writeFeedState } from '../../platform/postgres/pricing/market-feeds.ts'
 import { putMarketPrices } from '../../platform/postgres/pricing/market-prices.ts'
 import type { SourceRevision } from '../../platform/postgres/pricing/pricing-input.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
+import type { Metrics } from '../../platform/telemetry/metrics.ts'
 
 /** How an attempt at one feed ended. */
 type FetchOutcome = 'prices' | 'nothing' | 'failed'

@@ -1,5 +1,5 @@
 import { writeInstant } from '../../domain/instant.ts'
-import type { Config } from '../../platform/config.ts'
+import type { Config } from '../../platform/config/config.ts'
 import { topics } from '../../platform/log/log.ts'
 import {
   eraseObjects,

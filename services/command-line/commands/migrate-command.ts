@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { applySchemas, schemaFiles } from '../../platform/clickhouse/schemas.ts'
-import type { Config } from '../../platform/config.ts'
+import type { Config } from '../../platform/config/config.ts'
 import { migrate } from '../../platform/postgres/migrate.ts'
 import { type Command, success } from '../command.ts'
 import { withPostgres } from '../open-database.ts'

@@ -1,5 +1,5 @@
 import { writeInstant } from '../../domain/instant.ts'
-import { apiKeyMode } from '../../platform/new-id.ts'
+import { apiKeyMode } from '../../platform/ids/new-id.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { type Command, type CommandInput, success, UsageError } from '../command.ts'
 import { type ChartValue, columnChart, instantText } from '../price-chart.ts'

@@ -1,5 +1,5 @@
 import { currentInstant } from '../../platform/clock.ts'
-import { readConfig } from '../../platform/config.ts'
+import { readConfig } from '../../platform/config/config.ts'
 import { type KafkaSettings, kafkaAddress } from '../../platform/log/kafka/kafka-settings.ts'
 import type { TopicDrift, TopicPlan } from '../../platform/log/kafka/kafka-topics.ts'
 import { recordTopic, topicNames, topics } from '../../platform/log/log.ts'

@@ -3,7 +3,7 @@ import { fullConfidence } from '../../domain/record/validate-record.ts'
 import { hasTieredPrices } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import type { CachedPricing } from '../../platform/pricing-cache.ts'
+import type { CachedPricing } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { RecordToCost } from '../record-to-cost.ts'
 
 /** All that a location has groups for. */

@@ -14,7 +14,7 @@ import {
 } from '../../platform/clickhouse/meter-cost/meter-cost-ranges.ts'
 import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { startTimeSlices } from '../../platform/time-slices.ts'
+import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type ChangeSet, enclosingInterval, isEstimate, isTiered, type RecostGroup } from './change-set.ts'
 import { countedEnergyOf, type Prefix } from './recost.ts'
 

@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals, statementLimits } from '../../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
 import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { startTimeSlices } from '../../platform/time-slices.ts'
+import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { enclosingInterval, isEstimate, isTiered, monthsOf, overlaps, type RecostGroup } from './change-set.ts'
 
 /** Stored rows of clusters, by cluster; null where they are too many to be held. */

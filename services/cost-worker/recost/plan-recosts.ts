@@ -10,7 +10,7 @@ import {
 } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { StoredRowRequest } from '../../platform/log/messages.ts'
-import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache.ts'
+import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { MessageOrigin } from '../record-to-cost.ts'
 import { estimateEdges, type LoadLimits } from '../slow-work/step-load.ts'
 import { directions, type RecostTrigger } from './change-set.ts'

@@ -1,4 +1,4 @@
-import type { PricingCache } from '../../platform/pricing-cache.ts'
+import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { CostStep, StepInput, StepResult } from '../cost-step.ts'
 import type { PoisonRecord } from '../dead-letter.ts'
 import type { Eraser } from '../erase.ts'

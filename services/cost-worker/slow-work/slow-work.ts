@@ -1,4 +1,4 @@
-import type { PricingCache } from '../../platform/pricing-cache.ts'
+import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { StepInput } from '../cost-step.ts'
 import { finishSlowTask, type PendingStep } from '../pending-steps.ts'
 import { isCounted, type MessageOrigin, type RecordToCost } from '../record-to-cost.ts'

@@ -9,6 +9,7 @@ import {
 import { isNdjson } from '../../contract/metering/meter-batch.ts'
 import type { RawBody } from '../../contract/operation.ts'
 import { submissionLimits } from '../../contract/registry/account.ts'
+import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import {
   addRecord,
   beginPart,
@@ -19,7 +20,6 @@ import {
   partWriter,
 } from '../../platform/log/avro/fast-path/record-part.ts'
 import type { RefusedRecord } from '../../platform/log/messages.ts'
-import { startTimeSlices } from '../../platform/time-slices.ts'
 import type { KnownObject } from '../known-objects.ts'
 import {
   duplicateMessage,

@@ -1,7 +1,7 @@
 import type { Caller } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { isDoneWithin, withTimeout } from '../concurrency/timeout.ts'
 import { isFailure } from '../failure.ts'
-import { isDoneWithin, withTimeout } from '../timeout.ts'
 import type { TokenSubject } from './bearer-token.ts'
 
 /** What a key that is not revoked may do, read from the store of keys. `disabled`: its account is. */

@@ -1,7 +1,7 @@
 import type { Caller } from '../../contract/operation.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import { Failure } from '../failure.ts'
-import { apiKeyMode, secretHashes } from '../new-id.ts'
+import { apiKeyMode, secretHashes } from '../ids/new-id.ts'
 import type { TokenSubject } from './bearer-token.ts'
 import {
   addToCache,

@@ -1,5 +1,5 @@
+import { type FairShare, fairShare } from '../concurrency/fair-share.ts'
 import { Failure } from '../failure.ts'
-import { type FairShare, fairShare } from '../fair-share.ts'
 import type { ClickHouse, ReadAccount } from './clickhouse.ts'
 
 /** How many reads an engine answers at once, and how many of them may be of one account. */

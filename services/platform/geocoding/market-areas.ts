@@ -1,5 +1,5 @@
 import { enclosingRegion } from '../../domain/connect/session.ts'
-import { areaOfRegion, gridRegions } from '../market-feeds/octopus-agile.ts'
+import { areaOfRegion, gridRegions } from '../../domain/market-feed/shared-sources.ts'
 import { areasOfNamesakes, geocode, type PostalAddress } from './geo-place.ts'
 import { marketAreaOf, marketAreaOfCountry } from './market-area.ts'
 import { territoryOf } from './region.ts'

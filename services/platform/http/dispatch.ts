@@ -12,7 +12,7 @@ import type {
 } from '../../contract/operation.ts'
 import { isPossibleReference, type OwnReference, readReference, referenceKinds } from '../../domain/reference.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
-import { startTimeSlices } from '../time-slices.ts'
+import { startTimeSlices } from '../concurrency/time-slices.ts'
 import { anonymousCaller, authenticateCaller, challenge, checkScope } from './access.ts'
 import type { Ticket } from './admission.ts'
 import { type Answer, acceptsValue } from './answer.ts'

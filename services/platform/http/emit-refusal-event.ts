@@ -1,8 +1,8 @@
 import { readSentBody } from '../../contract/exchange.ts'
 import type { Caller, Operation, RawBody } from '../../contract/operation.ts'
 import type { Refusal } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { isFailure } from '../failure.ts'
-import { runInTimeSlices } from '../time-slices.ts'
 import { anonymousCaller } from './access.ts'
 import type { Ports } from './binding.ts'
 

@@ -1,4 +1,4 @@
-import { runInTimeSlices } from '../time-slices.ts'
+import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { jsonPieces } from '../write-json.ts'
 
 /**

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Operation, RawBody } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { startTimeSlices } from '../time-slices.ts'
-import { semaphore } from './semaphore.ts'
+import { semaphore } from '../concurrency/semaphore.ts'
+import { startTimeSlices } from '../concurrency/time-slices.ts'
 
 const inflate = promisify(gunzip)
 

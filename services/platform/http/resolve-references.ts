@@ -4,7 +4,7 @@ import {
   type OwnReference,
   type ReferenceResolver,
 } from '../../domain/reference.ts'
-import { startTimeSlices, type TimeSlices } from '../time-slices.ts'
+import { startTimeSlices, type TimeSlices } from '../concurrency/time-slices.ts'
 
 /** Do work in slices, and look up the references that it asks for. Throws `Failure` if the store is away. */
 export const resolveReferences = async <T>(

@@ -1,5 +1,5 @@
-import { runInTimeSlices } from '../time-slices.ts'
-import { withTimeout } from '../timeout.ts'
+import { runInTimeSlices } from '../concurrency/time-slices.ts'
+import { withTimeout } from '../concurrency/timeout.ts'
 import type { StaticContent, StaticRoute } from './binding.ts'
 
 /** How a part of the system is doing; one that throws or does not tell in time is not well. */

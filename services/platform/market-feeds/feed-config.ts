@@ -1,4 +1,6 @@
-/** The public feeds that can be fetched from, by the names that configuration and people use. */
+import { ConfigError } from '../failure.ts'
+
+/** Names of the public feeds in the configuration. */
 export const feedNames = [
   'entsoe',
   'energy-charts',
@@ -11,28 +13,28 @@ export const feedNames = [
 
 export type FeedName = (typeof feedNames)[number]
 
-/** A feed that configuration has turned on; `baseUrl` null is the feed's own. */
+/** A feed that the configuration enables. A null `baseUrl` is the feed's own address. */
 export type EnabledFeed = { readonly name: FeedName; readonly baseUrl: string | null }
 
-/** What configuration says of feeds. */
+/** Settings of market feeds. */
 export type FeedConfig = {
-  /** In order of preference; none: nothing is fetched. */
+  /** Enabled feeds in order of preference. Empty: the service fetches no prices. */
   readonly enabled: readonly EnabledFeed[]
   /** Security token of the ENTSO-E transparency platform. */
   readonly entsoeToken: string | null
   readonly octopus: {
     readonly product: string
     readonly isVatIncluded: boolean
-    /** The grid region whose prices stand for all of Great Britain; null: none does. */
+    /** Grid region whose prices apply to the area GB. Null: the area GB has no prices. */
     readonly region: string | null
   }
 }
 
 const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
-/** Read `name` or `name=address`. Null for a name that is none, or an address that is none. */
-const parseFeedChoice = (word: string): EnabledFeed | null => {
-  const [written = '', ...rest] = word.trim().split('=')
+/** Read `name` or `name=address`. Null if the name is unknown or the address is invalid. */
+const parseFeedChoice = (choice: string): EnabledFeed | null => {
+  const [written = '', ...rest] = choice.trim().split('=')
   const name = feedNames.find(known => known === written)
   if (name === undefined) return null
   const baseUrl = rest.join('=')
@@ -40,9 +42,33 @@ const parseFeedChoice = (word: string): EnabledFeed | null => {
   return isUrl(baseUrl) ? { name, baseUrl } : null
 }
 
-/** Read a list of feeds, parted by commas, each once. Null where it cannot be read. */
+/** Read a list of feeds, separated by commas. Null if an entry is invalid or a feed is listed twice. */
 export const parseFeeds = (text: string): readonly EnabledFeed[] | null => {
   const enabled = text.split(',').map(parseFeedChoice)
   const known = enabled.filter(feed => feed !== null)
   return known.length === enabled.length && new Set(known.map(({ name }) => name)).size === known.length ? known : null
+}
+
+/** Parsed environment variables of market feeds. */
+type FeedVariables = {
+  readonly WATTLEDGER_MARKET_FEEDS?: FeedConfig['enabled'] | undefined
+  readonly WATTLEDGER_ENTSOE_TOKEN?: string | undefined
+  readonly WATTLEDGER_OCTOPUS_PRODUCT: string
+  readonly WATTLEDGER_OCTOPUS_VAT: 'included' | 'excluded'
+  readonly WATTLEDGER_OCTOPUS_REGION?: string | undefined
+}
+
+/** Read the settings of market feeds. Throws `ConfigError` if a feed lacks its token. */
+export const readFeedConfig = (value: FeedVariables): FeedConfig => {
+  const enabled = value.WATTLEDGER_MARKET_FEEDS ?? []
+  const entsoeToken = value.WATTLEDGER_ENTSOE_TOKEN ?? null
+  if (entsoeToken === null && enabled.some(({ name }) => name === 'entsoe')) {
+    throw new ConfigError('WATTLEDGER_MARKET_FEEDS: The feed entsoe needs WATTLEDGER_ENTSOE_TOKEN.')
+  }
+  const octopus = {
+    product: value.WATTLEDGER_OCTOPUS_PRODUCT,
+    isVatIncluded: value.WATTLEDGER_OCTOPUS_VAT === 'included',
+    region: value.WATTLEDGER_OCTOPUS_REGION ?? null,
+  }
+  return { enabled, entsoeToken, octopus }
 }

@@ -1,45 +1,39 @@
+import type { FeedInterval, FeedPrice } from '../../domain/market-feed/feed-price.ts'
 import type { FeedConfig } from './feed-config.ts'
-import type { FeedPrice } from './feed-price.ts'
 
-/** A series that a feed may fill. */
+/** Market area and currency of a series of prices. */
 export type FeedSeries = { readonly area: string; readonly currencyCode: string }
 
-/** A half-open span of instants (ms). */
-export type FeedInterval = { readonly from: number; readonly to: number }
-
-/** What a feed is told by configuration; `baseUrl` is where it answers, without a slash at the end. */
+/** Settings of a feed from the configuration. `baseUrl` has no slash at the end. */
 export type FeedSettings = Omit<FeedConfig, 'enabled'> & { readonly baseUrl: string }
 
-/** What an answer says. `next` is where the same answer goes on; `note` what it says beside prices, such as why there are none. */
+/** Content of an answer. `next` is the address of the next page. `note` is the reason why an answer has no prices. */
 export type FeedPage = {
   readonly prices: readonly FeedPrice[]
   readonly next: string | null
   readonly note: string | null
 }
 
-/** A public feed of prices: what to ask it for, and how to read what it answers. Both are pure. */
+/** A public feed of prices: its requests and the reader of its answers. All functions are pure. */
 export type Feed = {
   readonly baseUrl: string
-  /** The longest span that one request asks for. */
+  /** Longest interval of one request, in local days. */
   readonly maxDays: number
-  /** Instants that lie inside no request, because what is asked differs before and after. */
+  /** Instants (ms) at which requests are split, because the addresses before and after differ. */
   readonly cutsAt?: readonly number[]
-  /** Whether the feed publishes a series, as far as its settings go. */
+  /** Return whether the feed publishes a series with these settings. */
   readonly serves: (series: FeedSeries, settings: FeedSettings) => boolean
-  /** The address that gives the prices of a span. */
+  /** Return the address of the prices of an interval. */
   readonly urlOf: (series: FeedSeries, interval: FeedInterval, settings: FeedSettings) => string
-  /** Read an answer; prices in any order, which may lie beside what was asked for. Throws Failure `feed_unreadable`. */
+  /** Read an answer. Prices have any order and may lie outside the requested interval. Throws `FeedFormatError`. */
   readonly read: (text: string, series: FeedSeries, settings: FeedSettings) => FeedPage
-  /** Statuses beside 200 whose body is read. */
+  /** Statuses other than 200 whose body is read. */
   readonly readableStatuses?: readonly number[]
-  /** Statuses that say that nothing is published yet. */
+  /** Statuses of an interval without published prices. */
   readonly emptyStatuses?: readonly number[]
 }
 
-/** Write an instant as the feeds take it: 2025-10-01T00:00Z. */
-export const minuteText = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`
-
-/** A page that holds all there is. */
+/** Create a page that has no next page. */
 export const onePage = (prices: readonly FeedPrice[], note: string | null = null): FeedPage => ({
   prices,
   next: null,

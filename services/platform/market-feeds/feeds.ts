@@ -1,15 +1,18 @@
 import { trimEnd } from '../../domain/trim-end.ts'
-import { awattar } from './awattar.ts'
-import { elprisetJustNu, hvaKosterStrommen } from './elpriset-hva-koster.ts'
-import { energiDataService } from './energi-data-service.ts'
-import { energyCharts } from './energy-charts.ts'
 import { entsoe } from './entsoe.ts'
 import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
 import type { EnabledFeed, FeedConfig, FeedName } from './feed-config.ts'
-import { octopusAgile } from './octopus-agile.ts'
+import {
+  awattar,
+  elprisetJustNu,
+  energiDataService,
+  energyCharts,
+  hvaKosterStrommen,
+  octopusAgile,
+} from './json-feeds.ts'
 
-/** The public feeds by their names. */
-export const feeds: Readonly<Record<FeedName, Feed>> = {
+/** Public feeds by name. */
+const feeds: Readonly<Record<FeedName, Feed>> = {
   entsoe,
   'energy-charts': energyCharts,
   'energi-data-service': energiDataService,
@@ -19,7 +22,7 @@ export const feeds: Readonly<Record<FeedName, Feed>> = {
   'octopus-agile': octopusAgile,
 }
 
-/** A feed ready to be asked. */
+/** A feed with its settings. */
 export type ConfiguredFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }
 
 const configureFeed = ({ entsoeToken, octopus }: FeedConfig, { name, baseUrl }: EnabledFeed): ConfiguredFeed => {
@@ -27,6 +30,6 @@ const configureFeed = ({ entsoeToken, octopus }: FeedConfig, { name, baseUrl }: 
   return { name, feed, settings: { baseUrl: trimEnd(baseUrl ?? feed.baseUrl, '/'), entsoeToken, octopus } }
 }
 
-/** Give the chosen feeds that publish a series, in order of preference. */
+/** Return the enabled feeds that publish a series, in order of preference. */
 export const feedsFor = (config: FeedConfig, series: FeedSeries): readonly ConfiguredFeed[] =>
   config.enabled.map(one => configureFeed(config, one)).filter(({ feed, settings }) => feed.serves(series, settings))

@@ -1,9 +1,9 @@
+import { FeedFormatError, type FeedInterval, type FeedPrice, overlapping } from '../../domain/market-feed/feed-price.ts'
 import { Failure } from '../failure.ts'
-import type { FeedInterval, FeedPage, FeedSeries } from './feed.ts'
-import { type FeedPrice, overlapping, unreadable } from './feed-price.ts'
+import type { FeedPage, FeedSeries } from './feed.ts'
 import type { ConfiguredFeed } from './feeds.ts'
 
-/** How answers are got: the caller's `fetch`, and what bounds each answer. */
+/** `fetch` of the caller, and the limits of each answer. */
 export type FetchOptions = {
   readonly fetch: typeof fetch
   readonly signal: AbortSignal
@@ -11,14 +11,14 @@ export type FetchOptions = {
   readonly maxBytes?: number
 }
 
-/** What a feed has said of a span: its prices in the order of time, and why there are none. */
+/** Prices of an interval, ordered by start. `note` is the reason if prices are missing. */
 export type FetchResult = { readonly prices: readonly FeedPrice[]; readonly note: string | null }
 
 const defaultTimeoutMs = 20_000
 const defaultMaxBytes = 8 * 2 ** 20
 const maxPages = 20
 
-/** The world did not answer as it should; `retryAfterMs` is what the feed asked for. */
+/** A fetch failed. `retryAfterMs` is the `Retry-After` header of the feed. */
 export class FeedFailure extends Failure {
   readonly retryAfterMs: number | null
 
@@ -28,7 +28,7 @@ export class FeedFailure extends Failure {
   }
 }
 
-/** Only the host is named: an address may carry a token. */
+/** Messages name the host only, because an address can contain a token. */
 const hostOf = (address: string): string => new URL(address).host
 
 const readBody = async (response: Response, maxBytes: number, host: string): Promise<string> => {
@@ -44,14 +44,14 @@ const readBody = async (response: Response, maxBytes: number, host: string): Pro
 
 const causeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'TimeoutError') return 'no answer in time'
+  if (error.name === 'TimeoutError') return 'timeout'
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
 const retryAfterMsOf = (header: string | null): number | null =>
   header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null
 
-/** Ask one address; null where its status says that nothing is published yet. */
+/** Fetch one page. Null if nothing is published yet. */
 const fetchPage = async ({ feed }: ConfiguredFeed, address: string, options: FetchOptions): Promise<string | null> => {
   const { timeoutMs = defaultTimeoutMs, maxBytes = defaultMaxBytes } = options
   const host = hostOf(address)
@@ -78,16 +78,28 @@ const fetchPage = async ({ feed }: ConfiguredFeed, address: string, options: Fet
   }
 }
 
-/** The next page is asked for where the first one was; only what is asked differs. */
+/** The next page is fetched from the same host and path. Only the query of the given address is used. */
 const nextAddress = (next: string, from: string): string => {
-  if (!URL.canParse(next)) throw unreadable('its next page has no address')
+  if (!URL.canParse(next)) throw unreadable('Cannot read the answer: its next page has no address')
   return Object.assign(new URL(from), { search: new URL(next).search }).href
 }
 
+const unreadable = (message: string, cause?: unknown): Failure =>
+  new Failure('feed_unreadable', message, { retriable: true, cause })
+
+const readPage = ({ feed, settings }: ConfiguredFeed, text: string | null, series: FeedSeries): FeedPage => {
+  if (text === null) return { prices: [], next: null, note: 'nothing is published yet' }
+  try {
+    return feed.read(text, series, settings)
+  } catch (error) {
+    throw error instanceof FeedFormatError ? unreadable(error.message, error) : error
+  }
+}
+
 /**
- * Ask a feed for the prices of a span that one request may cover, page by page.
- * Each answer is bounded: 20 s and 8 MiB where the options say nothing else. Throws Failure `feed_away`, `feed_refused`, `feed_too_large`,
- * `feed_unreadable`, all retriable; a redirect is refused, because it could lead anywhere; their messages name the host and hold no secret.
+ * Fetch the prices of an interval that one request can cover, page by page.
+ * Limits of each answer: 20 s and 8 MiB by default. Redirects are refused, because they could lead to any host.
+ * Throws Failure `feed_away`, `feed_refused`, `feed_too_large` or `feed_unreadable`, all retriable. Messages contain no secret.
  */
 export const fetchPrices = async (
   configuredFeed: ConfiguredFeed,
@@ -100,10 +112,9 @@ export const fetchPrices = async (
   let note: string | null = null
   let address: string | null = feed.urlOf(series, interval, settings)
   for (let page = 1; address !== null; page += 1) {
-    if (page > maxPages) throw unreadable(`it has more than ${maxPages} pages`)
+    if (page > maxPages) throw unreadable(`Cannot read the answer: it has more than ${maxPages} pages`)
     const text = await fetchPage(configuredFeed, address, options)
-    const read: FeedPage =
-      text === null ? { prices: [], next: null, note: 'nothing is published yet' } : feed.read(text, series, settings)
+    const read = readPage(configuredFeed, text, series)
     prices.push(...read.prices)
     note = read.note ?? note
     address = read.next === null ? null : nextAddress(read.next, address)
@@ -111,14 +122,14 @@ export const fetchPrices = async (
   return { prices: distinct(overlapping(prices, interval)), note }
 }
 
-/** A feed that gives one time twice must give it one price. Sorted by start. */
+/** Remove equal duplicates. Throws if a feed gives two prices for one time. `prices` are sorted by start. */
 const distinct = (prices: readonly FeedPrice[]): readonly FeedPrice[] => {
   const distinctPrices: FeedPrice[] = []
   for (const price of prices) {
     const last = distinctPrices.at(-1)
     if (last === undefined || last.end <= price.start) distinctPrices.push(price)
     else if (last.start !== price.start || last.end !== price.end || last.value !== price.value) {
-      throw unreadable(`two prices at ${new Date(price.start).toISOString()}`)
+      throw unreadable(`Cannot read the answer: two prices at ${new Date(price.start).toISOString()}`)
     }
   }
   return distinctPrices

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { startTimeSlices } from '../time-slices.ts'
+import { startTimeSlices } from '../concurrency/time-slices.ts'
 import type { Tables } from './tables.ts'
 import type { Tenant } from './transaction.ts'
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { accepted, type Result } from '../../domain/refusal.ts'
+import { type FairShare, fairShare, type ShareLimits } from '../concurrency/fair-share.ts'
 import { Failure } from '../failure.ts'
-import { type FairShare, fairShare, type ShareLimits } from '../fair-share.ts'
 import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
 import type { FromThread, ToThread } from './work-messages.ts'

@@ -9,6 +9,7 @@ import {
 import type { Outcome, RequestOf } from '../../contract/operation.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { isFailure } from '../../platform/failure.ts'
 import {
   findSessionOwner,
@@ -17,7 +18,6 @@ import {
 } from '../../platform/postgres/connect/connect-sessions.ts'
 import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
 import { changeSession, type FoundSession, unknownToken } from './change-session.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { drawPage } from './draw-page.ts'

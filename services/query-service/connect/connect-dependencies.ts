@@ -3,8 +3,8 @@ import type { Seal } from '../../platform/access/seal.ts'
 import type { PostalAddress } from '../../platform/geocoding/geo-place.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
-import type { PricingCache } from '../../platform/pricing-cache.ts'
-import type { Logger } from '../../platform/telemetry.ts'
+import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
 /** What Connect is made from, beside what all operations of this role are. */

@@ -11,7 +11,7 @@ import { type ConnectConfig, newConnectState } from '../../domain/connect/sessio
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newConnectToken, newId } from '../../platform/new-id.ts'
+import { newConnectToken, newId } from '../../platform/ids/new-id.ts'
 import {
   createConnectSession,
   findSessionByName,

@@ -5,8 +5,8 @@ import {
   type TariffPlan,
 } from '../../contract/connect/provider-app.ts'
 import { trimEnd } from '../../domain/trim-end.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { TariffCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
 /**

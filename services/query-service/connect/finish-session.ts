@@ -1,5 +1,5 @@
 import { sessionToWire } from '../../contract/connect/connect-session.ts'
-import { secretHashes } from '../../platform/new-id.ts'
+import { secretHashes } from '../../platform/ids/new-id.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'

@@ -2,6 +2,7 @@ import { tariffToWire } from '../../contract/tariffs/tariff.ts'
 import { tariffStartOf, tariffsToReplace } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { ReplacedTariff } from '../../platform/postgres/connect/connect-sessions.ts'
 import { restoreTariff } from '../../platform/postgres/connect/connect-tariffs.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
@@ -16,7 +17,6 @@ import {
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
 import {
   type ConnectDependencies,
   type Effects,

@@ -4,6 +4,7 @@ import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
 import { readTariffTermsInSteps, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import {
   putCredentials,
   removeCredentials,
@@ -15,7 +16,6 @@ import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts
 import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
 import {
   type ConnectDependencies,
   type Effects,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { forgetCredentials } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { findLibraryTariff } from '../../platform/postgres/pricing/library-tariffs.ts'
@@ -9,7 +10,6 @@ import { type ConnectionType, type StoredTariff, termsToText } from '../../platf
 import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
 import {
   type ConnectDependencies,
   type Effects,

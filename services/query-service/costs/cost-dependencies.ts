@@ -1,6 +1,6 @@
 import type { TimeZone } from '../../domain/civil-time.ts'
-import type { BatchIds } from '../../platform/batch-id.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import type { BatchIds } from '../../platform/ids/batch-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 

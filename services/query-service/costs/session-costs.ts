@@ -2,7 +2,7 @@ import { defaultFlow, type sessionCost as operation } from '../../contract/costs
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
 import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import { newId } from '../../platform/new-id.ts'
+import { newId } from '../../platform/ids/new-id.ts'
 import { costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'

@@ -14,7 +14,7 @@ import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { Codec } from '../../platform/log/avro/codec.ts'
 import { type Log, recordTopic } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
-import type { Logger } from '../../platform/telemetry.ts'
+import type { Logger } from '../../platform/telemetry/logger.ts'
 import { type FoundDeadLetter, findDeadLetter, readDeadLetterPage } from './dead-letter-pages.ts'
 import { replayOf } from './dead-letter-replay.ts'
 

@@ -17,7 +17,7 @@ import { nextPublication, pricesChangedAt } from '../../platform/postgres/pricin
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
-import type { CachedPricing, PricingCache } from '../../platform/pricing-cache.ts'
+import type { CachedPricing, PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { decidesRefusal } from '../work/price-work.ts'
 import { type CountedSteps, countedStepsOf } from './counted-steps.ts'

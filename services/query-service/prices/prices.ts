@@ -10,7 +10,7 @@ import {
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/new-id.ts'
+import { newId } from '../../platform/ids/new-id.ts'
 import { tenantOf } from '../change.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
 import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'

@@ -7,7 +7,7 @@ import { readWindow, scheduleLimits, type WindowView } from '../../contract/sche
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/new-id.ts'
+import { newId } from '../../platform/ids/new-id.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'

@@ -1,7 +1,7 @@
 import { isId } from '../../domain/identifier.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { isFailure } from '../../platform/failure.ts'
-import { secretHashes } from '../../platform/new-id.ts'
+import { secretHashes } from '../../platform/ids/new-id.ts'
 import { findSessionOwner } from '../../platform/postgres/connect/connect-sessions.ts'
 import { listLogos } from '../../platform/postgres/connect/providers.ts'
 import type { Database } from '../../platform/postgres/database.ts'

@@ -1,6 +1,6 @@
 import { readExactJson } from '../../contract/json/exact-json.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
-import { runInTimeSlices } from '../../platform/time-slices.ts'
+import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 
 /** What the interface answered: its object, or the words of its refusal. Numbers keep their texts, so that no digit is lost. */
 export type ApiResult<T> =

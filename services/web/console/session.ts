@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiKeyScope } from '../../contract/operation.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
-import { hashSecret } from '../../platform/new-id.ts'
+import { hashSecret } from '../../platform/ids/new-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { readKeyState } from '../../platform/postgres/registry/api-keys.ts'
 import {

@@ -17,7 +17,7 @@ import {
 } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 import { rowVersionOf } from '../../../services/platform/log/row-version.ts'
-import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache.ts'
+import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import { seededRandom } from '../fuzz/random.ts'

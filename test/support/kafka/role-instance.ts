@@ -1,4 +1,4 @@
-import type { Role } from '../../../services/platform/config.ts'
+import type { Role } from '../../../services/platform/config/config.ts'
 import type { RoleProcess } from './processes.ts'
 
 /** The place of one process among those of its roles. Another takes it over, and for a while both live. */

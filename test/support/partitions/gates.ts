@@ -1,6 +1,6 @@
 import type { ClickHouse, NativeRows } from '../../../services/platform/clickhouse/clickhouse.ts'
 import type { Assignment, Log, TopicName } from '../../../services/platform/log/log.ts'
-import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache.ts'
+import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 
 /** What stands in for a call; `go` makes the call itself, whenever and as often as it is wanted. */
 export type Gate<Call> = (call: Call, go: () => Promise<void>) => Promise<void>

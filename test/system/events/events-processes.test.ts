@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, describe, it } from 'vitest'
-import type { Role } from '../../../services/platform/config.ts'
+import type { Role } from '../../../services/platform/config/config.ts'
 import { SOCKET_PORT } from '../../../services/platform/postgres/embedded/postmaster.ts'
 import {
   faultInjectionTimeoutMs,

@@ -68,7 +68,7 @@ describe('wattledger forecast backtest', () => {
     ['a file without prices', ['time,price'], /has no prices/],
     ['a time that is none', ['time,price', `${at(0)},1`, 'yesterday,2'], /line 3: "yesterday" is no time/],
     ['a date that does not exist', [`${at(0)},1`, '2025-02-30T00:00:00Z,2'], /line 2/],
-    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /line 2: "cheap" is no price/],
+    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /line 2: "cheap" is not a price/],
     ['a time that comes twice', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /line 3: the time of line 2 again/],
     ['offsets on some times alone', [`${at(0)},1`, '2024-01-01 01:00,2'], /line 2: the time has no offset/],
     ['prices of days', [`${at(0)},1`, `${at(24)},2`], /an hour apart or less/],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../../services/platform/access/bearer-token.ts'
-import { newApiKey } from '../../../services/platform/new-id.ts'
+import { newApiKey } from '../../../services/platform/ids/new-id.ts'
 import { errorFaults } from '../../support/http/error-object.ts'
 import { type RawReply, type RawSender, rawSender } from '../../support/http/raw-http.ts'
 import { encoded, signed } from '../../support/http/signed-token.ts'

@@ -6,7 +6,7 @@ import { type SlowBatch, slowWork } from '../../../services/cost-worker/slow-wor
 import { type SlowTask, splitStep } from '../../../services/cost-worker/slow-work/split-step.ts'
 import type { Step } from '../../../services/cost-worker/step.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
-import type { CachedPricing } from '../../../services/platform/pricing-cache.ts'
+import type { CachedPricing } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 
 const dayMs = 86_400_000

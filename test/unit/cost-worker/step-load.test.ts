@@ -6,7 +6,7 @@ import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { MeterReadingRow } from '../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
-import type { CachedPricing } from '../../../services/platform/pricing-cache.ts'
+import type { CachedPricing } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { costRow, hexId } from '../../suites/cost-rows.ts'
 import { pricing, tariff } from '../../support/oracle/tables.ts'
 

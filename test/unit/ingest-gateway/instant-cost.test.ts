@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startCostWorker } from '../../../services/cost-worker/worker.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { createMetrics } from '../../../services/platform/metrics.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import { createTariff } from '../../../services/platform/postgres/pricing/tariffs.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
-import { pricingCache } from '../../../services/platform/pricing-cache.ts'
-import { createLogger } from '../../../services/platform/telemetry.ts'
+import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
+import { createLogger } from '../../../services/platform/telemetry/logger.ts'
+import { createMetrics } from '../../../services/platform/telemetry/metrics.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import {
   callAs,

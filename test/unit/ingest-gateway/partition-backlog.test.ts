@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { partitionBacklog } from '../../../services/ingest-gateway/partition-backlog.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import { type Assignment, type Log, recordTopic } from '../../../services/platform/log/log.ts'
-import type { SlowBacklogSource } from '../../../services/platform/slow-backlog.ts'
+import type { SlowBacklogSource } from '../../../services/platform/role-module.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'wattledger-pressure-'))
 let log: Log

@@ -10,7 +10,7 @@ import { writeEvents } from '../../../services/platform/postgres/events/events.t
 import { changeTenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { listDeliveries } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
 import { createEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
-import { createLogger } from '../../../services/platform/telemetry.ts'
+import { createLogger } from '../../../services/platform/telemetry/logger.ts'
 import { startFanOut } from '../../../services/webhook-worker/fan-out.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/stores/postgres.ts'
 import { until } from '../../support/system/until.ts'

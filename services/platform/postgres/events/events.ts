@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Result } from '../../../domain/refusal.ts'
+import { newId } from '../../ids/new-id.ts'
 import { eventTopic } from '../../log/log.ts'
-import { newId } from '../../new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { Tables } from '../tables.ts'

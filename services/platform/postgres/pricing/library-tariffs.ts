@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../time-slices.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import type { AddressType } from '../connect/providers.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { accepted, type Result } from '../../../domain/refusal.ts'
-import { runInTimeSlices } from '../../time-slices.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import { isActive } from '../page.ts'
 import { pricesFrom } from '../price-block.ts'

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { deterministicId } from '../../new-id.ts'
+import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import type { Tables } from '../tables.ts'
 

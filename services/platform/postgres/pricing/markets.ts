@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { allOf, isActive, matching, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../time-slices.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import { addBlock, noPrices, type PriceColumns, type ReadPrices } from '../price-block.ts'
 import { inBlocks } from '../price-blocks.ts'

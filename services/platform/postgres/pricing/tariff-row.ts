@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
-import { runInTimeSlices } from '../../time-slices.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'

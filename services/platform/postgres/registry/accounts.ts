@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Tables } from '../tables.ts'
 

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { runInTimeSlices } from '../../time-slices.ts'
+import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { referencePlaceholderId } from '../../reference-placeholder-id.ts'
+import { referencePlaceholderId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'

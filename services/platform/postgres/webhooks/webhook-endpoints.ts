@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'

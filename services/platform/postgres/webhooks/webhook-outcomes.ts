@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { appendAudit } from '../registry/audit-log.ts'
 import type { Tables } from '../tables.ts'

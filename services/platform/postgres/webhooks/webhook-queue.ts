@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import type { Tables } from '../tables.ts'
 import type { Tenant } from '../transaction.ts'

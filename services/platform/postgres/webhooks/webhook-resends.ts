@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
-import { newId } from '../../new-id.ts'
+import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'

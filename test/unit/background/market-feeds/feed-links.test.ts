@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { linkSources } from '../../../../services/background/market-feeds/feed-links.ts'
+import { sharedSources } from '../../../../services/domain/market-feed/shared-sources.ts'
 import { marketAreasOf } from '../../../../services/platform/geocoding/market-areas.ts'
-import { sharedSources } from '../../../../services/platform/market-feeds/shared-sources.ts'
 import type { OutboxMessage } from '../../../../services/platform/postgres/events/outbox.ts'
 import {
   seedSharedSources,

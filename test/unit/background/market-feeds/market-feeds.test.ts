@@ -80,10 +80,10 @@ describe('a source that is fetched again', () => {
 describe('a feed that fails', () => {
   it.each<readonly [string, () => void, string]>([
     ['refuses', () => (feed.answer = () => ({ status: 500, text: 'no' })), 'answered 500'],
-    ['hangs', () => (feed.answer = () => 'hang'), 'no answer in time'],
+    ['hangs', () => (feed.answer = () => 'hang'), 'timeout'],
     ['is cut off', () => (feed.answer = () => 'cut'), ''],
     ['never ends', () => (feed.answer = () => 'endless'), 'more than 1048576 bytes'],
-    ['sends a page for people', () => (feed.answer = () => ({ text: '<html>maintenance</html>' })), 'no JSON'],
+    ['sends a page for people', () => (feed.answer = () => ({ text: '<html>maintenance</html>' })), 'not JSON'],
     [
       'says one time twice',
       () => (feed.answer = () => ({ text: '{"unix_seconds":[0,0],"price":[1,2],"unit":"EUR/MWh"}' })),

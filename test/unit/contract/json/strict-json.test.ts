@@ -11,7 +11,7 @@ import {
 import { parseJson, readJson, readSubmission, type Submission } from '../../../../services/contract/json/strict-json.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { runInTimeSlices } from '../../../../services/platform/time-slices.ts'
+import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { bearerTokens, tokenLifetimeSeconds } from '../../../../services/platform/access/bearer-token.ts'
 import { sealWith } from '../../../../services/platform/access/seal.ts'
 import { loadCredentialsKey, loadSecrets } from '../../../../services/platform/access/secrets.ts'
-import { batchIds } from '../../../../services/platform/batch-id.ts'
-import { readConfig } from '../../../../services/platform/config.ts'
-import { hashSecret, secretHashes } from '../../../../services/platform/new-id.ts'
+import { readConfig } from '../../../../services/platform/config/config.ts'
+import { batchIds } from '../../../../services/platform/ids/batch-id.ts'
+import { hashSecret, secretHashes } from '../../../../services/platform/ids/new-id.ts'
 import { webhookSeal } from '../../../../services/platform/postgres/webhooks/webhook-secret.ts'
 
 const [first, second, third] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)] as const

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { KeyState } from '../../../../services/platform/access/key-state.ts'
 import { keyVerifier } from '../../../../services/platform/access/verify-key.ts'
 import { Failure } from '../../../../services/platform/failure.ts'
-import { hashSecret, newApiKey } from '../../../../services/platform/new-id.ts'
+import { hashSecret, newApiKey } from '../../../../services/platform/ids/new-id.ts'
 
 const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const [former, secret] = ['f'.repeat(32), 's'.repeat(32)] as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../../services/platform/config.ts'
+import { readConfig } from '../../../../services/platform/config/config.ts'
 import { defaultLimits } from '../../../../services/platform/http/binding.ts'
 import { createRateLimit } from '../../../../services/platform/http/rate-limit.ts'
 

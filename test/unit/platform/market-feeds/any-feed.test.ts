@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { biddingZone, biddingZones } from '../../../../services/domain/market-feed/bidding-zones.ts'
+import { type FeedPrice, priceOf } from '../../../../services/domain/market-feed/feed-price.ts'
 import { formatDecimal } from '../../../../services/domain/quantity.ts'
 import { marketAreaOfCountry } from '../../../../services/platform/geocoding/market-area.ts'
-import { awattar } from '../../../../services/platform/market-feeds/awattar.ts'
-import { biddingZone, biddingZones } from '../../../../services/platform/market-feeds/bidding-zones.ts'
-import { elprisetJustNu } from '../../../../services/platform/market-feeds/elpriset-hva-koster.ts'
-import { energiDataService } from '../../../../services/platform/market-feeds/energi-data-service.ts'
-import { energyCharts } from '../../../../services/platform/market-feeds/energy-charts.ts'
 import { entsoe } from '../../../../services/platform/market-feeds/entsoe.ts'
 import type { Feed, FeedSeries } from '../../../../services/platform/market-feeds/feed.ts'
-import { type FeedPrice, priceOf } from '../../../../services/platform/market-feeds/feed-price.ts'
-import { octopusAgile } from '../../../../services/platform/market-feeds/octopus-agile.ts'
+import {
+  awattar,
+  elprisetJustNu,
+  energiDataService,
+  energyCharts,
+  octopusAgile,
+} from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { energyChartsAnswer, publication, settings } from './feed-samples.ts'
 
 const minuteMs = 60_000

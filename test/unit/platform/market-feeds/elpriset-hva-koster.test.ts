@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { elprisetJustNu, hvaKosterStrommen } from '../../../../services/platform/market-feeds/elpriset-hva-koster.ts'
+import { FeedFormatError } from '../../../../services/domain/market-feed/feed-price.ts'
+import { elprisetJustNu, hvaKosterStrommen } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { listed, settings, start } from './feed-samples.ts'
 
 const dayMs = 86_400_000
-const unreadable = expect.objectContaining({ code: 'feed_unreadable', retriable: true })
 
 describe('the Swedish and Norwegian price of the day', () => {
   const row = (more: object) => ({
@@ -19,7 +19,7 @@ describe('the Swedish and Norwegian price of the day', () => {
     expect(listed(elprisetJustNu, swedish, { area: 'SE3', currencyCode: 'SEK' })).toEqual([[0, 15, 825_170_000n]])
     const norwegian = JSON.stringify([row({ NOK_per_kWh: -0.00012 })])
     expect(listed(hvaKosterStrommen, norwegian, { area: 'NO5', currencyCode: 'NOK' })).toEqual([[0, 15, -120_000n]])
-    expect(() => listed(hvaKosterStrommen, swedish, { area: 'NO5', currencyCode: 'NOK' })).toThrow(unreadable)
+    expect(() => listed(hvaKosterStrommen, swedish, { area: 'NO5', currencyCode: 'NOK' })).toThrow(FeedFormatError)
   })
 
   it('is asked for by the local day', () => {

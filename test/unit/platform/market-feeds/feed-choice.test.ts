@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, readConfig } from '../../../../services/platform/config.ts'
+import { readConfig } from '../../../../services/platform/config/config.ts'
+import { ConfigError } from '../../../../services/platform/failure.ts'
 import { feedNames } from '../../../../services/platform/market-feeds/feed-config.ts'
 import { feedsFor } from '../../../../services/platform/market-feeds/feeds.ts'
 

@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { awattar } from '../../../../services/platform/market-feeds/awattar.ts'
-import { energiDataService } from '../../../../services/platform/market-feeds/energi-data-service.ts'
-import { energyCharts } from '../../../../services/platform/market-feeds/energy-charts.ts'
-import { octopusAgile } from '../../../../services/platform/market-feeds/octopus-agile.ts'
+import { FeedFormatError } from '../../../../services/domain/market-feed/feed-price.ts'
+import {
+  awattar,
+  energiDataService,
+  energyCharts,
+  octopusAgile,
+} from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { energyChartsAnswer, listed, settings, start } from './feed-samples.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 const german = { area: 'DE-LU', currencyCode: 'EUR' }
-const unreadable = expect.objectContaining({ code: 'feed_unreadable', retriable: true })
 
 describe('Energy-Charts', () => {
   const second = start / 1000
@@ -86,7 +88,7 @@ describe('Energy-Charts', () => {
     ['a page for people', '<!doctype html><title>502</title>'],
     ['another object', '{"detail":"no"}'],
   ])('does not guess at %s', (_, text) => {
-    expect(() => listed(energyCharts, text, german)).toThrow(unreadable)
+    expect(() => listed(energyCharts, text, german)).toThrow(FeedFormatError)
   })
 
   it('is asked for a zone by its own name', () => {
@@ -123,7 +125,7 @@ describe('aWATTar', () => {
     ['a row that ends before it starts', answer(row({ end_timestamp: start }))],
     ['a time that is no number', answer(row({ start_timestamp: '2025-10-01' }))],
   ])('does not guess at %s', (_, text) => {
-    expect(() => listed(awattar, text, german)).toThrow(unreadable)
+    expect(() => listed(awattar, text, german)).toThrow(FeedFormatError)
   })
 
   it('is asked in each country at a host of its own', () => {
@@ -188,7 +190,7 @@ describe('Agile Octopus', () => {
     ['a rate that ends before it starts', answer(null, rate(0, { valid_to: '2025-10-01T22:00:00Z' }))],
     ['no list', '{"detail":"Not found."}'],
   ])('does not guess at %s', (_, text) => {
-    expect(() => listed(octopusAgile, text, region)).toThrow(unreadable)
+    expect(() => listed(octopusAgile, text, region)).toThrow(FeedFormatError)
   })
 })
 
@@ -244,6 +246,6 @@ describe('Energi Data Service', () => {
     ['a record without time', answer('DayAheadPrices', { ...quarter, TimeUTC: null })],
     ['a record without price', answer('DayAheadPrices', { ...quarter, DayAheadPriceDKK: undefined })],
   ])('does not guess at %s', (_, text) => {
-    expect(() => listed(energiDataService, text, danish)).toThrow(unreadable)
+    expect(() => listed(energiDataService, text, danish)).toThrow(FeedFormatError)
   })
 })

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { serviceClient } from '../../../../services/command-line/service-client.ts'
-import { awattar } from '../../../../services/platform/market-feeds/awattar.ts'
 import { fetchPrices } from '../../../../services/platform/market-feeds/fetch-prices.ts'
+import { awattar } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { settings } from './feed-samples.ts'
 
 /** A server that sends everybody elsewhere, and a place that counts who comes. */

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nextSlice } from '../../../../services/platform/concurrency/time-slices.ts'
 import { ownedBy, readBoundedPage, readPage } from '../../../../services/platform/postgres/page.ts'
 import { createLocation } from '../../../../services/platform/postgres/registry/locations.ts'
 import { changeTenant, withTenant } from '../../../../services/platform/postgres/transaction.ts'
-import { nextSlice } from '../../../../services/platform/time-slices.ts'
 import { locationDraft } from '../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { apiKeyMode, hashSecret } from '../../../../services/platform/new-id.ts'
+import { apiKeyMode, hashSecret } from '../../../../services/platform/ids/new-id.ts'
 import { migrate } from '../../../../services/platform/postgres/migrate.ts'
 import {
   createAccount,

@@ -12,7 +12,7 @@ import {
 import type { MeterCostRow } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { costSumsOf, readBucketSums } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { objectsOfLocations } from '../../../../../services/platform/clickhouse/meter-cost/meter-object-reads.ts'
-import { runInTimeSlices } from '../../../../../services/platform/time-slices.ts'
+import { runInTimeSlices } from '../../../../../services/platform/concurrency/time-slices.ts'
 import { anyCostRows, costRow, hexId } from '../../../../suites/cost-rows.ts'
 import {
   all,

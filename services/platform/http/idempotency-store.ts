@@ -1,0 +1,95 @@
+import { apiVersionDates, readApiVersionHeader } from '../../contract/api-version.ts'
+import type { IdempotencyClaim } from '../../contract/operation.ts'
+import type { Seal } from '../access/seal.ts'
+import type { Database } from '../postgres/database.ts'
+import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../postgres/registry/idempotency.ts'
+import { type Tenant, type TenantTransaction, withTenant } from '../postgres/transaction.ts'
+import type { IdempotencyStore, SavedAnswer } from './binding.ts'
+
+/** Idempotency keys in PostgreSQL, which an operation may finish together with its change. */
+export type IdempotencyKeys = IdempotencyStore & {
+  /**
+   * Keep the answer in the transaction of the change, so that a crash between the two cannot make a repeat do it twice.
+   * False when another process has taken the attempt over: then the change must be undone.
+   */
+  readonly finishWithin: (
+    transaction: TenantTransaction,
+    claim: IdempotencyClaim,
+    answer: SavedAnswer,
+  ) => Promise<boolean>
+}
+
+type StoredAnswer = Parameters<typeof finishIdempotent>[2]
+
+/** An answer that shows a secret once is kept sealed, for the repeats of its request alone. */
+const showsSecret = (body: string): boolean => body.includes('"whsec_') || body.includes('"cot_')
+
+const ownerOf = ({ accountId, liveMode, key }: IdempotencyClaim): string => `${accountId} ${liveMode} ${key}`
+
+const toStored = (
+  { status, apiVersion, body }: SavedAnswer,
+  claim: IdempotencyClaim,
+  seal: Seal | null,
+): StoredAnswer => {
+  const headers = { 'Api-Version': apiVersionDates[apiVersion] }
+  if (seal === null || !showsSecret(body)) return { status, headers, body }
+  return { status, headers: { ...headers, Sealed: 'body' }, body: seal.seal(body, ownerOf(claim)) }
+}
+
+const fromStored = (
+  { status, headers, body }: StoredAnswer,
+  claim: IdempotencyClaim,
+  seal: Seal | null,
+): SavedAnswer => {
+  const apiVersion = readApiVersionHeader(headers['Api-Version'])
+  const opened = headers['Sealed'] === undefined || seal === null ? body : seal.open(body, ownerOf(claim))
+  return { status, apiVersion: (apiVersion.ok ? apiVersion.value : null) ?? 'current', body: opened }
+}
+
+/**
+ * Make the store of idempotency keys. `holder` is the lock by which others tell whether this process lives; `seal` keeps answers that show
+ * a secret. Source: docs/rules/versions-and-transport.md #idempotency.
+ */
+export const idempotencyKeys = (
+  database: Database,
+  holder: number | null = null,
+  seal: Seal | null = null,
+): IdempotencyKeys => {
+  /** The attempts that run in this process, by the claim that each request holds. */
+  const tokens = new WeakMap<IdempotencyClaim, string>()
+  const tenantOf = ({ accountId, liveMode }: IdempotencyClaim): Tenant => ({ accountId, liveMode })
+  const within = <T>(
+    claim: IdempotencyClaim,
+    none: T,
+    work: (transaction: TenantTransaction, token: string) => Promise<T>,
+  ): Promise<T> => {
+    const token = tokens.get(claim)
+    return token === undefined
+      ? Promise.resolve(none)
+      : withTenant(database, tenantOf(claim), transaction => work(transaction, token))
+  }
+  return {
+    begin: async (claim, at) => {
+      const found = await withTenant(database, tenantOf(claim), transaction =>
+        beginIdempotent(transaction, { key: claim.key, hash: claim.fingerprint }, at, holder),
+      )
+      if (found.kind === 'begun') tokens.set(claim, found.token)
+      if (found.kind === 'answered') return { state: 'done', answer: fromStored(found.answer, claim, seal) }
+      return { state: found.kind === 'begun' ? 'new' : found.kind === 'mismatch' ? 'mismatch' : 'running' }
+    },
+    finish: async (claim, answer) => {
+      await within(claim, false, (transaction, token) =>
+        finishIdempotent(transaction, { key: claim.key, token }, toStored(answer, claim, seal)),
+      )
+    },
+    abandon: claim =>
+      within(claim, undefined, (transaction, token) => abandonIdempotent(transaction, { key: claim.key, token })),
+    finishWithin: async (transaction, claim, answer) => {
+      const token = tokens.get(claim)
+      return (
+        token !== undefined &&
+        (await finishIdempotent(transaction, { key: claim.key, token }, toStored(answer, claim, seal)))
+      )
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { hash, randomBytes } from 'node:crypto'
+import { formatId, isId } from '../../domain/identifier.ts'
+import { type Secret, secretTexts } from '../access/secrets.ts'
+
+/** Whose batch it is: the same id means nothing to another account or in the other mode. */
+type Owner = { readonly accountId: string; readonly liveMode: boolean }
+
+/**
+ * Ids of submissions: 44 bits of mint time (ms), 20 bits of the process, a count of 12 bits, and a keyed check of 20 bits over these and
+ * the owner, so that a wrong id is known without asking a store, and a right one may be waited for.
+ */
+export type BatchIds = {
+  /** Mint the id of a submission that arrives at `at` (ms). Ids of one process are all different and ascend with time. */
+  readonly create: (owner: Owner, at: number) => string
+  /** Tell when an id was minted (ms); null for one that was never given to this owner. */
+  readonly createdAt: (owner: Owner, id: string) => number | null
+}
+
+const idBytes = 12
+const maxCount = 4096
+const checkBits = 20
+
+/** Make ids under the secret of the installation, which every process shares. */
+export const batchIds = (secret: Secret): BatchIds => {
+  const [check, ...formerChecks] = secretTexts(secret).map(shortHmac) as [HmacFunction, ...HmacFunction[]]
+  const process = randomBytes(3).readUIntBE(0, 3) % 2 ** 20
+  let lastAt = 0
+  let count = 0
+
+  const checkOf = (bytes: Buffer, owner: Owner, hmac = check): number => hmac(textOf(bytes, owner)) % 2 ** checkBits
+
+  return {
+    create: (owner, at) => {
+      count = at > lastAt ? 0 : count + 1
+      // A clock that stands still or steps back, or a full count, goes on from the last time.
+      if (count >= maxCount) count = 0
+      lastAt = at > lastAt ? at : count === 0 ? lastAt + 1 : lastAt
+      const bytes = Buffer.alloc(idBytes)
+      bytes.writeUIntBE(Math.floor(lastAt / 16), 0, 5)
+      bytes.writeUIntBE((lastAt % 16) * 2 ** 44 + process * 2 ** 24 + count * 2 ** 12, 5, 6)
+      writeCheck(bytes, checkOf(bytes, owner))
+      return formatId('meterBatch', bytes)
+    },
+    createdAt: (owner, id) => {
+      if (!isId('meterBatch', id)) return null
+      const bytes = Buffer.from(id.slice(4), 'hex')
+      const found = bytes.readUIntBE(9, 3) % 2 ** checkBits
+      if (![check, ...formerChecks].some(hmac => checkOf(bytes, owner, hmac) === found)) return null
+      return bytes.readUIntBE(0, 5) * 16 + ((bytes[5] ?? 0) >> 4)
+    },
+  }
+}
+
+type HmacFunction = (text: string) => number
+
+const blockBytes = 64
+const digestBytes = 32
+
+/**
+ * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1. Each submission needs one, and an object of the
+ * engine for it would cost several times its two hashes. Source: RFC 2104.
+ */
+const shortHmac = (secret: string): HmacFunction => {
+  const long = Buffer.from(secret)
+  const key = Buffer.alloc(blockBytes)
+  if (long.length > blockBytes) hash('sha256', long, 'buffer').copy(key)
+  else long.copy(key)
+  const innerKey = key.map(byte => byte ^ 0x36)
+  const outer = Buffer.alloc(
+    blockBytes + digestBytes,
+    key.map(byte => byte ^ 0x5c),
+  )
+  return text => {
+    const inner = Buffer.allocUnsafe(blockBytes + text.length)
+    inner.set(innerKey)
+    inner.write(text, blockBytes, 'latin1')
+    outer.write(hash('sha256', inner, 'hex'), blockBytes, 'hex')
+    return Number.parseInt(hash('sha256', outer, 'hex').slice(0, 6), 16)
+  }
+}
+
+/** All that is checked; of the byte that count and check share, the four bits of the count. */
+const textOf = (bytes: Buffer, { accountId, liveMode }: Owner): string =>
+  `batch ${accountId} ${liveMode} ${bytes.toString('hex', 0, 9)} ${(bytes[9] ?? 0) >> 4}`
+
+const writeCheck = (bytes: Buffer, check: number): void => {
+  bytes.writeUIntBE(((bytes[9] ?? 0) >> 4) * 2 ** checkBits + check, 9, 3)
+}
