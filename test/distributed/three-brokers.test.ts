@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { measureCpuTime } from '../support/cpu/measure-cpu-time.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
@@ -80,7 +80,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
         (await client.send('POST', '/costs/instant?non_persistent=true', bought(lost, 2, ...hourOf(0)))).status,
       ).toBe(422)
     const away = `${lost.slice(0, -4)}0000`
-    await sql`update locations set id = ${away} where id = ${lost}`.execute(operator)
+    await operator(sql`update locations set id = ${away} where id = ${lost}`)
 
     const all = Array.from({ length: submissions * ofEach }, (_, index) =>
       bought(homeIds[index % homes] ?? '', 1, ...hourOf(Math.floor(index / homes))),
@@ -107,7 +107,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('three brokers, each mess
       data: readonly Letter[]
     }
     expect(letters).toMatchObject([{ code: 'location_unknown', reason: `${lost} is not in the registry` }])
-    await sql`update locations set id = ${lost} where id = ${away}`.execute(operator)
+    await operator(sql`update locations set id = ${lost} where id = ${away}`)
     await makeOne(client, '/tariffs', {
       location_id: lost,
       direction: 'IMPORT',

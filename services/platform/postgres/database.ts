@@ -1,20 +1,45 @@
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import type { Sql } from 'sql-template-tag'
 import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
 import { classifyError } from './postgres-failure.ts'
-import type { Tables } from './tables.ts'
 
 /** Where a PostgreSQL is: a socket folder or host, or the address that a caller configured. */
 export type PostgresAddress =
   | { readonly host: string; readonly port: number; readonly database: string; readonly user: string }
   | { readonly url: string }
 
+/** Result of a statement. `rowCount`: rows that it returned or changed; `command`: its tag, such as `COMMIT`. */
+export type StatementResult<Row> = {
+  readonly rows: readonly Row[]
+  readonly rowCount: number
+  readonly command: string
+}
+
 /**
- * The records of truth. `tenant` sees nothing outside `withTenant`; `operator` sees all accounts, and every use of it says so.
- * Statements with values are prepared once per connection.
+ * Run one statement. A statement with values is prepared once per connection.
+ * Throws `Failure` if PostgreSQL is unavailable, `pg.DatabaseError` if a constraint is violated or the statement is wrong.
  */
-export type Database = AsyncDisposable & { readonly tenant: Kysely<Tables>; readonly operator: Kysely<Tables> }
+export type Query = <Row>(statement: Sql) => Promise<StatementResult<Row>>
+
+type ConnectionPool = {
+  readonly query: Query
+  /** Reserve one connection until the work ends. */
+  readonly withConnection: <T>(work: (query: Query) => Promise<T>) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+type PoolName = 'tenant' | 'operator'
+
+/**
+ * The PostgreSQL database. `tenant` sees no tenant's rows outside `withTenant`. `operator` sees the rows of all accounts.
+ * `withConnection` reserves one connection of a pool until the work ends.
+ */
+export type Database = AsyncDisposable & {
+  readonly tenant: Query
+  readonly operator: Query
+  readonly withConnection: <T>(pool: PoolName, work: (query: Query) => Promise<T>) => Promise<T>
+}
 
 export type DatabaseOptions = {
   readonly address: PostgresAddress
@@ -42,13 +67,16 @@ type ConnectionBreaks = { count: number }
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   const breaks: ConnectionBreaks = { count: 0 }
-  const tenant = openPool(options, breaks, 'wattledger_tenant', options.tenantConnections ?? 10)
-  const operator = openPool(options, breaks, 'wattledger_operator', options.operatorConnections ?? 12)
+  const pools = {
+    tenant: openPool(options, breaks, 'wattledger_tenant', options.tenantConnections ?? 10),
+    operator: openPool(options, breaks, 'wattledger_operator', options.operatorConnections ?? 12),
+  }
   return {
-    tenant: tenant.query,
-    operator: operator.query,
+    tenant: pools.tenant.query,
+    operator: pools.operator.query,
+    withConnection: (pool, work) => pools[pool].withConnection(work),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([tenant.close(), operator.close()])
+      await Promise.all([pools.tenant.close(), pools.operator.close()])
     },
   }
 }
@@ -58,7 +86,7 @@ const openPool = (
   breaks: ConnectionBreaks,
   role: string,
   max: number,
-) => {
+): ConnectionPool => {
   const pool = new pg.Pool({
     ...loginAs(role, address),
     max,
@@ -77,20 +105,28 @@ const openPool = (
   // listens, and an error that nobody listens to would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
-  const query = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparedPool(pool, breaks) }) })
-  return { query, close: poolCloser(pool, () => query.destroy()) }
+  const connect = connector(pool, breaks)
+  const withConnection = async <T>(work: (query: Query) => Promise<T>): Promise<T> => {
+    const { query, release } = await connect()
+    try {
+      return await work(query)
+    } finally {
+      release()
+    }
+  }
+  return { query: statement => withConnection(query => query(statement)), withConnection, close: poolCloser(pool) }
 }
 
-/** Make the end of a pool: connections in use are waited for, but not those on which nothing comes back. */
-const poolCloser = (pool: pg.Pool, end: () => Promise<void>): (() => Promise<void>) => {
+/** Create the function that ends a pool. The function waits for connections in use, but not for those that no longer answer. */
+const poolCloser = (pool: pg.Pool): (() => Promise<void>) => {
   const open = new Set<pg.PoolClient>()
   pool.on('connect', client => open.add(client))
   pool.on('remove', client => open.delete(client))
   return async () => {
-    const cut = setTimeout(() => {
+    const timer = setTimeout(() => {
       for (const client of open) client.connection.stream.destroy()
     }, promptTimeoutMs)
-    await end().finally(() => clearTimeout(cut))
+    await pool.end().finally(() => clearTimeout(timer))
   }
 }
 
@@ -125,53 +161,53 @@ const statementNames = (): ((text: string) => string | undefined) => {
   }
 }
 
-/** A connection as the callers have it, and the count of breaks under which it was opened. */
-type PooledClient = { readonly client: PostgresPoolClient; readonly openedAfter: number }
+/** A connection of a pool, and the number of breaks when it was opened. */
+type Connection = { readonly query: Query; readonly release: () => void; readonly breaksBefore: number }
 
-/** Prepare statements, say what errors mean, and give out no connection that broke or is older than one that did. */
-const preparedPool = (pool: pg.Pool, breaks: ConnectionBreaks): PostgresPool => {
+/**
+ * Create the function that takes a connection from a pool. A connection prepares statements and classifies errors.
+ * The function discards connections that were opened before another one broke.
+ */
+const connector = (pool: pg.Pool, breaks: ConnectionBreaks): (() => Promise<Connection>) => {
   const nameOf = statementNames()
-  const clients = new WeakMap<pg.PoolClient, PooledClient>()
-  const wrapClient = (client: pg.PoolClient): PooledClient => {
-    const openedAfter = breaks.count
-    // The server's farewell comes before the connection ends: one that has said it must not be given out again.
+  const connections = new WeakMap<pg.PoolClient, Connection>()
+  const wrapClient = (client: pg.PoolClient): Connection => {
+    const breaksBefore = breaks.count
+    // The server announces its end before the connection closes: such a connection must not be used again.
     let broken: unknown = null
-    const query = async (text: string, values: readonly unknown[]) => {
-      // Nothing comes back on it any more: an attempt to undo would wait for as long again.
+    const query: Query = async ({ text, values }) => {
+      // A broken connection does not answer: a rollback on it would wait for the timeout again.
       if (broken !== null) throw broken
       try {
-        return await client.query(statement(text, values, values.length === 0 ? undefined : nameOf(text)))
+        const name = values.length === 0 ? undefined : nameOf(text)
+        const { rows, rowCount, command } = await client.query(statement(text, values, name))
+        return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
         const failure = classifyError(error)
         if (isFailure(failure) && failure.code === 'postgres_away') {
           broken = failure
-          if (openedAfter === breaks.count) breaks.count += 1
+          if (breaksBefore === breaks.count) breaks.count += 1
         }
         throw failure
       }
     }
-    const release = (discard?: boolean): void => client.release(discard === true || broken !== null)
-    return { client: { query, release } as unknown as PostgresPoolClient, openedAfter }
+    return { query, release: () => client.release(broken !== null), breaksBefore }
   }
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    connect: async () => {
-      for (;;) {
-        const client = await pool.connect().catch(error => {
-          throw classifyError(error)
-        })
-        const pooledClient = clients.get(client) ?? wrapClient(client)
-        clients.set(client, pooledClient)
-        if (pooledClient.openedAfter === breaks.count) return pooledClient.client
-        client.connection.stream.destroy()
-        client.release(true)
-      }
-    },
+  return async () => {
+    for (;;) {
+      const client = await pool.connect().catch(error => {
+        throw classifyError(error)
+      })
+      const connection = connections.get(client) ?? wrapClient(client)
+      connections.set(client, connection)
+      if (connection.breaksBefore === breaks.count) return connection
+      client.connection.stream.destroy()
+      client.release(true)
+    }
   }
 }
 
-const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => {
-  const named = name === undefined ? { text, values: [...values] } : { name, text, values: [...values] }
+const statement = (text: string, values: unknown[], name: string | undefined): pg.QueryConfig => {
+  const named = name === undefined ? { text, values } : { name, text, values }
   return needsNoWork.test(text) ? { ...named, ...{ query_timeout: promptTimeoutMs } } : named
 }

@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { startTimeSlices } from '../concurrency/time-slices.ts'
-import type { Tables } from './tables.ts'
+import type { Query } from './database.ts'
 import type { Tenant } from './transaction.ts'
 
 /** Where in a list to read: `limit` objects after one of them (older), before one (newer), or from the newest on. */
@@ -19,30 +19,30 @@ export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean 
  * large, and are read in slices of that account's turn; the transaction is open meanwhile.
  */
 export type Listing<Row, Item> = {
-  readonly table: keyof Tables
-  readonly columns: RawBuilder<unknown>
-  readonly scope: RawBuilder<unknown>
-  readonly filter: RawBuilder<unknown>
+  readonly table: string
+  readonly columns: Sql
+  readonly scope: Sql
+  readonly filter: Sql
   readonly fromRow: (row: Row) => Item
   readonly sliceAccount?: string
 }
 
 /** Where a page begins and how its rows are ordered. */
 type PageStart = {
-  readonly cursorCondition: RawBuilder<unknown>
-  readonly direction: RawBuilder<unknown>
+  readonly cursorCondition: Sql
+  readonly direction: Sql
   readonly isBack: boolean
 }
 
 const findPageStart = async (
-  query: Kysely<Tables>,
+  query: Query,
   { table, scope }: Pick<Listing<unknown, unknown>, 'table' | 'scope'>,
   { startingAfter, endingBefore }: Paging,
 ): Promise<Result<PageStart>> => {
   const isBack = endingBefore !== null
   const cursor = startingAfter ?? endingBefore
   if (cursor !== null) {
-    const known = await sql`select 1 from ${sql.table(table)} where ${scope} and id = ${cursor}`.execute(query)
+    const known = await query(sql`select 1 from ${raw(table)} where ${scope} and id = ${cursor}`)
     const field = isBack ? 'ending_before' : 'starting_after'
     if (known.rows.length === 0)
       return refused('cursor_not_found', `${field} must be the id of an object of this list.`, field)
@@ -70,7 +70,7 @@ const readItems = async <Row, Item>(
  * Refuses `cursor_not_found` for an id that was never in the scope. Source: docs/rules/identifiers-and-lists.md #lists.
  */
 export const readPage = async <Row, Item>(
-  query: Kysely<Tables>,
+  query: Query,
   listing: Listing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
@@ -78,9 +78,9 @@ export const readPage = async <Row, Item>(
   if (!pageStart.ok) return pageStart
   const { columns, scope, filter } = listing
   const { cursorCondition, direction } = pageStart.value
-  const { rows } = await sql<Row>`
-    select ${columns} from ${sql.table(listing.table)} where ${scope} and ${filter} ${cursorCondition}
-    order by id ${direction} limit ${paging.limit + 1}`.execute(query)
+  const { rows } = await query<Row>(sql`
+    select ${columns} from ${raw(listing.table)} where ${scope} and ${filter} ${cursorCondition}
+    order by id ${direction} limit ${paging.limit + 1}`)
   return accepted({
     items: await readItems(rows.slice(0, paging.limit), listing, pageStart.value),
     hasMore: rows.length > paging.limit,
@@ -89,7 +89,7 @@ export const readPage = async <Row, Item>(
 
 /** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
 export type BoundedListing<Row, Item> = Listing<Row, Item> & {
-  readonly size: RawBuilder<number>
+  readonly size: Sql
   readonly maxBytes: number
 }
 
@@ -101,7 +101,7 @@ type FoundCount = { readonly page_found: number }
  * one statement, so that the page shows one state of the table, whatever is written meanwhile. Refuses `cursor_not_found`.
  */
 export const readBoundedPage = async <Row, Item>(
-  query: Kysely<Tables>,
+  query: Query,
   listing: BoundedListing<Row, Item>,
   paging: Paging,
 ): Promise<Result<Page<Item>>> => {
@@ -109,8 +109,8 @@ export const readBoundedPage = async <Row, Item>(
   if (!pageStart.ok) return pageStart
   const { columns, scope, filter, size, maxBytes } = listing
   const { cursorCondition, direction } = pageStart.value
-  const table = sql.table(listing.table)
-  const { rows } = await sql<Row & FoundCount>`
+  const table = raw(listing.table)
+  const { rows } = await query<Row & FoundCount>(sql`
     with listed as (
       select id, (${size})::bigint as size from ${table} where ${scope} and ${filter} ${cursorCondition}
       order by id ${direction} limit ${paging.limit + 1}
@@ -121,20 +121,19 @@ export const readBoundedPage = async <Row, Item>(
     where ${scope} and id in (
       select id from measured where place <= ${paging.limit} and (place = 1 or bytes <= ${maxBytes})
     )
-    order by id ${direction}`.execute(query)
+    order by id ${direction}`)
   const found = rows[0]?.page_found ?? 0
   return accepted({ items: await readItems(rows, listing, pageStart.value), hasMore: found > rows.length })
 }
 
 /** The condition that finds a tenant's rows by their index. */
-export const ownedBy = ({ accountId, liveMode }: Tenant): RawBuilder<boolean> =>
-  sql<boolean>`account_id = ${accountId} and live_mode = ${liveMode}`
+export const ownedBy = ({ accountId, liveMode }: Tenant): Sql =>
+  sql`account_id = ${accountId} and live_mode = ${liveMode}`
 
 /** A condition on a column, where a filter asks for one. */
-export const matching = (column: string, value: string | null | undefined): RawBuilder<boolean> =>
-  value === null || value === undefined ? sql<boolean>`true` : sql<boolean>`${sql.ref(column)} = ${value}`
+export const matching = (column: string, value: string | null | undefined): Sql =>
+  value === null || value === undefined ? sql`true` : sql`${raw(column)} = ${value}`
 
-export const allOf = (...conditions: readonly RawBuilder<unknown>[]): RawBuilder<unknown> =>
-  sql.join(conditions, sql` and `)
+export const allOf = (...conditions: readonly Sql[]): Sql => join(conditions, ' and ')
 
-export const isActive: RawBuilder<unknown> = sql`deleted_at is null`
+export const isActive: Sql = sql`deleted_at is null`

@@ -1,16 +1,15 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { toTimestamp } from './column.ts'
-import type { Tables } from './tables.ts'
+import type { Query } from './database.ts'
 
 /** What leads the versions of rows from a topic, and the partitions that it counts for. */
 export type TopicGeneration = { readonly generation: number; readonly partitions: number }
 
 /** Read the generation of a topic's lanes; null before the topic was first made known. */
-export const readTopicGeneration = async (operator: Kysely<Tables>, topic: string): Promise<TopicGeneration | null> => {
-  const { rows } =
-    await sql<TopicGeneration>`select generation, partitions from lane_generations where topic = ${topic}`.execute(
-      operator,
-    )
+export const readTopicGeneration = async (operator: Query, topic: string): Promise<TopicGeneration | null> => {
+  const { rows } = await operator<TopicGeneration>(
+    sql`select generation, partitions from lane_generations where topic = ${topic}`,
+  )
   return rows[0] ?? null
 }
 
@@ -19,7 +18,7 @@ export const readTopicGeneration = async (operator: Kysely<Tables>, topic: strin
  * `expected` is the generation that the caller has seen (null: none); null is given when another was faster. Below 1,024.
  */
 export const raiseTopicGeneration = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   topic: string,
   expected: number | null,
   partitions: number,
@@ -27,11 +26,11 @@ export const raiseTopicGeneration = async (
 ): Promise<TopicGeneration | null> => {
   const { rows } =
     expected === null
-      ? await sql<TopicGeneration>`
+      ? await operator<TopicGeneration>(sql`
           insert into lane_generations (topic, generation, partitions, time_updated) values (${topic}, 0, ${partitions}, ${toTimestamp(at)})
-          on conflict do nothing returning generation, partitions`.execute(operator)
-      : await sql<TopicGeneration>`
+          on conflict do nothing returning generation, partitions`)
+      : await operator<TopicGeneration>(sql`
           update lane_generations set generation = generation + 1, partitions = ${partitions}, time_updated = ${toTimestamp(at)}
-          where topic = ${topic} and generation = ${expected} returning generation, partitions`.execute(operator)
+          where topic = ${topic} and generation = ${expected} returning generation, partitions`)
   return rows[0] ?? null
 }

@@ -1,11 +1,9 @@
-import type { Kysely } from 'kysely'
-import { sql } from 'kysely'
 import pg from 'pg'
+import { raw } from 'sql-template-tag'
 import type { Refusal, Result } from '../../domain/refusal.ts'
 import { refused } from '../../domain/refusal.ts'
-import type { Database } from './database.ts'
+import type { Database, Query } from './database.ts'
 import { brokenConstraint } from './postgres-failure.ts'
-import type { Tables } from './tables.ts'
 
 /** One account in one mode: a world of its own. */
 export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
@@ -14,10 +12,10 @@ export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
  * A transaction that sees one tenant's rows alone. Statements name the tenant as well, so that they find their index;
  * one that forgets still sees nothing else.
  */
-export type TenantTransaction = Tenant & { readonly query: Kysely<Tables> }
+export type TenantTransaction = Tenant & { readonly query: Query }
 
 /** A transaction over all accounts. */
-export type OperatorTransaction = { readonly query: Kysely<Tables> }
+export type OperatorTransaction = { readonly query: Query }
 
 /** What a broken constraint says to the caller whose request broke it. */
 const refusals: Readonly<Record<string, Refusal>> = {
@@ -63,7 +61,8 @@ export const withTenant = <T>(
   work: (transaction: TenantTransaction) => Promise<T>,
 ): Promise<T> =>
   inTransaction(
-    database.tenant,
+    database,
+    'tenant',
     tenantSettings(tenant),
     query => work({ ...tenant, query }),
     () => true,
@@ -80,7 +79,8 @@ export const changeTenant = async <T>(
 ): Promise<Result<T>> => {
   try {
     return await inTransaction(
-      database.tenant,
+      database,
+      'tenant',
       tenantSettings(tenant),
       query => change({ ...tenant, query }),
       result => result.ok,
@@ -98,7 +98,8 @@ export const withOperator = <T>(
   work: (transaction: OperatorTransaction) => Promise<T>,
 ): Promise<T> =>
   inTransaction(
-    database.operator,
+    database,
+    'operator',
     '',
     query => work({ query }),
     () => true,
@@ -109,27 +110,25 @@ const tenantSettings = ({ accountId, liveMode }: Tenant): string =>
   `set local app.account_id = ${pg.escapeLiteral(accountId)}; set local app.live_mode = '${liveMode}'`
 
 const inTransaction = <T>(
-  pool: Kysely<Tables>,
+  database: Database,
+  pool: 'tenant' | 'operator',
   settings: string,
-  work: (query: Kysely<Tables>) => Promise<T>,
+  work: (query: Query) => Promise<T>,
   mustCommit: (value: T) => boolean,
 ): Promise<T> =>
-  pool.connection().execute(async query => {
-    await sql.raw(`begin; ${settings}`).execute(query)
+  database.withConnection(pool, async query => {
+    await query(raw(`begin; ${settings}`))
     try {
       const value = await work(query)
       const ending = mustCommit(value) ? 'commit' : 'rollback'
-      const ended = await sql.raw<{ command: string }>(ending).execute(query)
+      const ended = await query(raw(ending))
       // A statement failed and the work went on as if it had not: PostgreSQL has undone it all.
-      if (ended.rows[0]?.command !== ending.toUpperCase())
+      if (ended.command !== ending.toUpperCase())
         throw new Error('a transaction went on after one of its statements had failed')
       return value
     } catch (error) {
       // Where the connection broke nothing is left to undo, and the first error is the one that says why.
-      await sql
-        .raw('rollback')
-        .execute(query)
-        .catch(() => undefined)
+      await query(raw('rollback')).catch(() => undefined)
       throw error
     }
   })

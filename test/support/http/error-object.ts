@@ -47,7 +47,7 @@ const required = ['object', 'type', 'code', 'message', 'context', 'request_id', 
 
 /** Words that would tell what is inside. */
 const inside =
-  /\bat \/|node:|\.ts\b|\bstack\b|undefined|NaN|\[object|Infinity|TypeError|SyntaxError|ECONN|postgres|clickhouse|\bchdb\b|kysely|zod/i
+  /\bat \/|node:|\.ts\b|\bstack\b|undefined|NaN|\[object|Infinity|TypeError|SyntaxError|ECONN|postgres|clickhouse|\bchdb\b|zod/i
 
 type ErrorMembers = { readonly [name: string]: unknown }
 

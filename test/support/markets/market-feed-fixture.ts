@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { fetchSource, type MarketFetchOptions } from '../../../services/background/market-feeds/fetch-feed.ts'
 import { sharedSources } from '../../../services/domain/market-feed/shared-sources.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
@@ -86,14 +86,12 @@ export const makeTariff = async (
   const { marketRates = true, direction = 'IMPORT', closedAt = null } = more
   const id = (made++).toString(16).padStart(24, '0')
   const { accountId, liveMode } = live
-  await sql`
+  await database.operator(sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`.execute(
-    database.operator,
-  )
-  await sql`
+    values (${accountId}, ${liveMode}, ${`loc_${id}`}, 'Europe/Berlin', 'EUR', ${sourceId}, now())`)
+  await database.operator(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, terms, time_created)
     values (${accountId}, ${liveMode}, ${`trf_${id}`}, ${`loc_${id}`}, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now())`.execute(database.operator)
+      ${closedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now())`)
   return `trf_${id}`
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../../services/cost-worker/worker.ts'
 import { noReferenceIds } from '../../../services/domain/reference.ts'
@@ -118,7 +118,7 @@ export const useDeadLetters = (): void => {
     )
     createMissing = async () => {
       const { locationId } = await makeObjects({ database }, tenant, 'found again')
-      await sql`update locations set id = ${missing} where id = ${locationId}`.execute(database.operator)
+      await database.operator(sql`update locations set id = ${missing} where id = ${locationId}`)
     }
     const ports = {
       authenticate: async () => ({

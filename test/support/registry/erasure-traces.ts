@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { newConnectState } from '../../../services/domain/connect/session.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { newId } from '../../../services/platform/ids/new-id.ts'
@@ -174,19 +174,15 @@ const leaveTraces = async (transaction: TenantTransaction, person: Person, name:
     await appendAudit(query, transaction, { actor: 'key_1', action: 'x.create', objectId: id, detail: { name }, at })
   }
   const endpoint = `whe_${randomUUID()}`
-  await sql`
+  await query(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, layout, secrets, time_created)
-    values (${accountId}, ${liveMode}, ${endpoint}, 'https://example.com', '{*}', 'current', '[]', now())`.execute(
-    query,
-  )
+    values (${accountId}, ${liveMode}, ${endpoint}, 'https://example.com', '{*}', 'current', '[]', now())`)
   for (const { id } of events) {
-    await sql`
+    await query(sql`
       insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, time_created)
-      values (${accountId}, ${liveMode}, ${`whd ${id}`}, ${endpoint}, ${id}, 'x', 1, 'DELIVERED', now())`.execute(query)
-    await sql`
+      values (${accountId}, ${liveMode}, ${`whd ${id}`}, ${endpoint}, ${id}, 'x', 1, 'DELIVERED', now())`)
+    await query(sql`
       insert into webhook_attempts (account_id, live_mode, id, delivery_id, endpoint_id, duration_ms, response_body, time_created)
-      values (${accountId}, ${liveMode}, ${`wha ${id}`}, ${`whd ${id}`}, ${endpoint}, 1, ${`taken, ${name}`}, now())`.execute(
-      query,
-    )
+      values (${accountId}, ${liveMode}, ${`wha ${id}`}, ${`whd ${id}`}, ${endpoint}, 1, ${`taken, ${name}`}, now())`)
   }
 }

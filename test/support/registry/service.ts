@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
 import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
 import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
@@ -58,10 +58,8 @@ export const openService = (
       hasRecords: async (_, id) => facts.withRecords.has(id),
     },
     providersOf: async ids => {
-      const { rows } = await sql<Provider>`
-        select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`.execute(
-        database.operator,
-      )
+      const { rows } = await database.operator<Provider>(sql`
+        select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`)
       return rows
     },
     geocode,

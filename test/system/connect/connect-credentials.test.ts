@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import {
   createConnectSession,
@@ -26,9 +26,9 @@ const hourMs = 3_600_000
 const edit = { actions: { edit_tariff: true } }
 const choice = { status: 200, body: { accounts: [{ id: 'a', name: 'Home' }] } }
 const savedCredentials = async (accountId: string): Promise<readonly TariffCredentials[]> => {
-  const { rows } = await sql<TariffCredentials>`
+  const { rows } = await service().database.operator<TariffCredentials>(sql`
     select account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", sealed, fetched_at as "fetchedAt"
-    from tariff_credentials where account_id = ${accountId} order by time_created`.execute(service().database.operator)
+    from tariff_credentials where account_id = ${accountId} order by time_created`)
   return rows
 }
 
@@ -158,10 +158,8 @@ describe('a tariff that a provider gave', () => {
     expect(fetched).toMatchObject({ connection_type: 'DIRECT' })
     service().clock.at += hourMs
     await typed(0.3)
-    const { rows } = await sql<{ voided: boolean }>`
-      select voided_at is not null as voided from tariffs where account_id = ${accountId} and id = ${fetched?.['id']}`.execute(
-      service().database.operator,
-    )
+    const { rows } = await service().database.operator<{ voided: boolean }>(sql`
+      select voided_at is not null as voided from tariffs where account_id = ${accountId} and id = ${fetched?.['id']}`)
     expect(rows).toEqual([{ voided: false }])
   })
 
@@ -230,8 +228,8 @@ describe('work that cannot be done', () => {
     expect(await tariffsOf(call)).toMatchObject([{ connection_type: 'DIRECT' }])
     expect(await completed(call)).toHaveLength(1)
     const { operator } = service().database
-    await sql`update connect_sessions set announced_at = null, completed_at = completed_at + interval '1 hour' where id = ${waiting.sessionId}`.execute(
-      operator,
+    await operator(
+      sql`update connect_sessions set announced_at = null, completed_at = completed_at + interval '1 hour' where id = ${waiting.sessionId}`,
     )
     await service().turn()
     expect(await completed(call)).toHaveLength(2)

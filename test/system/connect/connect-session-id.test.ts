@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import {
   apiVersions,
@@ -16,14 +16,12 @@ const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFi
 
 const everyRow = async (): Promise<string> => {
   const { operator } = service().database
-  const { rows: tables } = await sql<{ name: string }>`
+  const { rows: tables } = await operator<{ name: string }>(sql`
     select relname as name from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(
-    operator,
-  )
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`)
   const texts: string[] = []
   for (const { name } of tables) {
-    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} t`.execute(operator)
+    const { rows } = await operator<{ text: string }>(sql`select t::text as text from ${raw(name)} t`)
     texts.push(...rows.map(({ text }) => text))
   }
   return texts.join('\n')

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import {
   apiVersions,
@@ -127,9 +127,9 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     const events = await retrieve(call, apiVersion, flow.token)
     expect(events).toMatchObject({ status: 200, body: { location_id: location['id'] } })
     expect(events.body['complete_action']).toBe(apiVersion === 'current' ? undefined : 'DISCONNECT')
-    const { rows } = await sql<{ closed: boolean; voided: boolean }>`
+    const { rows } = await service().database.operator<{ closed: boolean; voided: boolean }>(sql`
       select closed_at is not null as closed, voided_at is not null as voided from tariffs
-      where location_id = ${location['id']}`.execute(service().database.operator)
+      where location_id = ${location['id']}`)
     expect(rows).toEqual([{ closed: true, voided: false }])
   })
 
@@ -143,11 +143,15 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
 
 /** All tariffs of the only location that are not voided, as prices come from them. */
 const pricedBy = async (call: Call) => {
-  const { rows } = await sql<{ from: string | null; to: string | null; closed: string | null }>`
+  const { rows } = await service().database.operator<{
+    from: string | null
+    to: string | null
+    closed: string | null
+  }>(sql`
     select to_char(contract_start at time zone 'UTC', 'YYYY-MM-DD') as from, to_char(contract_end at time zone 'UTC', 'YYYY-MM-DD') as to,
       to_char(closed_at at time zone 'UTC', 'YYYY-MM-DD') as closed
     from tariffs where location_id = ${(await locationOf(call))['id']} and voided_at is null
-    order by contract_start nulls first`.execute(service().database.operator)
+    order by contract_start nulls first`)
   return rows
 }
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { revokeApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { createOtherAccount, makeKey, openRecords } from '../../support/registry/accounts.ts'
@@ -225,15 +225,13 @@ describe('signing in', () => {
     expect((await one.get('/console')).status).toBe(303)
     const stranger = await createOtherAccount(database(), folder, sandbox())
     const other = await signIn(stranger.account_id, stranger.test_key)
-    await sql`update accounts set disabled_at = now() where id = ${stranger.account_id}`.execute(database().operator)
+    await database().operator(sql`update accounts set disabled_at = now() where id = ${stranger.account_id}`)
     expect((await other.get('/console')).status).toBe(303)
   })
 
   it('keeps nothing of the cookie in the database but a hash', async () => {
     const one = await testVisitor()
-    const { rows } = await sql<{ text: string }>`select t::text as text from console_sessions t`.execute(
-      database().operator,
-    )
+    const { rows } = await database().operator<{ text: string }>(sql`select t::text as text from console_sessions t`)
     expect(rows.length).toBeGreaterThan(0)
     for (const { text } of rows) expect(text).not.toContain(one.cookies.get(sessionCookie))
   })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { matchesAnyFilter, testEventType } from '../../../services/domain/event-types.ts'
@@ -211,10 +211,9 @@ describe('a webhook endpoint', () => {
     expect((await own.send('DELETE', `/webhooks/${id}`)).status).toBe(202)
     expect((await own.send('GET', `/webhooks/${id}`)).status).toBe(404)
     const left = async () => {
-      const { rows } =
-        await sql`select 1 from webhook_deliveries where endpoint_id = ${id} and due_at is not null`.execute(
-          parts().records.operator,
-        )
+      const { rows } = await parts().records.operator(
+        sql`select 1 from webhook_deliveries where endpoint_id = ${id} and due_at is not null`,
+      )
       return rows.length
     }
     await until(left, count => count === 0)
@@ -314,10 +313,8 @@ describe('what is kept', () => {
   it('holds no signing secret as it was shown, and the log none either', async () => {
     const { own, records } = parts()
     const { secret, id } = await subscribe(own, '/kept')
-    const { rows } = await sql<{ text: string }>`
-      select t::text as text from webhook_endpoints t union all select a::text from audit_log a union all select e::text from events e`.execute(
-      records.operator,
-    )
+    const { rows } = await records.operator<{ text: string }>(sql`
+      select t::text as text from webhook_endpoints t union all select a::text from audit_log a union all select e::text from events e`)
     const logText = rows.map(({ text }) => text).join('\n')
     expect(logText).toContain(id)
     expect(logText).not.toContain(secret.slice(6))
@@ -331,9 +328,9 @@ describe('what is kept', () => {
     await own.ask('PATCH', `/webhooks/${id}`, { description: 'Billing' })
     await own.ask('POST', `/webhooks/${id}/secret`)
     await own.ask('DELETE', `/webhooks/${id}`)
-    const { rows } = await sql<{
+    const { rows } = await records.operator<{
       action: string
-    }>`select action from audit_log where object_id = ${id} order by id`.execute(records.operator)
+    }>(sql`select action from audit_log where object_id = ${id} order by id`)
     expect(rows.map(({ action }) => action)).toEqual(
       ['create', 'update', 'rotate_secret', 'delete'].map(verb => `webhook_endpoint.${verb}`),
     )

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { termsToText } from '../../../services/platform/postgres/pricing/tariff-row.ts'
@@ -30,15 +30,13 @@ const seed = async (market: string): Promise<readonly string[]> => {
   const terms = runToEnd(
     termsToText([{ ...entry, months: ['All'], dates: [], daysAndHours: [{ days: ['All'], hours }] }]),
   )
-  await sql`
+  await fixture.database.operator(sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-    select ${accountId}, ${liveMode}, id, 'UTC', 'EUR', ${market}, now() from unnest(${ids}::text[]) as l(id)`.execute(
-    fixture.database.operator,
-  )
-  await sql`
+    select ${accountId}, ${liveMode}, id, 'UTC', 'EUR', ${market}, now() from unnest(${ids}::text[]) as l(id)`)
+  await fixture.database.operator(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
     select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true, ${terms}, now()
-    from unnest(${ids}::text[]) as l(id)`.execute(fixture.database.operator)
+    from unnest(${ids}::text[]) as l(id)`)
   return ids
 }
 

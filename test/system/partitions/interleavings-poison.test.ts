@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
@@ -56,7 +56,7 @@ const used = (home: string, number: number, kwh: number) =>
 /** Bring a location into being under an id that records already name. */
 const found = async (id: string): Promise<void> => {
   const made = await makeHome(fixture.client, {})
-  await sql`update locations set id = ${id} where id = ${made}`.execute(fixture.database.operator)
+  await fixture.database.operator(sql`update locations set id = ${id} where id = ${made}`)
 }
 
 describe('poison among thousands of records', () => {
@@ -132,7 +132,7 @@ describe('what the pure code fails at', () => {
       await makeHome(fixture.client, { import: 0.5 }),
     ]
     await fixture.stop()
-    await sql`update locations set timezone = 'Mars/Olympus' where id = ${bad}`.execute(fixture.database.operator)
+    await fixture.database.operator(sql`update locations set timezone = 'Mars/Olympus' where id = ${bad}`)
     await fixture.start()
     const { id } = (await fixture.client.ask('PUT', '/meters/interval', [used(bad, 10, 1), used(good, 10, 1)])) as {
       id: string

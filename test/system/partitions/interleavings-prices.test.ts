@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
@@ -69,13 +70,7 @@ const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Pr
 const waitForPrice = async (market: string): Promise<void> => {
   await until(
     async () =>
-      (
-        await fixture.database.operator
-          .selectFrom('price_fan_outs')
-          .select('source_id')
-          .where('source_id', '=', market)
-          .execute()
-      ).length,
+      (await fixture.database.operator(sql`select 1 from price_fan_outs where source_id = ${market}`)).rows.length,
     count => count === 0,
   )
 }

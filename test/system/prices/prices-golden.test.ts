@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toTimestamp } from '../../../services/platform/postgres/column.ts'
 import { goldenText } from '../../support/golden.ts'
@@ -129,8 +129,8 @@ describe('the next update of the earlier layout', () => {
     const { market_sources } = (await maker.ask('GET', `/locations/${home}`)) as { market_sources: { import: string } }
     await using records = await openRecords(folder)
     const publication = Math.floor(Date.now() / 1000) * 1000 + 60_000
-    await sql`insert into market_feeds (source_id, next_at) values (${market_sources.import}, ${toTimestamp(publication)})`.execute(
-      records.operator,
+    await records.operator(
+      sql`insert into market_feeds (source_id, next_at) values (${market_sources.import}, ${toTimestamp(publication)})`,
     )
     const nextOf = async (direction: string): Promise<number> => {
       const reply = await client.send('GET', `/tariffs/rates/${home}?${new URLSearchParams({ ...span, direction })}`)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login } from '../../support/system/client.ts'
@@ -81,7 +81,7 @@ describe('the list of providers', () => {
       data: [],
     })
     const { records: database } = ready()
-    await sql`update providers set address_types = '{RESIDENTIAL}' where id = ${first?.id}`.execute(database.operator)
+    await database.operator(sql`update providers set address_types = '{RESIDENTIAL}' where id = ${first?.id}`)
     const commercial = await walk('/providers?country_code=DE&postal_address_type=COMMERCIAL&', 10, 'starting_after')
     expect(commercial).toEqual(german.filter(id => id !== first?.id))
   })
@@ -182,9 +182,7 @@ describe('a schedule by amount', () => {
     expect((await old.send('GET', `/schedules/${id}`)).json).toMatchObject({ id, tariff: { value: 0.99 } })
 
     const age = (hours: string) =>
-      sql`update events set time_created = time_created - ${hours}::interval where object_id = ${id}`.execute(
-        database.operator,
-      )
+      database.operator(sql`update events set time_created = time_created - ${hours}::interval where object_id = ${id}`)
     await age('23 hours 59 minutes')
     expect((await caller.send('GET', `/schedules/${id}`)).status).toBe(200)
     await age('1 minute')

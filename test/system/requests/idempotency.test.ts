@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { createOtherAccount, openRecords } from '../../support/registry/accounts.ts'
@@ -134,8 +134,8 @@ describe('an Idempotency-Key', () => {
     const [first, again] = [await send(), await send()]
     expect([first.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
     const { secret } = first.json as { readonly secret: string }
-    const { rows } = await sql<{ text: string }>`select k::text as text from idempotency_keys k`.execute(
-      (records ?? expect.fail('no system runs')).operator,
+    const { rows } = await (records ?? expect.fail('no system runs')).operator<{ text: string }>(
+      sql`select k::text as text from idempotency_keys k`,
     )
     expect(rows.some(({ text }) => text.includes('sealed'))).toBe(true)
     for (const { text } of rows) for (const part of [secret, secret.slice(6, 30)]) expect(text).not.toContain(part)

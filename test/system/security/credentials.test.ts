@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BearerTokens, bearerTokens, type TokenSubject } from '../../../services/platform/access/bearer-token.ts'
 import { newApiKey } from '../../../services/platform/ids/new-id.ts'
@@ -225,17 +225,15 @@ describe('a secret', () => {
   /** The text of every row of every table. */
   const everyRow = async (): Promise<string> => {
     const { operator } = all().records
-    const { rows: tables } = await sql<{ name: string }>`
+    const { rows: tables } = await operator<{ name: string }>(sql`
       select relname as name from pg_class
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`.execute(
-      operator,
-    )
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`)
     expect(tables.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['accounts', 'api_keys', 'audit_log', 'events', 'idempotency_keys']),
     )
     const texts: string[] = []
     for (const { name } of tables) {
-      const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.table(name)} t`.execute(operator)
+      const { rows } = await operator<{ text: string }>(sql`select t::text as text from ${raw(name)} t`)
       texts.push(...rows.map(({ text }) => text))
     }
     return texts.join('\n')

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { dispatchErasures } from '../../../services/background/erasure-relay.ts'
 import { createEraser, type LostEnergy } from '../../../services/cost-worker/erase.ts'
@@ -76,8 +76,8 @@ beforeEach(async () => {
 })
 
 const idsIn = async (table: string): Promise<readonly unknown[]> => {
-  const { rows } = await sql<{ id: string }>`
-    select id from ${sql.table(table)} where account_id = ${tenant.accountId} order by id`.execute(database.operator)
+  const { rows } = await database.operator<{ id: string }>(sql`
+    select id from ${raw(table)} where account_id = ${tenant.accountId} order by id`)
   return rows.map(({ id }) => id)
 }
 
@@ -112,17 +112,15 @@ describe('the command', () => {
     expect(await idsIn('customers')).toEqual([])
     expect(await idsIn('devices')).toEqual([device])
     expect(await idsIn('tariffs')).toHaveLength(1)
-    const { rows } = await sql`
+    const { rows } = await database.operator(sql`
       select id, reference_id, customer_id, postal_address, latitude, deleted_at is null as lives from locations
-      where account_id = ${tenant.accountId} order by id`.execute(database.operator)
+      where account_id = ${tenant.accountId} order by id`)
     expect(rows).toMatchObject([
       { id: home, reference_id: null, customer_id: null, postal_address: null, latitude: null, lives: false },
       { id: other, reference_id: 'other', lives: true },
     ])
-    const events = await sql<{ object_id: string }>`
-      select distinct object_id from events where account_id = ${tenant.accountId} order by object_id`.execute(
-      database.operator,
-    )
+    const events = await database.operator<{ object_id: string }>(sql`
+      select distinct object_id from events where account_id = ${tenant.accountId} order by object_id`)
     expect(events.rows.map(row => row.object_id).toSorted()).toEqual([other, device].toSorted())
     const [entry] = await withTenant(database, tenant, transaction => readAudit(transaction, 1))
     expect(entry).toMatchObject({

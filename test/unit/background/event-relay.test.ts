@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { publishEvents } from '../../../services/background/event-relay.ts'
 import { fanOutPage } from '../../../services/background/price-fan-out.ts'
@@ -140,17 +140,13 @@ describe('the relay of events', () => {
       const draft = { displayName: 'shared', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
       return (await createMarket(keeper, draft, at)).id
     })
-    await sql`
+    await database.operator(sql`
       insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-      select ${live.accountId}, true, id, 'Europe/Berlin', 'EUR', ${source}, now() from unnest(${ids}::text[]) as l(id)`.execute(
-      database.operator,
-    )
-    await sql`
+      select ${live.accountId}, true, id, 'Europe/Berlin', 'EUR', ${source}, now() from unnest(${ids}::text[]) as l(id)`)
+    await database.operator(sql`
       insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
       select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
-        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
-      database.operator,
-    )
+        ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
     await withOperator(database, keeper =>
       putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at),
     )

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { forecastWork } from '../../../services/background/forecast-work.ts'
 import { nextDueForecast, priceGaps, storeForecasts } from '../../../services/platform/postgres/pricing/forecasts.ts'
@@ -48,30 +48,25 @@ type Row = { readonly hour: number; readonly value: string; readonly confidence:
 
 /** Forecasts that hold: published prices hide those that they replace. */
 const forecastsOf = async (sourceId: string): Promise<readonly Row[]> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await operator<Row>(sql`
     select (extract(epoch from f.start_time) * 1000 - ${start})::bigint / ${hour} as hour, f.value, f.confidence
     from market_prices f where f.source_id = ${sourceId} and not f.published and not exists (
       select 1 from market_prices p where p.source_id = f.source_id and p.published and p.start_time < f.end_time and p.end_time > f.start_time)
-    order by f.start_time`.execute(operator)
+    order by f.start_time`)
   return rows
 }
 const hoursOf = (rows: readonly Row[]): readonly number[] => rows.map(row => Number(row.hour))
 const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, i) => from + i)
-const revisionOf = async (sourceId: string): Promise<number> =>
-  (
-    await operator
-      .selectFrom('market_sources')
-      .select('price_revision')
-      .where('id', '=', sourceId)
-      .executeTakeFirstOrThrow()
-  ).price_revision
+const revisionOf = async (sourceId: string): Promise<number | undefined> => {
+  const { rows } = await operator<{ price_revision: number }>(
+    sql`select price_revision from market_sources where id = ${sourceId}`,
+  )
+  return rows[0]?.price_revision
+}
 const fanOutsOf = async (sourceId: string) => {
-  const rows = await operator
-    .selectFrom('price_fan_outs')
-    .selectAll()
-    .where('source_id', '=', sourceId)
-    .orderBy('revision')
-    .execute()
+  const { rows } = await operator<{ revision: number; from_time: number; to_time: number }>(
+    sql`select revision, from_time, to_time from price_fan_outs where source_id = ${sourceId} order by revision`,
+  )
   return rows.map(row => [row.revision, (row.from_time - start) / hour, (row.to_time - start) / hour])
 }
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { expect } from 'vitest'
 import { type FanOutPage, fanOutPage } from '../../../services/background/price-fan-out.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
@@ -56,18 +56,14 @@ export const seed = async (
     ...{ direction: 'IMPORT', marketRates: true, closedAt: null, voidedAt: null },
     ...tariff,
   }
-  await sql`
+  await operator(sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, export_market_source_id, time_created)
-    select ${accountId}, ${liveMode}, id, 'Europe/Berlin', 'EUR', ${sourceId}, ${sourceId}, now() from unnest(${ids}::text[]) as l(id)`.execute(
-    operator,
-  )
-  await sql`
+    select ${accountId}, ${liveMode}, id, 'Europe/Berlin', 'EUR', ${sourceId}, ${sourceId}, now() from unnest(${ids}::text[]) as l(id)`)
+  await operator(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, voided_at,
       terms, time_created)
     select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`.execute(
-    operator,
-  )
+      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
   return ids
 }
 
@@ -90,10 +86,8 @@ export const workAll = async (pageSize: number, using = options): Promise<readon
 }
 
 export const eventsOf = async (ids: readonly string[]): Promise<readonly string[]> => {
-  const { rows } = await sql<{ id: string }>`
-    select object_id as id from events where type = 'location.update' and object_id = any(${ids}) order by object_id`.execute(
-    operator,
-  )
+  const { rows } = await operator<{ id: string }>(sql`
+    select object_id as id from events where type = 'location.update' and object_id = any(${ids}) order by object_id`)
   return rows.map(({ id }) => id)
 }
 

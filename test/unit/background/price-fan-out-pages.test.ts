@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { fanOutPage } from '../../../services/background/price-fan-out.ts'
 import { startRecostRelay } from '../../../services/background/recost-relay.ts'
@@ -111,8 +111,8 @@ it('an event bears the time at which its location was told, however long after t
   await putPrice(source, 0, 5n)
   await workAll(2)
   await takeRequests()
-  const { rows } = await sql<{ id: string; time_created: number }>`
-    select id, time_created from events where type = 'location.update' and object_id = any(${ids})`.execute(operator)
+  const { rows } = await operator<{ id: string; time_created: number }>(sql`
+    select id, time_created from events where type = 'location.update' and object_id = any(${ids})`)
   expect(rows.map(({ time_created }) => time_created)).toEqual([workedAt, workedAt, workedAt])
   for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(workedAt)
 })

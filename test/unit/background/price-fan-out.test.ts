@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { writePriceFanOut } from '../../../services/platform/postgres/pricing/price-fan-outs.ts'
@@ -23,9 +23,9 @@ afterAll(() => stack.disposeAsync())
 
 /** What `price.update` says of some locations: direction, start and end, by location. */
 const priceUpdatesOf = async (ids: readonly string[]) => {
-  const { rows } = await sql<{ id: string; data: string }>`
+  const { rows } = await operator<{ id: string; data: string }>(sql`
     select object_id as id, data::text as data from events where type = 'price.update' and object_id = any(${ids})
-    order by object_id, id`.execute(operator)
+    order by object_id, id`)
   return rows.map(({ id, data }) => {
     const { tariff_direction: direction, start_time: start, end_time: end } = JSON.parse(data)
     return [id, direction, Date.parse(start), Date.parse(end)]
@@ -66,10 +66,8 @@ describe('a change of market prices', () => {
       [a.live, a.live, a.live, a.test, a.test, b.live, b.live].map(tenant => `${tenant.accountId}/${tenant.liveMode}`),
     )
     expect(await eventsOf(ids)).toEqual(ids)
-    const { rows } = await sql<{ account_id: string; live_mode: boolean; data: string }>`
-      select account_id, live_mode, data from events where type = 'location.update' and object_id = ${ids[3]}`.execute(
-      operator,
-    )
+    const { rows } = await operator<{ account_id: string; live_mode: boolean; data: string }>(sql`
+      select account_id, live_mode, data from events where type = 'location.update' and object_id = ${ids[3]}`)
     expect(rows).toMatchObject([{ account_id: a.test.accountId, live_mode: false }])
     expect(JSON.parse(rows[0]?.data ?? '')).toMatchObject({
       id: ids[3],
@@ -118,9 +116,7 @@ describe('a change of market prices', () => {
       writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }, at),
     )
     await expect(forged).rejects.toMatchObject({ code: 'postgres_refused' })
-    const seen = withTenant(database, tenants[0].live, ({ query }) =>
-      query.selectFrom('price_fan_outs').selectAll().execute(),
-    )
+    const seen = withTenant(database, tenants[0].live, ({ query }) => query(sql`select * from price_fan_outs`))
     await expect(seen).rejects.toMatchObject({ code: 'postgres_refused' })
   })
 

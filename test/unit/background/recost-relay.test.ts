@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { startRecostRelay } from '../../../services/background/recost-relay.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
@@ -42,7 +42,7 @@ const newRequests = async () => {
 }
 
 const pendingRequests = async (): Promise<number> =>
-  (await sql`select 1 from outbox where topic = 'meter.records.v1'`.execute(database.operator)).rows.length
+  (await database.operator(sql`select 1 from outbox where topic = 'meter.records.v1'`)).rows.length
 
 const updatesOf = async (location: string): Promise<number> =>
   listed(await live.call('GET', `/events?object_id=${location}&event_type=location.update&limit=100`)).length

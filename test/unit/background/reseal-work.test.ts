@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resealWork } from '../../../services/background/reseal-work.ts'
 import { sealWith } from '../../../services/platform/access/seal.ts'
@@ -21,8 +21,8 @@ beforeAll(async () => {
   test = await openTestDatabase()
   const { live, test: other } = await makeTenants(test.database)
   tenants = [live, other]
-  await sql`insert into providers (id, display_name, countries, time_created) values ('prv_1', 'Works', '{DE}', now())`.execute(
-    test.database.operator,
+  await test.database.operator(
+    sql`insert into providers (id, display_name, countries, time_created) values ('prv_1', 'Works', '{DE}', now())`,
   )
 })
 afterAll(() => test[Symbol.asyncDispose]())

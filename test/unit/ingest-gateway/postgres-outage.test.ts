@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
 import { authenticator } from '../../../services/platform/access/authenticate.ts'
@@ -177,7 +177,7 @@ describe('a connection on which nothing comes back', () => {
     using way = await severablePostgres(server.address)
     await using database = openDatabase({ address: way.address, statementTimeoutMs: 500 })
     const { operator, tenant } = database
-    const look = (pool: typeof operator) => sql`select 1 + ${1}::int as two`.execute(pool)
+    const look = (pool: typeof operator) => pool(sql`select 1 + ${1}::int as two`)
     // Two of the one kind and three of the other stand idle before the way hangs.
     await Promise.all([look(operator), look(operator), look(tenant), look(tenant), look(tenant)])
     way.inflict({ kind: 'hang' })
@@ -195,9 +195,9 @@ describe('a connection on which nothing comes back', () => {
     await using server = await openTestDatabase()
     using way = await severablePostgres(server.address)
     const database = openDatabase({ address: way.address })
-    await sql`select 1`.execute(database.operator)
+    await database.operator(sql`select 1`)
     way.inflict({ kind: 'hang' })
-    const lost = expect(sql`select 2`.execute(database.operator)).rejects.toMatchObject({ code: 'postgres_away' })
+    const lost = expect(database.operator(sql`select 2`)).rejects.toMatchObject({ code: 'postgres_away' })
     const begun = performance.now()
     await database[Symbol.asyncDispose]()
     await lost

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { maxRefusalEvents } from '../../../services/query-service/refusal-events.ts'
@@ -25,10 +25,8 @@ describe('refused writes of a key without the right', () => {
     )
     const read = caller(service.app, { authorization: `Bearer ${secret}` })
     const events = async (): Promise<number> => {
-      const { rows } = await sql<{ count: string }>`
-        select count(*) from events where account_id = ${live.accountId} and type = 'customer.create.failed'`.execute(
-        opened.database.operator,
-      )
+      const { rows } = await opened.database.operator<{ count: string }>(sql`
+        select count(*) from events where account_id = ${live.accountId} and type = 'customer.create.failed'`)
       return Number(rows[0]?.count)
     }
     for (let index = 0; index < maxRefusalEvents; index += 1)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterEach, describe, expect, it } from 'vitest'
 import { maxFailingMs, retryGapsMs } from '../../../services/domain/webhook/retry-delay.ts'
 import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
@@ -191,7 +191,7 @@ describe('a delivery whose event is no longer kept', () => {
     const { id } = await fixture.subscribe(receiver.url)
     await fixture.emit(1)
     const { id: deliveryId, dueAt } = await deliveryAfter(retryFixture, id, 1)
-    await sql`delete from events`.execute(fixture.database.operator)
+    await fixture.database.operator(sql`delete from events`)
     clock.set(dueAt ?? 0)
     expect(await deliveryAfter(retryFixture, id, 2)).toMatchObject({ status: 'FAILED', dueAt: null })
     expect((await fixture.attempts(deliveryId, 2))[1]).toMatchObject({ statusCode: null, error: 'event_expired' })

@@ -1,10 +1,10 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { Database } from '../database.ts'
 import { createMarket, type StoredMarket } from '../pricing/markets.ts'
 import { withOperator } from '../transaction.ts'
 
 /** The shared sources of an area in a currency, those that have prices first. */
-const selectAreaSources = (area: string, currencyCode: string) => sql<{ id: string }>`
+const selectAreaSources = (area: string, currencyCode: string) => sql`
   select id from market_sources
   where account_id is null and area = ${area} and currency_code = ${currencyCode} and deleted_at is null
   order by price_revision = 0, id limit 1`
@@ -15,7 +15,7 @@ export const findAreaSource = async (
   area: string,
   currencyCode: string,
 ): Promise<string | null> => {
-  const { rows } = await selectAreaSources(area, currencyCode).execute(operator)
+  const { rows } = await operator<{ id: string }>(selectAreaSources(area, currencyCode))
   return rows[0]?.id ?? null
 }
 
@@ -32,10 +32,8 @@ export const findOrCreateAreaSource = async (
   const known = await findAreaSource(database, area, currencyCode)
   if (known !== null) return known
   return withOperator(database, async transaction => {
-    await sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`.execute(
-      transaction.query,
-    )
-    const { rows } = await selectAreaSources(area, currencyCode).execute(transaction.query)
+    await transaction.query(sql`select pg_advisory_xact_lock(hashtext(${`market area ${area} ${currencyCode}`}))`)
+    const { rows } = await transaction.query<{ id: string }>(selectAreaSources(area, currencyCode))
     if (rows[0] !== undefined) return rows[0].id
     const draft = { displayName: area, currencyCode, area, resolutionMinutes: null, importer: null }
     return (await createMarket(transaction, draft, at)).id
@@ -48,10 +46,10 @@ export const hasPricedArea = async (
   areas: readonly string[],
   currencyCode: string,
 ): Promise<boolean> => {
-  const { rows } = await sql`
+  const { rows } = await operator(sql`
     select 1 from market_sources
     where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0
-    limit 1`.execute(operator)
+    limit 1`)
   return rows.length > 0
 }
 
@@ -69,13 +67,13 @@ export const misplacedLocations = async (
   { operator }: Database,
   limit: number,
 ): Promise<readonly MisplacedLocation[]> => {
-  const { rows } = await sql<MisplacedLocation>`
+  const { rows } = await operator<MisplacedLocation>(sql`
     select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId", min(filled.id) as "filledId"
     from market_sources empty
     join market_sources filled on filled.account_id is null and filled.area = empty.area and filled.currency_code = empty.currency_code
       and filled.deleted_at is null and filled.price_revision > 0
     join locations l on (l.import_market_source_id = empty.id or l.export_market_source_id = empty.id) and l.deleted_at is null
     where empty.account_id is null and empty.area is not null and empty.price_revision = 0
-    group by l.account_id, l.live_mode, l.id, empty.id limit ${limit}`.execute(operator)
+    group by l.account_id, l.live_mode, l.id, empty.id limit ${limit}`)
   return rows
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { toTimestampOrNull } from '../column.ts'
@@ -21,8 +21,8 @@ export const restoreTariff = async (
   const isAsCut = way === 'closes' ? cut?.closedAt === cutAt : cut?.closedAt === null && cut.contractEnd === cutAt
   if (cut === undefined || !isAsCut) return null
   if (overlappingTariff({ ...cut, closedAt: null, contractEnd }, others) !== undefined) return null
-  await sql`
+  await transaction.query(sql`
     update tariffs set closed_at = null, contract_end = ${toTimestampOrNull(contractEnd)}
-    where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id}`)
   return retrieveTariff(transaction, id)
 }

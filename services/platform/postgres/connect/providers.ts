@@ -1,8 +1,8 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import sql, { type Sql } from 'sql-template-tag'
 import type { Result } from '../../../domain/refusal.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { type Page, type Paging, readPage } from '../page.ts'
-import type { Tables } from '../tables.ts'
 
 export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
 
@@ -32,33 +32,33 @@ export const serves = (
   type: AddressType | null,
 ): boolean => countries.includes(country) && (type === null || addressTypes.length === 0 || addressTypes.includes(type))
 
-const isServing = (country: string | null, addressType: AddressType | null): RawBuilder<unknown> =>
+const isServing = (country: string | null, addressType: AddressType | null): Sql =>
   sql`(${country}::text is null or ${country} = any(countries))
     and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))`
 
 /** List the providers of a country that serve a type of address (null: any), by name. */
 export const listProviders = async (
-  query: Kysely<Tables>,
+  query: Query,
   { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
 ): Promise<readonly StoredProvider[]> => {
-  const { rows } = await sql<StoredProvider>`
+  const { rows } = await query<StoredProvider>(sql`
     select ${columns} from providers
     where ${isServing(country, addressType)}
-    order by lower(display_name), id`.execute(query)
+    order by lower(display_name), id`)
   return rows
 }
 
 /** List the addresses of logos, one for each host, at most 200. */
-export const listLogos = async (query: Kysely<Tables>): Promise<readonly string[]> => {
-  const { rows } = await sql<{ logo: string }>`
+export const listLogos = async (query: Query): Promise<readonly string[]> => {
+  const { rows } = await query<{ logo: string }>(sql`
     select min(logo_url) as logo from providers where logo_url is not null
-    group by substring(logo_url from '^[^/]*//[^/?#]*') order by 1 limit 200`.execute(query)
+    group by substring(logo_url from '^[^/]*//[^/?#]*') order by 1 limit 200`)
   return rows.map(({ logo }) => logo)
 }
 
 /** List providers in descending order of their ids, of a country and a type of address (null: any). Refuses `cursor_not_found`. */
 export const pageOfProviders = (
-  query: Kysely<Tables>,
+  query: Query,
   { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
   paging: Paging,
 ): Promise<Result<Page<StoredProvider & { readonly createdAt: number }>>> =>
@@ -75,24 +75,20 @@ export const pageOfProviders = (
   )
 
 /** Find providers by their ids; unknown ones are left out. */
-export const findProviders = async (
-  query: Kysely<Tables>,
-  ids: readonly string[],
-): Promise<readonly StoredProvider[]> => {
-  const { rows } =
-    await sql<StoredProvider>`select ${columns} from providers where id = any(${ids}) order by id`.execute(query)
+export const findProviders = async (query: Query, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
+  const { rows } = await query<StoredProvider>(sql`select ${columns} from providers where id = any(${ids}) order by id`)
   return rows
 }
 
 /** Write providers; those that are there are written anew, or stay as they are where `keep` says so. Gives how many were written. Operator. */
 export const putProviders = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   providers: readonly StoredProvider[],
   at: number,
   { skipExisting = false }: { readonly skipExisting?: boolean } = {},
 ): Promise<number> => {
   if (providers.length === 0) return 0
-  const written = await sql`
+  const written = await operator(sql`
     insert into providers (id, display_name, logo_url, countries, address_types, direct, time_created)
     select p ->> 'id', p ->> 'displayName', p ->> 'logoUrl', array(select jsonb_array_elements_text(p -> 'countries')),
       array(select jsonb_array_elements_text(p -> 'addressTypes')), nullif(p -> 'direct', 'null'), ${toTimestamp(at)}
@@ -102,6 +98,6 @@ export const putProviders = async (
         ? sql`nothing`
         : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url, countries = excluded.countries,
             address_types = excluded.address_types, direct = excluded.direct`
-    }`.execute(operator)
-  return Number(written.numAffectedRows ?? 0)
+    }`)
+  return written.rowCount
 }

@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import type { Reseal } from '../../access/seal.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import type { Tenant } from '../transaction.ts'
 
 /** Where something sealed is kept, and its text. */
@@ -46,26 +46,26 @@ export const providerCredentials = (reseal: Reseal): SealedColumn => ({
  * under the present one then. Operator: of all accounts.
  */
 export const resealPage = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { table, name, type, renew }: SealedColumn,
   after: ResealedPage['next'],
 ): Promise<ResealedPage> => {
   const cursorCondition =
     after === null ? sql`true` : sql`(account_id, live_mode, id) > (${after[0]}, ${after[1]}, ${after[2]})`
-  const column = sql.ref(name)
-  const { rows } = await sql<SealedValue>`
-    select account_id as "accountId", live_mode as "liveMode", id, ${column}::text as text from ${sql.table(table)}
-    where ${cursorCondition} order by account_id, live_mode, id limit ${pageRows}`.execute(operator)
+  const column = raw(name)
+  const { rows } = await operator<SealedValue>(sql`
+    select account_id as "accountId", live_mode as "liveMode", id, ${column}::text as text from ${raw(table)}
+    where ${cursorCondition} order by account_id, live_mode, id limit ${pageRows}`)
   let resealed = 0
   for (const sealedValue of rows) {
     const renewed = renew(sealedValue)
     if (renewed === null) continue
-    const typed = (text: string): RawBuilder<unknown> => sql`${text}::${sql.raw(type)}`
-    const written = await sql`
-      update ${sql.table(table)} set ${column} = ${typed(renewed)}
+    const typed = (text: string): Sql => sql`${text}::${raw(type)}`
+    const written = await operator(sql`
+      update ${raw(table)} set ${column} = ${typed(renewed)}
       where account_id = ${sealedValue.accountId} and live_mode = ${sealedValue.liveMode} and id = ${sealedValue.id}
-        and ${column} = ${typed(sealedValue.text)}`.execute(operator)
-    resealed += Number(written.numAffectedRows ?? 0n)
+        and ${column} = ${typed(sealedValue.text)}`)
+    resealed += written.rowCount
   }
   const last = rows.at(-1)
   return {

@@ -1,5 +1,5 @@
 import { createHash, hkdfSync } from 'node:crypto'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { type Seal, sealWith } from '../../access/seal.ts'
 import { type Secret, secretTexts } from '../../access/secrets.ts'
 import { Failure } from '../../failure.ts'
@@ -18,15 +18,13 @@ type Sealed = { readonly owner: string; readonly text: string }
 /** A few stored values that were sealed under the secret, newest first. */
 const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonly Sealed[]>>> = {
   secret: async query => {
-    const { rows } = await sql<Sealed>`
-      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`.execute(
-      query,
-    )
+    const { rows } = await query<Sealed>(sql`
+      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`)
     return rows
   },
   credentials_key: async query => {
-    const { rows } = await sql<Sealed>`
-      select id as owner, sealed as text from tariff_credentials order by time_created desc limit 20`.execute(query)
+    const { rows } = await query<Sealed>(sql`
+      select id as owner, sealed as text from tariff_credentials order by time_created desc limit 20`)
     return rows
   },
 }
@@ -60,7 +58,7 @@ const fitsStored = async (query: Query, name: GuardedSecret, secret: Secret, isN
   const seal = sealWith(secret, purposeOf[name])
   if (sample.length > 0) return sample.some(one => canOpen(seal, one))
   if (name !== 'secret' || !isNew) return true
-  const { rows } = await sql`select 1 from api_keys limit 1`.execute(query)
+  const { rows } = await query(sql`select 1 from api_keys limit 1`)
   return rows.length === 0
 }
 
@@ -78,10 +76,10 @@ export const confirmSecret = (
 ): Promise<void> =>
   withOperator(database, async ({ query }) => {
     const { secret, isNew, save, at } = options
-    await sql`select pg_advisory_xact_lock(hashtextextended('wattledger secret fingerprints', 0))`.execute(query)
-    const { rows } = await sql<{
+    await query(sql`select pg_advisory_xact_lock(hashtextextended('wattledger secret fingerprints', 0))`)
+    const { rows } = await query<{
       fingerprint: string
-    }>`select fingerprint from secret_fingerprints where name = ${name}`.execute(query)
+    }>(sql`select fingerprint from secret_fingerprints where name = ${name}`)
     const known = rows.map(({ fingerprint }) => fingerprint)
     const fingerprints = secretTexts(secret).map(fingerprintOf)
     const isKnown =
@@ -89,10 +87,8 @@ export const confirmSecret = (
     if (!isKnown) throw secretChanged(name)
     save()
     if (known.includes(fingerprints[0] as string)) return
-    await sql`
-      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`.execute(
-      query,
-    )
+    await query(sql`
+      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`)
   })
 
 const secretChanged = (name: GuardedSecret): Failure => {

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
 /** Key derivation text of provider credentials. A change makes stored credentials unreadable. */
@@ -38,7 +38,7 @@ export const putCredentials = async (
   { query }: Pick<TenantTransaction, 'query'>,
   one: TariffCredentials,
 ): Promise<void> => {
-  await sql`
+  await query(sql`
     insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction, type, consented_at,
       location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
     values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed}, ${one.referenceId},
@@ -48,7 +48,7 @@ export const putCredentials = async (
     on conflict (account_id, live_mode, id) do update set sealed = excluded.sealed, reference_id = excluded.reference_id,
       consented_at = excluded.consented_at, location_id = excluded.location_id, tariff_id = excluded.tariff_id,
       fetched_at = excluded.fetched_at, failing_since = excluded.failing_since, failure_told_at = excluded.failure_told_at,
-      due_at = excluded.due_at`.execute(query)
+      due_at = excluded.due_at`)
 }
 
 /** Retrieve credentials by their id; null when there are none. `forUpdate` keeps others from them until the transaction ends. */
@@ -57,10 +57,8 @@ export const retrieveCredentials = async (
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<TariffCredentials | null> => {
-  const { rows } = await sql<TariffCredentials>`
-    select ${columns} from tariff_credentials where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<TariffCredentials>(sql`
+    select ${columns} from tariff_credentials where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`)
   return rows[0] ?? null
 }
 
@@ -82,10 +80,8 @@ export const findCredentials = async (
   transaction: TenantTransaction,
   kind: LocationKind,
 ): Promise<TariffCredentials | null> => {
-  const { rows } = await sql<TariffCredentials>`
-    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<TariffCredentials>(sql`
+    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`)
   return rows[0] ?? null
 }
 
@@ -98,17 +94,15 @@ export const isTariffPending = async (
   kind: LocationKind,
   sessionId: string,
 ): Promise<boolean> => {
-  const { rows } = await sql`
+  const { rows } = await transaction.query(sql`
     select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
-      or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`.execute(
-    transaction.query,
-  )
+      or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`)
   return rows.length > 0
 }
 
 /** Forget what fetches the tariffs of a kind at a location. */
 export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
-  await sql`delete from tariff_credentials where ${isOfKind(transaction, kind)}`.execute(transaction.query)
+  await transaction.query(sql`delete from tariff_credentials where ${isOfKind(transaction, kind)}`)
 }
 
 /** Forget what was given before these credentials for the same tariff; what was given after them is to be tried yet. */
@@ -117,54 +111,52 @@ export const removeOlderCredentials = async (
   credentials: LocationKind & Pick<TariffCredentials, 'id' | 'createdAt'>,
 ): Promise<void> => {
   const { id, createdAt } = credentials
-  await sql`
+  await transaction.query(sql`
     delete from tariff_credentials
-    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`.execute(
-    transaction.query,
-  )
+    where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`)
 }
 
 /** Remove what was given in a session without consent so far. */
 export const removeUnconsented = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
-  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and consented_at is null`.execute(
-    transaction.query,
+  await transaction.query(
+    sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and consented_at is null`,
   )
 }
 
 /** Remove what was given in a session and has brought no tariff so far. */
 export const removeUnfetched = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
-  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`.execute(
-    transaction.query,
+  await transaction.query(
+    sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`,
   )
 }
 
 /** List credentials whose tariff is to be fetched by `at` (ms), those that wait longest first. Operator. */
 export const dueCredentials = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   at: number,
   limit: number,
 ): Promise<readonly (Tenant & { id: string })[]> => {
-  const { rows } = await sql<Tenant & { id: string }>`
+  const { rows } = await operator<Tenant & { id: string }>(sql`
     select account_id as "accountId", live_mode as "liveMode", id from tariff_credentials
-    where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`.execute(operator)
+    where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`)
   return rows
 }
 
 /** Fetch a tariff not before `at` (ms): others come first. Operator. */
 export const postponeFetch = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { accountId, liveMode, id }: Tenant & { id: string },
   at: number,
 ): Promise<void> => {
-  await sql`
+  await operator(sql`
     update tariff_credentials set due_at = ${toTimestamp(at)}
-    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`.execute(operator)
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`)
 }
 
 /** Remove credentials without consent from before an instant (ms). Operator. */
-export const removeUnused = async (operator: Kysely<Tables>, before: number): Promise<void> => {
-  await sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`.execute(
-    operator,
+export const removeUnused = async (operator: Query, before: number): Promise<void> => {
+  await operator(
+    sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`,
   )
 }
 
@@ -174,12 +166,10 @@ export const setTariffStatus = async (
   tariffId: string,
   status: 'CONNECTED' | 'ERROR',
 ): Promise<void> => {
-  await sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`.execute(
-    transaction.query,
-  )
+  await transaction.query(sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`)
 }
 
 /** Remove credentials that lead to nothing. */
 export const removeCredentials = async (transaction: TenantTransaction, id: string): Promise<void> => {
-  await sql`delete from tariff_credentials where ${ownedBy(transaction)} and id = ${id}`.execute(transaction.query)
+  await transaction.query(sql`delete from tariff_credentials where ${ownedBy(transaction)} and id = ${id}`)
 }

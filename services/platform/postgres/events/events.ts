@@ -1,10 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import sql, { join, raw } from 'sql-template-tag'
 import type { Result } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
 /** An event as it is kept. `data` is JSON text, in the names of the current layout; `createdAt` in ms. */
@@ -53,7 +53,7 @@ const retentionMs = 90 * 86_400_000
 const maxDataBytes = 900_000
 
 /** What travels of an event: its data, or the members of one word each if the whole does not fit into a message. The whole is at `/events/{id}`. */
-const messageData = sql`case when octet_length(data::text) <= ${sql.lit(maxDataBytes)} then data else (
+const messageData = sql`case when octet_length(data::text) <= ${raw(String(maxDataBytes))} then data else (
   select json_object_agg(m.key, m.value) from (
     select key, value from json_each(data)
     where json_typeof(value) = 'boolean' or (json_typeof(value) = 'string' and length(value #>> '{}') <= 255)
@@ -87,25 +87,25 @@ export const writeEvents = async (
     createdAt: at,
   }))
   if (events.length === 0) return []
-  await sql`
+  await query(sql`
     with written as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
       select ${accountId}, ${liveMode}, e.id, e.type, e.object_id, e.data::json, ${toTimestamp(at)}
-      from (values ${sql.join(events.map(rowOf))}) as e(id, type, object_id, data)
+      from (values ${join([...events.map(rowOf)])}) as e(id, type, object_id, data)
       returning id, type, object_id, data
     )
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
     select ${eventTopic}, ${`${accountId}:`}::text || coalesce(object_id, id), ${accountId}, ${liveMode},
       json_build_object('id', id, 'type', type, 'account_id', ${accountId}::text, 'live_mode', ${liveMode}::boolean,
         'object_id', object_id, 'time_created', ${at}::bigint, 'data', ${messageData}), ${toTimestamp(at)}
-    from written order by id`.execute(query)
+    from written order by id`)
   return events
 }
 
 /** Retrieve an event; null when there is none. */
 export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
-  const { rows } = await sql<Row>`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`.execute(
-    transaction.query,
+  const { rows } = await transaction.query<Row>(
+    sql`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`,
   )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
@@ -153,10 +153,8 @@ export const listEvents = (
  * Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went.
  * Source: docs/rules/events-and-webhooks.md #events.
  */
-export const deleteExpiredEvents = async (operator: Kysely<Tables>, at: number, limit: number): Promise<number> => {
-  const result = await sql`
-    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(
-    operator,
-  )
-  return Number(result.numAffectedRows ?? 0)
+export const deleteExpiredEvents = async (operator: Query, at: number, limit: number): Promise<number> => {
+  const result = await operator(sql`
+    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`)
+  return result.rowCount
 }

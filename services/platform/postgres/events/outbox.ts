@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { recordTopic, type TopicName } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 
 /**
  * What a change of a location's prices asks of its lane: cost the span again, with a snapshot of at least this revision.
@@ -36,7 +36,7 @@ export const newRecostRequest = (recostRequest: Omit<OutboxRecostRequest, 'id'>)
 
 /** Write orders into the outbox, in the transaction of the change. Gives the messages in the same order, for publishing at once after the commit. */
 export const writeRecostRequests = async (
-  query: Kysely<Tables>,
+  query: Query,
   recostRequests: readonly OutboxRecostRequest[],
   at: number,
 ): Promise<readonly OutboxMessage[]> => {
@@ -58,13 +58,13 @@ export const writeRecostRequests = async (
       }),
     }),
   )
-  const { rows } = await sql<{ id: number }>`
+  const { rows } = await query<{ id: number }>(sql`
     insert into outbox (topic, key, account_id, live_mode, payload, time_created)
     select ${recordTopic}, key, account_id, live_mode, payload::json, ${toTimestamp(at)}
     from unnest(${messages.map(({ key }) => key)}::text[], ${messages.map(({ accountId }) => accountId)}::text[],
       ${messages.map(({ liveMode }) => liveMode)}::boolean[], ${messages.map(({ payload }) => payload)}::text[])
       with ordinality as m(key, account_id, live_mode, payload, place)
-    order by place returning id`.execute(query)
+    order by place returning id`)
   return messages.map((message, index) => ({ id: rows[index]?.id ?? 0, ...message }))
 }
 
@@ -73,17 +73,17 @@ export const writeRecostRequests = async (
  * One reader at a time, under a lease; a message that was published but not yet deleted comes again.
  */
 export const readOutbox = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   topic: TopicName,
   limit: number,
 ): Promise<readonly OutboxMessage[]> => {
-  const { rows } = await sql<OutboxMessage>`
+  const { rows } = await operator<OutboxMessage>(sql`
     select id, topic, key, account_id as "accountId", live_mode as "liveMode", payload
-    from outbox where topic = ${topic} order by id limit ${limit}`.execute(operator)
+    from outbox where topic = ${topic} order by id limit ${limit}`)
   return rows
 }
 
 /** Delete messages that the log has acknowledged. */
-export const deleteOutbox = async (operator: Kysely<Tables>, ids: readonly number[]): Promise<void> => {
-  if (ids.length > 0) await sql`delete from outbox where id = any(${ids})`.execute(operator)
+export const deleteOutbox = async (operator: Query, ids: readonly number[]): Promise<void> => {
+  if (ids.length > 0) await operator(sql`delete from outbox where id = any(${ids})`)
 }

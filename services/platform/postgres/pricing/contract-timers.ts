@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
@@ -19,7 +19,7 @@ export const takeContractTimers = async (
   at: number,
   limit: number,
 ): Promise<readonly ContractTimer[]> => {
-  const { rows } = await sql<ContractTimer>`
+  const { rows } = await query<ContractTimer>(sql`
     with due as (
       select account_id, live_mode, tariff_id, type from contract_timers one
       where due_at <= ${toTimestamp(at)} and (type = 'tariff.expiring' or not exists (
@@ -31,6 +31,6 @@ export const takeContractTimers = async (
     delete from contract_timers t using due
     where t.account_id = due.account_id and t.live_mode = due.live_mode and t.tariff_id = due.tariff_id and t.type = due.type
     returning t.account_id as "accountId", t.live_mode as "liveMode", t.tariff_id as "tariffId", t.location_id as "locationId", t.type,
-      t.due_at as "dueAt"`.execute(query)
+      t.due_at as "dueAt"`)
   return rows.toSorted((a, b) => a.dueAt - b.dueAt)
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -18,10 +18,8 @@ export const costedLocations = async (
   ids: readonly string[],
 ): Promise<readonly CostedLocation[]> => {
   if (ids.length === 0) return []
-  const { rows } = await sql<CostedLocation>`
-    select ${columns} from locations where ${ownedBy(transaction)} and id = any(${ids}) order by id`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<CostedLocation>(sql`
+    select ${columns} from locations where ${ownedBy(transaction)} and id = any(${ids}) order by id`)
   return rows
 }
 
@@ -29,17 +27,15 @@ const allLocations = async (
   transaction: TenantTransaction,
   customerId: string | null,
 ): Promise<readonly CostedLocation[]> => {
-  const { rows } = await sql<CostedLocation>`
+  const { rows } = await transaction.query<CostedLocation>(sql`
     select ${columns} from locations
-    where ${ownedBy(transaction)} and (${customerId}::text is null or customer_id = ${customerId}) order by id`.execute(
-    transaction.query,
-  )
+    where ${ownedBy(transaction)} and (${customerId}::text is null or customer_id = ${customerId}) order by id`)
   return rows
 }
 
 const exists = async (transaction: TenantTransaction, table: 'customers' | 'devices', id: string): Promise<boolean> => {
-  const { rows } = await sql`select 1 from ${sql.table(table)} where ${ownedBy(transaction)} and id = ${id}`.execute(
-    transaction.query,
+  const { rows } = await transaction.query(
+    sql`select 1 from ${raw(table)} where ${ownedBy(transaction)} and id = ${id}`,
   )
   return rows.length > 0
 }

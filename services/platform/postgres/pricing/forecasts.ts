@@ -1,7 +1,7 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import sql, { type Sql } from 'sql-template-tag'
 import type { PriceHistory } from '../../../domain/forecast/hour-grid.ts'
 import { fromNano, toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import type { OperatorTransaction } from '../transaction.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
@@ -24,27 +24,25 @@ export type ForecastInterval = PriceInterval & { readonly confidence: number }
  * Find a source whose forecasts are behind its published prices: the next one after a source in the order of ids, then round again. Null
  * when none is.
  */
-export const nextDueForecast = async (operator: Kysely<Tables>, after: string): Promise<DueForecast | null> => {
-  const { rows } = await sql<DueForecast>`
+export const nextDueForecast = async (operator: Query, after: string): Promise<DueForecast | null> => {
+  const { rows } = await operator<DueForecast>(sql`
     select id as "sourceId", price_revision as revision, area, forecast_from as "from"
-    from market_sources where forecast_from is not null order by id <= ${after}, id limit 1`.execute(operator)
+    from market_sources where forecast_from is not null order by id <= ${after}, id limit 1`)
   return rows[0] ?? null
 }
 
 /** Find the gaps of a source's published prices that begin at an instant or later, in the order of time, `limit` at most. */
 export const priceGaps = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { sourceId, from }: Pick<DueForecast, 'sourceId' | 'from'>,
   limit: number,
 ): Promise<readonly PriceGap[]> => {
-  const { rows } = await sql<PriceGap>`
+  const { rows } = await operator<PriceGap>(sql`
     select end_time as start, next as end from (
       select end_time, lead(start_time) over (order by start_time) as next from market_prices
       where source_id = ${sourceId} and published and start_time >= coalesce((select q.start_time from market_prices q
         where q.source_id = ${sourceId} and q.published and q.start_time < ${toTimestamp(from)} order by q.start_time desc limit 1), '-infinity')
-    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`.execute(
-    operator,
-  )
+    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`)
   return rows
 }
 
@@ -53,16 +51,16 @@ export const priceGaps = async (
  * carry them exactly.
  */
 export const readPublished = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   sourceId: string,
   interval: { readonly from: number; readonly to: number },
 ): Promise<PriceHistory> => {
-  const { rows } = await sql<{ columns: string }>`
+  const { rows } = await operator<{ columns: string }>(sql`
     select json_build_array(coalesce(json_agg(extract(epoch from start_time) * 1000 order by start_time), '[]'),
       coalesce(json_agg(extract(epoch from end_time) * 1000 order by start_time), '[]'),
       coalesce(json_agg(trim_scale(value * 1000000000)::bigint order by start_time), '[]')) as columns
     from market_prices where source_id = ${sourceId} and published
-      and start_time >= ${toTimestamp(interval.from)} and start_time < ${toTimestamp(interval.to)}`.execute(operator)
+      and start_time >= ${toTimestamp(interval.from)} and start_time < ${toTimestamp(interval.to)}`)
   const [starts = [], ends = [], values = []] = JSON.parse(rows[0]?.columns ?? '[]') as number[][]
   return { starts, ends, values }
 }
@@ -70,15 +68,13 @@ export const readPublished = async (
 type ForecastRow = { start_time: number; end_time: number; value: string; confidence: string }
 
 /** The condition for the forecasts that a run replaces. */
-const replacedBy = ({ due: { sourceId, from }, next }: Pick<ForecastRun, 'due' | 'next'>): RawBuilder<unknown> => sql`
+const replacedBy = ({ due: { sourceId, from }, next }: Pick<ForecastRun, 'due' | 'next'>): Sql => sql`
   source_id = ${sourceId} and not published and start_time >= ${toTimestamp(from)}
   and start_time < ${next === null ? 'infinity' : toTimestamp(next)}`
 
-const readReplaced = async (query: Kysely<Tables>, run: ForecastRun): Promise<readonly ForecastInterval[]> => {
-  const { rows } = await sql<ForecastRow>`
-    select start_time, end_time, value, confidence from market_prices where ${replacedBy(run)} order by start_time`.execute(
-    query,
-  )
+const readReplaced = async (query: Query, run: ForecastRun): Promise<readonly ForecastInterval[]> => {
+  const { rows } = await query<ForecastRow>(sql`
+    select start_time, end_time, value, confidence from market_prices where ${replacedBy(run)} order by start_time`)
   return rows.map(row => ({
     start: row.start_time,
     end: row.end_time,
@@ -113,24 +109,22 @@ export type ForecastRun = {
 }
 
 const insertForecasts = async (
-  query: Kysely<Tables>,
+  query: Query,
   sourceId: string,
   forecasts: readonly ForecastInterval[],
 ): Promise<void> => {
-  await sql`
+  await query(sql`
     insert into market_prices (source_id, published, start_time, end_time, value, confidence)
     select ${sourceId}, false, a, b, value * 0.000000001, confidence * 0.0001
     from unnest(${forecasts.map(({ start }) => toTimestamp(start))}::timestamptz[], ${forecasts.map(({ end }) => toTimestamp(end))}::timestamptz[],
       ${forecasts.map(({ value }) => value.toString())}::numeric[], ${forecasts.map(({ confidence }) => confidence)}::numeric[])
-      as p(a, b, value, confidence)`.execute(query)
+      as p(a, b, value, confidence)`)
 }
 
 /** Where forecasts must not reach over the change that they follow: what stands before it was made from prices before it. */
-const truncateForecasts = async (query: Kysely<Tables>, { sourceId, from }: DueForecast): Promise<void> => {
-  await sql`update market_prices set end_time = ${toTimestamp(from)}
-    where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)} and end_time > ${toTimestamp(from)}`.execute(
-    query,
-  )
+const truncateForecasts = async (query: Query, { sourceId, from }: DueForecast): Promise<void> => {
+  await query(sql`update market_prices set end_time = ${toTimestamp(from)}
+    where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)} and end_time > ${toTimestamp(from)}`)
 }
 
 /**
@@ -146,8 +140,8 @@ export const storeForecasts = async (
 ): Promise<PriceChangeInterval | null> => {
   const { due, forecasts, firstGap, next } = run
   const { sourceId } = due
-  const { rows } = await sql<{ revision: number }>`
-    select price_revision as revision from market_sources where id = ${sourceId} for update`.execute(query)
+  const { rows } = await query<{ revision: number }>(sql`
+    select price_revision as revision from market_sources where id = ${sourceId} for update`)
   if (rows[0]?.revision !== due.revision) return null
   await truncateForecasts(query, due)
   const difference = differenceOf(await readReplaced(query, run), forecasts)
@@ -157,12 +151,12 @@ export const storeForecasts = async (
       ? null
       : { sourceId, revision: due.revision + 1, from: Math.max(difference.from, firstGap), to: difference.to }
   if (difference !== null) {
-    await sql`delete from market_prices where ${replacedBy(run)}`.execute(query)
+    await query(sql`delete from market_prices where ${replacedBy(run)}`)
     await insertForecasts(query, sourceId, forecasts)
   }
   if (change !== null) await writePriceFanOut(query, change, at, false)
-  await sql`
+  await query(sql`
     update market_sources set price_revision = ${change?.revision ?? due.revision}, forecast_from = ${next === null ? null : toTimestamp(next)}
-    where id = ${sourceId}`.execute(query)
+    where id = ${sourceId}`)
   return change
 }

@@ -1,10 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { ScheduleEntry, TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
 import type { AddressType } from '../connect/providers.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import { readTariffRows, scheduleFromText } from './tariff-row.ts'
 
 /** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
@@ -43,29 +43,26 @@ export type LibraryFilter = {
 }
 
 /** List the tariffs of providers that fit, by name. */
-export const listLibraryTariffs = async (
-  query: Kysely<Tables>,
-  filter: LibraryFilter,
-): Promise<readonly LibraryTariff[]> => {
-  const { rows } = await sql<Row>`
+export const listLibraryTariffs = async (query: Query, filter: LibraryFilter): Promise<readonly LibraryTariff[]> => {
+  const { rows } = await query<Row>(sql`
     select ${columns} from library_tariffs
     where provider_id = any(${filter.providerIds}) and (countries = '{}' or ${filter.country} = any(countries))
       and (${filter.addressType}::text is null or address_types = '{}' or ${filter.addressType} = any(address_types))
       and currency_code = ${filter.currencyCode} and direction = ${filter.direction} and type = ${filter.type}
-    order by lower(name), id`.execute(query)
+    order by lower(name), id`)
   return readTariffRows(rows, fromRow)
 }
 
 /** Find a library tariff; null when there is none. */
-export const findLibraryTariff = async (query: Kysely<Tables>, id: string): Promise<LibraryTariff | null> => {
-  const { rows } = await sql<Row>`select ${columns} from library_tariffs where id = ${id}`.execute(query)
+export const findLibraryTariff = async (query: Query, id: string): Promise<LibraryTariff | null> => {
+  const { rows } = await query<Row>(sql`select ${columns} from library_tariffs where id = ${id}`)
   const [row] = rows
   return row === undefined ? null : runInTimeSlices(fromRow(row))
 }
 
 /** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
 export const putLibraryTariffs = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   tariffs: readonly LibraryTariff[],
   at: number,
 ): Promise<void> => {
@@ -73,20 +70,20 @@ export const putLibraryTariffs = async (
     const terms = await runInTimeSlices(
       writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts),
     )
-    await sql`
+    await operator(sql`
       insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
         time_created)
       values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[], ${one.addressTypes}::text[], ${one.currencyCode}, ${one.direction},
         ${one.type}, ${terms}, ${toTimestamp(at)})
       on conflict (id) do update set provider_id = excluded.provider_id, name = excluded.name, description = excluded.description,
         countries = excluded.countries, address_types = excluded.address_types, currency_code = excluded.currency_code, direction = excluded.direction, type = excluded.type,
-        terms = excluded.terms`.execute(operator)
+        terms = excluded.terms`)
   }
 }
 
 /** Count the library tariffs of each provider that has any. Operator. */
-export const countLibraryTariffs = async (operator: Kysely<Tables>): Promise<ReadonlyMap<string, number>> => {
-  const { rows } = await sql<{ id: string; count: number }>`
-    select provider_id as id, count(*) as count from library_tariffs group by provider_id`.execute(operator)
+export const countLibraryTariffs = async (operator: Query): Promise<ReadonlyMap<string, number>> => {
+  const { rows } = await operator<{ id: string; count: number }>(sql`
+    select provider_id as id, count(*) as count from library_tariffs group by provider_id`)
   return new Map(rows.map(({ id, count }) => [id, count]))
 }

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import { publicFeeds } from './market-sources.ts'
 import type { LocationKey } from './pricing-input.ts'
 
@@ -37,12 +37,12 @@ const isUsed = sql`(exists (select 1 from locations l where l.import_market_sour
  * whose next fetch is due at `dueAt` (ms).
  */
 export const listFeedSources = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   filter: { readonly id?: string; readonly dueAt?: number } = {},
 ): Promise<readonly FeedSource[]> => {
   const { id = null, dueAt } = filter
   const due = dueAt === undefined ? sql`true` : sql`${isUsed} and coalesce(f.next_at <= ${toTimestamp(dueAt)}, true)`
-  const { rows } = await sql<FeedSource>`
+  const { rows } = await operator<FeedSource>(sql`
     select s.id, s.display_name as "displayName", s.area, s.currency_code as "currencyCode", ${isUsed} as "isUsed",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
       f.next_at as "nextAt", f.attempted_at as "attemptedAt", f.succeeded_at as "succeededAt", f.feed, coalesce(f.failures, 0) as failures,
@@ -50,25 +50,25 @@ export const listFeedSources = async (
     from market_sources s left join market_feeds f on f.source_id = s.id
     where s.account_id is null and s.deleted_at is null and s.area is not null and s.importer = ${publicFeeds}
       and (${id}::text is null or s.id = ${id}) and ${due}
-    order by s.area, s.currency_code`.execute(operator)
+    order by s.area, s.currency_code`)
   return rows
 }
 
 /** Write down how a fetch went; whether accounts were told is kept while the outage lasts. */
 export const writeFeedState = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   sourceId: string,
   state: Omit<FeedState, 'reportedAt' | 'nextAt'> & { readonly nextAt: number },
 ): Promise<void> => {
   const values = sql`${toTimestamp(state.nextAt)}, ${toTimestampOrNull(state.attemptedAt)}, ${toTimestampOrNull(state.succeededAt)},
     ${state.feed}, ${state.failures}, ${toTimestampOrNull(state.failingSince)}, ${state.error}`
-  await sql`
+  await operator(sql`
     insert into market_feeds as f (source_id, next_at, attempted_at, succeeded_at, feed, failures, failing_since, error)
     values (${sourceId}, ${values})
     on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error, told_at, told_cursor)
       = (select excluded.next_at, excluded.attempted_at, excluded.succeeded_at, excluded.feed, excluded.failures, excluded.failing_since,
         excluded.error, case when excluded.failing_since is null then null else f.told_at end,
-        case when excluded.failing_since is null then null else f.told_cursor end)`.execute(operator)
+        case when excluded.failing_since is null then null else f.told_cursor end)`)
 }
 
 /** An outage of a source that accounts are still to be told of; `since` in ms, `cursor`: the last location that was ('' before the first). */
@@ -79,13 +79,13 @@ export type UnreportedOutage = { readonly sourceId: string; readonly since: numb
  * a source that is no longer fetched at all has none.
  */
 export const unreportedOutages = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { before, since }: { readonly before: number; readonly since: number },
 ): Promise<readonly UnreportedOutage[]> => {
-  const { rows } = await sql<UnreportedOutage>`
+  const { rows } = await operator<UnreportedOutage>(sql`
     select source_id as "sourceId", failing_since as since, coalesce(told_cursor, '') as cursor from market_feeds
     where failing_since <= ${toTimestamp(before)} and told_at is null and attempted_at >= ${toTimestamp(since)}
-    order by source_id`.execute(operator)
+    order by source_id`)
   return rows
 }
 
@@ -94,16 +94,16 @@ export const unreportedOutages = async (
  * False where the outage has ended meanwhile or another was faster: nothing may be told then.
  */
 export const advanceOutage = async (
-  query: Kysely<Tables>,
+  query: Query,
   { sourceId, since, cursor }: UnreportedOutage,
   page: { readonly cursor: string; readonly isLast: boolean },
   at: number,
 ): Promise<boolean> => {
-  const moved = await sql`
+  const moved = await query(sql`
     update market_feeds set told_cursor = ${page.cursor}, told_at = ${page.isLast ? toTimestamp(at) : null}
     where source_id = ${sourceId} and failing_since = ${toTimestamp(since)} and told_at is null
-      and coalesce(told_cursor, '') = ${cursor}`.execute(query)
-  return moved.numAffectedRows === 1n
+      and coalesce(told_cursor, '') = ${cursor}`)
+  return moved.rowCount === 1
 }
 
 /** A tariff anywhere: its account and mode are part of its name. */
@@ -111,11 +111,11 @@ export type TariffKey = LocationKey & { readonly tariffId: string }
 
 /** Name the living tariffs of some locations that follow a market source, in the order of ids. */
 export const tariffsPricedBy = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   sourceId: string,
   locations: readonly LocationKey[],
 ): Promise<readonly TariffKey[]> => {
-  const { rows } = await sql<TariffKey>`
+  const { rows } = await operator<TariffKey>(sql`
     select t.account_id as "accountId", t.live_mode as "liveMode", t.location_id as "locationId", t.id as "tariffId"
     from unnest(${locations.map(({ accountId }) => accountId)}::text[], ${locations.map(({ liveMode }) => liveMode)}::boolean[],
       ${locations.map(({ locationId }) => locationId)}::text[]) as k(account_id, live_mode, id)
@@ -123,6 +123,6 @@ export const tariffsPricedBy = async (
     join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
     where t.market_rates and t.closed_at is null and t.voided_at is null
       and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId} or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId})
-    order by t.id`.execute(operator)
+    order by t.id`)
   return rows
 }

@@ -1,11 +1,11 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result } from '../../../domain/refusal.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { isActive } from '../page.ts'
 import { pricesFrom } from '../price-block.ts'
 import { inBlocks } from '../price-blocks.ts'
-import type { Tables } from '../tables.ts'
 import {
   type MarketRow,
   type MarketWriter,
@@ -40,10 +40,8 @@ export const putMarketPrices = async (
   at: number,
 ): Promise<Result<PriceChange>> => {
   const { query } = writer
-  const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`.execute(
-    query,
-  )
+  const { rows } = await query<MarketRow>(sql`
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`)
   if (rows[0] === undefined) return noMarket
   const market = marketFromRow(rows[0])
   const sorted = prices.toSorted((a, b) => a.start - b.start)
@@ -54,8 +52,8 @@ export const putMarketPrices = async (
   await insertPrices(query, sourceId, added)
   const revision = market.priceRevision + 1
   // Forecasts follow from here on; where they are behind already, from the earlier of both.
-  await sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
-    where id = ${sourceId}`.execute(query)
+  await query(sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
+    where id = ${sourceId}`)
   const fanOut = { sourceId, revision, ...changed }
   await writePriceFanOut(query, fanOut, at)
   return accepted({ market: { ...market, priceRevision: revision }, stored, replaced, unchanged, fanOut })
@@ -80,7 +78,7 @@ export const readMarketPrices = async (
 
 /** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
 const overlappingPrices = async (
-  query: Kysely<Tables>,
+  query: Query,
   sourceId: string,
   intervals: readonly { readonly start: number; readonly end: number }[],
 ): Promise<readonly string[]> => {
@@ -97,7 +95,7 @@ const overlappingPrices = async (
       where source_id = ${sourceId} and published and start_time >= run.a and start_time < run.b
     ) as p
     where p.end_time > run.a`
-  const { rows } = await sql<{ prices: string }>`${inBlocks(prices)} order by block`.execute(query)
+  const { rows } = await query<{ prices: string }>(sql`${inBlocks(prices)} order by block`)
   return rows.map(row => row.prices)
 }
 
@@ -118,25 +116,19 @@ function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += pricesPerStatement) yield all.slice(at, at + pricesPerStatement)
 }
 
-const removePrices = async (query: Kysely<Tables>, sourceId: string, starts: readonly number[]): Promise<void> => {
+const removePrices = async (query: Query, sourceId: string, starts: readonly number[]): Promise<void> => {
   for (const group of groupsOf(starts)) {
-    await sql`delete from market_prices
-      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`.execute(
-      query,
-    )
+    await query(sql`delete from market_prices
+      where source_id = ${sourceId} and published and start_time = any(${group.map(toTimestamp)}::timestamptz[])`)
   }
 }
 
-const insertPrices = async (
-  query: Kysely<Tables>,
-  sourceId: string,
-  prices: readonly PriceInterval[],
-): Promise<void> => {
+const insertPrices = async (query: Query, sourceId: string, prices: readonly PriceInterval[]): Promise<void> => {
   for (const group of groupsOf(prices)) {
-    await sql`
+    await query(sql`
       insert into market_prices (source_id, published, start_time, end_time, value)
       select ${sourceId}, true, a, b, value * 0.000000001
       from unnest(${group.map(({ start }) => toTimestamp(start))}::timestamptz[], ${group.map(({ end }) => toTimestamp(end))}::timestamptz[],
-        ${group.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`.execute(query)
+        ${group.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`)
   }
 }

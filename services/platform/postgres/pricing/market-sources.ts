@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 
 /** A shared source to be kept: one area's prices in one currency. */
 export type SharedSourceDraft = {
@@ -25,12 +25,9 @@ export const sharedSourceId = (area: string, currencyCode: string): string =>
  * Make the shared sources that are not there yet; one that was ever there, deleted ones included, is left as it is, and so is an area
  * that has a source of the operator's making in that currency. Gives how many were made. Repeats and concurrent calls do no harm.
  */
-export const seedSharedSources = async (
-  operator: Kysely<Tables>,
-  drafts: readonly SharedSourceDraft[],
-): Promise<number> => {
+export const seedSharedSources = async (operator: Query, drafts: readonly SharedSourceDraft[]): Promise<number> => {
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
-  const made = await sql`
+  const made = await operator(sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
     select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds}, ${toTimestamp(sharedSourceInstant)}
     from unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ displayName }) => displayName)}::text[],
@@ -38,8 +35,8 @@ export const seedSharedSources = async (
       ${rows.map(({ resolutionMinutes }) => resolutionMinutes)}::integer[]) as d(id, display_name, currency_code, area, resolution_minutes)
     where not exists (select 1 from market_sources s
       where s.account_id is null and s.deleted_at is null and s.area = d.area and s.currency_code = d.currency_code)
-    on conflict do nothing`.execute(operator)
-  return Number(made.numAffectedRows ?? 0)
+    on conflict do nothing`)
+  return made.rowCount
 }
 
 /** A shared source of an area that locations from before it may still lack; `createdAt` in ms. */
@@ -51,18 +48,16 @@ export type UnlinkedSource = {
 }
 
 /** Read the shared sources whose area's locations have not all been looked at since. In the order of ids, as `marketOfArea` prefers them. */
-export const unlinkedSources = async (operator: Kysely<Tables>): Promise<readonly UnlinkedSource[]> => {
-  const { rows } = await sql<UnlinkedSource>`
+export const unlinkedSources = async (operator: Query): Promise<readonly UnlinkedSource[]> => {
+  const { rows } = await operator<UnlinkedSource>(sql`
     select id, area, currency_code as "currencyCode", time_created as "createdAt" from market_sources
-    where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`.execute(
-    operator,
-  )
+    where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`)
   return rows
 }
 
 /** Note that all locations have been looked at for some sources. */
-export const markLinked = async (operator: Kysely<Tables>, ids: readonly string[], at: number): Promise<void> => {
-  await sql`update market_sources set linked_at = ${toTimestamp(at)} where id = any(${ids})`.execute(operator)
+export const markLinked = async (operator: Query, ids: readonly string[], at: number): Promise<void> => {
+  await operator(sql`update market_sources set linked_at = ${toTimestamp(at)} where id = any(${ids})`)
 }
 
 /** A location that has an address and no source. `address` is JSON text. */
@@ -76,16 +71,16 @@ export type SourcelessLocation = {
 
 /** Page through the living locations with an address and without a source, over all accounts and both modes, after one of them. */
 export const sourcelessLocations = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   after: Pick<SourcelessLocation, 'accountId' | 'liveMode' | 'id'> | null,
   limit: number,
 ): Promise<readonly SourcelessLocation[]> => {
   const { accountId, liveMode, id } = after ?? { accountId: '', liveMode: false, id: '' }
-  const { rows } = await sql<SourcelessLocation>`
+  const { rows } = await operator<SourcelessLocation>(sql`
     select account_id as "accountId", live_mode as "liveMode", id, currency_code as "currencyCode", postal_address::text as address
     from locations
     where (account_id, live_mode, id) > (${accountId}, ${liveMode}, ${id}) and import_market_source_id is null
       and postal_address is not null and deleted_at is null
-    order by account_id, live_mode, id limit ${limit}`.execute(operator)
+    order by account_id, live_mode, id limit ${limit}`)
   return rows
 }

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -55,31 +55,29 @@ export const marketFromRow = (row: MarketRow): StoredMarket => ({
 export const noMarket = refused('not_found', 'No market source has this id.')
 
 /** The condition for the sources that a keeper may change. */
-export const ownedByWriter = (writer: MarketWriter): RawBuilder<unknown> =>
+export const ownedByWriter = (writer: MarketWriter): Sql =>
   'accountId' in writer
     ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}`
     : sql`account_id is null`
 
 /** The condition for the sources that a keeper may use: the shared ones are everybody's. */
-const usableBy = (writer: MarketWriter): RawBuilder<unknown> => sql`(account_id is null or ${ownedByWriter(writer)})`
+const usableBy = (writer: MarketWriter): Sql => sql`(account_id is null or ${ownedByWriter(writer)})`
 
 /** Create a market source at `at` (ms). */
 export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at: number): Promise<StoredMarket> => {
   const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
   const id = newId('marketSource', at)
-  await sql`
+  await writer.query(sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
     values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area}, ${draft.resolutionMinutes},
-      ${draft.importer}, ${toTimestamp(at)})`.execute(writer.query)
+      ${draft.importer}, ${toTimestamp(at)})`)
   return { ...draft, id, accountId, liveMode, priceRevision: 0, createdAt: at }
 }
 
 /** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
 export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
-  const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`.execute(
-    writer.query,
-  )
+  const { rows } = await writer.query<MarketRow>(sql`
+    select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`)
   return rows[0] === undefined ? null : marketFromRow(rows[0])
 }
 
@@ -89,11 +87,9 @@ export const marketOfArea = async (
   area: string,
   currencyCode: string,
 ): Promise<StoredMarket | null> => {
-  const { rows } = await sql<MarketRow>`
+  const { rows } = await writer.query<MarketRow>(sql`
     select ${marketColumns} from market_sources
-    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`.execute(
-    writer.query,
-  )
+    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`)
   return rows[0] === undefined ? null : marketFromRow(rows[0])
 }
 
@@ -118,17 +114,13 @@ export const listMarkets = (
 /** Delete a source of the keeper's own; its prices stay, because stored costs name them. Refuses `not_found`, `market_in_use`. */
 export const deleteMarket = async (writer: MarketWriter, id: string, at: number): Promise<Result<StoredMarket>> => {
   // Locations that are just being written with this source hold its row; the question after the lock sees them.
-  const { rows } = await sql<MarketRow>`
-    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`.execute(
-    writer.query,
-  )
+  const { rows } = await writer.query<MarketRow>(sql`
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`)
   if (rows[0] === undefined) return noMarket
-  const used = await sql`
-    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`.execute(
-    writer.query,
-  )
+  const used = await writer.query(sql`
+    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`)
   if (used.rows.length > 0)
     return refused('market_in_use', 'Locations use this market source: give them another one first.')
-  await sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`.execute(writer.query)
+  await writer.query(sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`)
   return accepted(marketFromRow(rows[0]))
 }

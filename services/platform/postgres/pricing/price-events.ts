@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { writeInstant } from '../../../domain/instant.ts'
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { OpenInterval } from '../../../domain/tariff/tariff-change.ts'
@@ -47,11 +47,9 @@ export const writePriceUpdates = async (
   after: LocationDraft,
   at: number,
 ): Promise<void> => {
-  const { rows } = await sql<{ direction: TariffDirection; followsMarket: boolean }>`
+  const { rows } = await transaction.query<{ direction: TariffDirection; followsMarket: boolean }>(sql`
     select direction, bool_or(market_rates) as "followsMarket" from tariffs
-    where ${ownedBy(transaction)} and location_id = ${before.id} and voided_at is null group by direction order by direction`.execute(
-    transaction.query,
-  )
+    where ${ownedBy(transaction)} and location_id = ${before.id} and voided_at is null group by direction order by direction`)
   const hasNewSource = {
     IMPORT: before.importSourceId !== after.importSourceId,
     EXPORT: before.exportSourceId !== after.exportSourceId,

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 
 /** A change of a source's prices: what is priced again, half-open (ms), and the revision that the change made. */
 export type PriceChangeInterval = {
@@ -26,29 +26,27 @@ export type PriceFanOut = PriceChangeInterval & {
 
 /** Write a price change down in its own transaction, for its locations to be told. */
 export const writePriceFanOut = async (
-  query: Kysely<Tables>,
+  query: Query,
   change: PriceChangeInterval,
   at: number,
   sendsEvents = true,
 ): Promise<void> => {
-  await sql`
+  await query(sql`
     insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at, tells)
-    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${sendsEvents})`.execute(
-    query,
-  )
+    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${sendsEvents})`)
 }
 
 /**
  * Read the price change whose page is next: of the oldest changes of all sources the one that has waited longest. Null when none is left.
  * Changes of one source are told one after the other: joined, their span would hold the time between them, and a location would hear of one.
  */
-export const nextPriceFanOut = async (operator: Kysely<Tables>): Promise<PriceFanOut | null> => {
-  const { rows } = await sql<PriceFanOut>`
+export const nextPriceFanOut = async (operator: Query): Promise<PriceFanOut | null> => {
+  const { rows } = await operator<PriceFanOut>(sql`
     select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page, locations_done as done,
       locations_total as total, turn_at as "turnAt", tells as "sendsEvents"
     from price_fan_outs f
     where not exists (select 1 from price_fan_outs older where older.source_id = f.source_id and older.revision < f.revision)
-    order by turn_at, source_id limit 1`.execute(operator)
+    order by turn_at, source_id limit 1`)
   return rows[0] ?? null
 }
 
@@ -64,17 +62,13 @@ export type FanOutStep = {
  * Move a fan-out past a page, or end it after its last one; in the transaction of the page's events. False where another was faster:
  * what that transaction has written must then be undone.
  */
-export const advancePriceFanOut = async (
-  query: Kysely<Tables>,
-  fanOut: PriceFanOut,
-  step: FanOutStep,
-): Promise<boolean> => {
+export const advancePriceFanOut = async (query: Query, fanOut: PriceFanOut, step: FanOutStep): Promise<boolean> => {
   const unmoved = sql`source_id = ${fanOut.sourceId} and revision = ${fanOut.revision} and cursor = ${fanOut.cursor} and page = ${fanOut.page}`
   const moved = step.isLast
-    ? await sql`delete from price_fan_outs where ${unmoved}`.execute(query)
-    : await sql`
+    ? await query(sql`delete from price_fan_outs where ${unmoved}`)
+    : await query(sql`
         update price_fan_outs set cursor = ${step.cursor}, page = page + 1, locations_done = locations_done + ${step.locations},
           locations_total = ${step.total}, turn_at = clock_timestamp()
-        where ${unmoved}`.execute(query)
-  return moved.numAffectedRows === 1n
+        where ${unmoved}`)
+  return moved.rowCount === 1
 }

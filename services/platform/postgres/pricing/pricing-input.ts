@@ -1,10 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { addBlock, noPrices, type PriceColumns, type ReadPrices } from '../price-block.ts'
 import { inBlocks } from '../price-blocks.ts'
-import type { Tables } from '../tables.ts'
 import { type TermsRow, tariffFromTerms, termsColumns } from './tariff-row.ts'
 
 /** A location anywhere: its account and mode are part of its name. */
@@ -68,16 +68,14 @@ const sourcesOf = ({ importId, importRevision, exportId, exportRevision }: Revis
  * `query` is the operator's, or a tenant's for its own.
  */
 export const loadLocationPricing = async (
-  query: Kysely<Tables>,
+  query: Query,
   keys: readonly LocationKey[],
 ): Promise<readonly LocationPricing[]> => {
   // A row for each tariff, or one without: a list of all tariffs of a location would be read in one turn.
-  const { rows } = await sql<PricingRow>`
+  const { rows } = await query<PricingRow>(sql`
     select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt", ${termsColumns}
     ${fromKeys(keys)}
-    left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null`.execute(
-    query,
-  )
+    left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null`)
   return runInTimeSlices(pricingFrom(rows))
 }
 
@@ -114,10 +112,10 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
 
 /** Read the revisions of some locations and their sources as they are now. Unknown locations are left out. */
 export const readPricingRevisions = async (
-  query: Kysely<Tables>,
+  query: Query,
   keys: readonly LocationKey[],
 ): Promise<readonly PricingRevisions[]> => {
-  const { rows } = await sql<RevisionRow>`select ${revisionColumns} ${fromKeys(keys)}`.execute(query)
+  const { rows } = await query<RevisionRow>(sql`select ${revisionColumns} ${fromKeys(keys)}`)
   return rows.map(row => ({
     accountId: row.accountId,
     liveMode: row.liveMode,
@@ -155,10 +153,10 @@ const blocksOf = (published: boolean) =>
 
 /** Load the prices of some sources, each over its span (ms), in one statement. Unknown sources are left out. */
 export const loadSourcePrices = async (
-  query: Kysely<Tables>,
+  query: Query,
   intervals: readonly { readonly sourceId: string; readonly from: number; readonly to: number }[],
 ): Promise<readonly SourcePrices[]> => {
-  const { rows } = await sql<SourceRow>`
+  const { rows } = await query<SourceRow>(sql`
     select s.id as "sourceId", s.price_revision as revision, s.currency_code as "currencyCode",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
       b.published, b.prices
@@ -167,7 +165,7 @@ export const loadSourcePrices = async (
     join market_sources s on s.id = r.id
     left join lateral (select true as published, * from (${blocksOf(true)}) as published
       union all select false, * from (${blocksOf(false)}) as forecast) as b on true
-    order by s.id, b.block`.execute(query)
+    order by s.id, b.block`)
   return runInTimeSlices(sourcesFrom(rows))
 }
 
@@ -208,18 +206,18 @@ export type PricedPage = {
 
 /** Page through the living locations that a source prices, over all accounts and both modes, after a location ('': from the first). */
 export const locationsPricedBy = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   sourceId: string,
   after: string,
   limit: number,
 ): Promise<PricedPage> => {
   const using = (column: string) => sql`
     (select account_id, live_mode, id, import_market_source_id, export_market_source_id from locations
-     where ${sql.ref(column)} = ${sourceId} and id > ${after} and deleted_at is null order by id limit ${limit})`
-  const { rows } = await sql<LocationKey & { readonly isPriced: boolean }>`
+     where ${raw(column)} = ${sourceId} and id > ${after} and deleted_at is null order by id limit ${limit})`
+  const { rows } = await operator<LocationKey & { readonly isPriced: boolean }>(sql`
     select account_id as "accountId", live_mode as "liveMode", id as "locationId", ${isPricedBy(sourceId)} as "isPriced"
     from (${using('import_market_source_id')} union ${using('export_market_source_id')} order by id limit ${limit}) as l
-    order by id`.execute(operator)
+    order by id`)
   return {
     locations: rows
       .filter(({ isPriced }) => isPriced)
@@ -230,10 +228,10 @@ export const locationsPricedBy = async (
 }
 
 /** Count the living locations that a source prices, over all accounts and both modes. */
-export const countLocationsPricedBy = async (operator: Kysely<Tables>, sourceId: string): Promise<number> => {
-  const { rows } = await sql<{ count: number }>`
+export const countLocationsPricedBy = async (operator: Query, sourceId: string): Promise<number> => {
+  const { rows } = await operator<{ count: number }>(sql`
     select count(*) as count from locations l
     where (import_market_source_id = ${sourceId} or export_market_source_id = ${sourceId}) and deleted_at is null
-      and ${isPricedBy(sourceId)}`.execute(operator)
+      and ${isPricedBy(sourceId)}`)
   return rows[0]?.count ?? 0
 }

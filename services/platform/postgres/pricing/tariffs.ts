@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
@@ -70,13 +70,13 @@ export const createTariff = async (
   const other = overlappingTariff(tariff, others)
   if (other !== undefined) return overlapRefusal(other.id, 'contract_start_date')
   const terms = await runInTimeSlices(termsToText(draft.schedule), accountId)
-  await sql`
+  await query(sql`
     insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
       library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
     values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type}, ${draft.connectionType},
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
-  `.execute(query)
+  `)
   return accepted({
     tariff,
     recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at),
@@ -143,10 +143,10 @@ const tooManyVersions = refused(
 
 const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, versions: string): Promise<void> => {
   const terms = await runInTimeSlices(termsToText(tariff.schedule), transaction.accountId)
-  await sql`
+  await transaction.query(sql`
     update tariffs set display_name = ${tariff.displayName}, provider_id = ${tariff.providerId},
       contract_end = ${toTimestampOrNull(tariff.contractEnd)}, terms = ${terms}, versions = ${versions}
-    where ${ownedBy(transaction)} and id = ${tariff.id}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${tariff.id}`)
 }
 
 /** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
@@ -158,8 +158,8 @@ export const endTariff = async (
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
-  await sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(
-    transaction.query,
+  await transaction.query(
+    sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
   )
   const interval = changedInterval(before, { ...before, closedAt: at }, others)
   return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
@@ -174,8 +174,8 @@ export const voidTariff = async (
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
-  await sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`.execute(
-    transaction.query,
+  await transaction.query(
+    sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
   )
   return accepted({
     tariff: before,
@@ -185,10 +185,8 @@ export const voidTariff = async (
 
 /** Retrieve a tariff; null when there is none, or it has ended. */
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
-  const { rows } = await sql<TariffRow>`
-    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<TariffRow>(sql`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`)
   const [row] = rows
   return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
 }
@@ -248,7 +246,7 @@ export const listTariffPage = (
   paging: Paging,
 ): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
   const fromRow = (row: TariffRow) => () => tariffFromRow(row)
-  const size = sql<number>`pg_column_size(terms) + pg_column_size(versions)`
+  const size = sql`pg_column_size(terms) + pg_column_size(versions)`
   return readBoundedPage(
     transaction.query,
     { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes },
@@ -268,22 +266,18 @@ const lockPricedLocation = async (
   transaction: TenantTransaction,
   locationId: string,
 ): Promise<PricedLocation | null> => {
-  const { rows } = await sql<PricedLocation>`
+  const { rows } = await transaction.query<PricedLocation>(sql`
     select timezone, currency_code,
       (select currency_code from market_sources where id = import_market_source_id) as import_currency,
       (select currency_code from market_sources where id = export_market_source_id) as export_currency
-    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`.execute(
-    transaction.query,
-  )
+    from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`)
   return rows[0] ?? null
 }
 
 /** The tariffs of a location that are not voided, ended ones included. */
 const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
-  const { rows } = await sql<TariffRow>`
-    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<TariffRow>(sql`
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`)
   return readTariffRows(rows, tariffFromRow, transaction.accountId)
 }
 
@@ -306,9 +300,9 @@ const requestRecost = async (
 ): Promise<OutboxMessage | null> => {
   if (interval === null) return null
   const { accountId, liveMode, query } = transaction
-  const { rows } = await sql<{ revision: number }>`
+  const { rows } = await query<{ revision: number }>(sql`
     update locations set pricing_revision = pricing_revision + 1
-    where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`.execute(query)
+    where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`)
   if (rows[0] === undefined) throw new Error('a location that is locked is gone')
   await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...interval })], at)
   const recostRequest = newRecostRequest({

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../contract/api-version.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 
 /** Addresses of an account that people see beside its name; null: none. */
 export type AccountPages = {
@@ -50,8 +50,8 @@ const fromRow = (row: Row): StoredAccount => ({
 })
 
 /** Wait until no other transaction is about to make the first account, and keep others waiting until this one ends. */
-export const waitForFirstAccount = async (query: Kysely<Tables>): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtext('first account'))`.execute(query)
+export const waitForFirstAccount = async (query: Query): Promise<void> => {
+  await query(sql`select pg_advisory_xact_lock(hashtext('first account'))`)
 }
 
 /** Read a stored version; one that this release does not know is a defect of the data. */
@@ -62,53 +62,45 @@ export const apiVersionOf = (version: string): ApiVersion => {
 }
 
 /** Create an account at `at` (ms). Operator. */
-export const createAccount = async (
-  operator: Kysely<Tables>,
-  draft: AccountDraft,
-  at: number,
-): Promise<StoredAccount> => {
+export const createAccount = async (operator: Query, draft: AccountDraft, at: number): Promise<StoredAccount> => {
   const id = newId('account', at)
-  await sql`
+  await operator(sql`
     insert into accounts (id, display_name, default_version, requests_per_second, time_created)
-    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`.execute(
-    operator,
-  )
+    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`)
   return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
 }
 
 /** Retrieve an account; null when there is none. A tenant sees its own. */
-export const retrieveAccount = async (query: Kysely<Tables>, id: string): Promise<StoredAccount | null> => {
-  const { rows } = await sql<Row>`select ${columns} from accounts where id = ${id}`.execute(query)
+export const retrieveAccount = async (query: Query, id: string): Promise<StoredAccount | null> => {
+  const { rows } = await query<Row>(sql`select ${columns} from accounts where id = ${id}`)
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
 /** List all accounts, newest first. Operator. */
-export const listAccounts = async (operator: Kysely<Tables>): Promise<readonly StoredAccount[]> => {
-  const { rows } = await sql<Row>`select ${columns} from accounts order by id desc`.execute(operator)
+export const listAccounts = async (operator: Query): Promise<readonly StoredAccount[]> => {
+  const { rows } = await operator<Row>(sql`select ${columns} from accounts order by id desc`)
   return rows.map(fromRow)
 }
 
 /** Change the settings that are named; `disabledAt` (ms) shuts the account out, null lets it in again. Null when there is none. Operator. */
 export const updateAccount = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   id: string,
   change: Partial<AccountDraft & AccountPages & Pick<StoredAccount, 'disabledAt'>>,
 ): Promise<StoredAccount | null> => {
   const before = await retrieveAccount(operator, id)
   if (before === null) return null
   const after = { ...before, ...change }
-  await sql`
+  await operator(sql`
     update accounts set display_name = ${after.displayName}, default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
-      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`.execute(
-    operator,
-  )
+      privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`)
   return after
 }
 
 /** Change the addresses that people see beside an account's name. A tenant changes its own. */
-export const updateAccountPages = async (query: Kysely<Tables>, id: string, pages: AccountPages): Promise<void> => {
-  await sql`
+export const updateAccountPages = async (query: Query, id: string, pages: AccountPages): Promise<void> => {
+  await query(sql`
     update accounts set privacy_url = ${pages.privacyUrl}, terms_url = ${pages.termsUrl}, logo_url = ${pages.logoUrl}
-    where id = ${id}`.execute(query)
+    where id = ${id}`)
 }

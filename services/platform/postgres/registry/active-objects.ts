@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { isActive, ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -8,11 +8,9 @@ export const findActiveObjects = async (
   locationIds: readonly string[],
   deviceIds: readonly string[],
 ): Promise<ReadonlySet<string>> => {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await transaction.query<{ id: string }>(sql`
     select id from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and ${isActive}
     union all
-    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`.execute(
-    transaction.query,
-  )
+    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`)
   return new Set(rows.map(({ id }) => id))
 }

@@ -1,12 +1,12 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import type { KeyState } from '../../access/key-state.ts'
 import type { Secret } from '../../access/secrets.ts'
 import type { FoundKey, KeyStore } from '../../access/verify-key.ts'
 import { hashSecret, newApiKey, newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { Tenant } from '../transaction.ts'
 import { apiVersionOf } from './accounts.ts'
 
@@ -50,7 +50,7 @@ const fromRow = (row: Row): StoredApiKey => ({
 
 /** Make an API key at `at` (ms). `secret` is the key's text, given here and never again: its hash alone is stored. */
 export const createApiKey = async (
-  query: Kysely<Tables>,
+  query: Query,
   { accountId, liveMode }: Tenant,
   draft: Pick<StoredApiKey, 'scope' | 'description'>,
   serverSecret: Secret,
@@ -66,10 +66,10 @@ export const createApiKey = async (
     createdAt: at,
     revokedAt: null,
   }
-  await sql`
+  await query(sql`
     insert into api_keys (account_id, live_mode, id, hash, scope, last4, description, time_created)
     values (${accountId}, ${liveMode}, ${apiKey.id}, ${hashSecret(serverSecret, secret)}, ${draft.scope}, ${apiKey.last4},
-      ${draft.description}, ${toTimestamp(at)})`.execute(query)
+      ${draft.description}, ${toTimestamp(at)})`)
   return { apiKey, secret }
 }
 
@@ -78,18 +78,17 @@ export const createApiKey = async (
  * key that is found by another one is kept under the first from then on. Operator.
  */
 export const findApiKey = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   hashes: string | readonly [string, ...string[]],
 ): Promise<StoredApiKey | null> => {
   const [present, ...former] = typeof hashes === 'string' ? [hashes] : hashes
-  const { rows } =
-    await sql<Row>`select ${columns} from api_keys where hash = ${present} and revoked_at is null`.execute(operator)
+  const { rows } = await operator<Row>(
+    sql`select ${columns} from api_keys where hash = ${present} and revoked_at is null`,
+  )
   if (rows[0] !== undefined) return fromRow(rows[0])
   if (former.length === 0) return null
-  const { rows: rehashed } = await sql<Row>`
-    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`.execute(
-    operator,
-  )
+  const { rows: rehashed } = await operator<Row>(sql`
+    update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`)
   return rehashed[0] === undefined ? null : fromRow(rehashed[0])
 }
 
@@ -111,32 +110,27 @@ const stateFromRow = ({ scope, default_version, disabled, requests_per_second }:
 
 /** Read what a living key may do; null when it was revoked or never existed. Operator. */
 export const readKeyState = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { accountId, liveMode, keyId }: TokenSubject,
 ): Promise<KeyState | null> => {
-  const { rows } = await sql<StateRow>`
+  const { rows } = await operator<StateRow>(sql`
     select ${stateColumns} from api_keys k join accounts a on a.id = k.account_id
-    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`.execute(
-    operator,
-  )
+    where k.account_id = ${accountId} and k.live_mode = ${liveMode} and k.id = ${keyId} and k.revoked_at is null`)
   return rows[0] === undefined ? null : stateFromRow(rows[0])
 }
 
 /** Give the keys to the check of keys. Operator. */
-export const keyStore = (operator: Kysely<Tables>): KeyStore => ({
+export const keyStore = (operator: Query): KeyStore => ({
   find: hashes => findKeys(operator, hashes),
   readState: subject => readKeyState(operator, subject),
   rehash: async hashes => void (await findApiKey(operator, hashes)),
 })
 
-const findKeys = async (
-  operator: Kysely<Tables>,
-  hashes: readonly string[],
-): Promise<ReadonlyMap<string, FoundKey>> => {
-  const { rows } = await sql<StateRow & TokenSubject & { readonly hash: string }>`
+const findKeys = async (operator: Query, hashes: readonly string[]): Promise<ReadonlyMap<string, FoundKey>> => {
+  const { rows } = await operator<StateRow & TokenSubject & { readonly hash: string }>(sql`
     select k.hash, k.account_id as "accountId", k.live_mode as "liveMode", k.id as "keyId", ${stateColumns}
     from api_keys k join accounts a on a.id = k.account_id
-    where k.hash = any(${hashes}) and k.revoked_at is null`.execute(operator)
+    where k.hash = any(${hashes}) and k.revoked_at is null`)
   return new Map(
     rows.map(row => {
       const { hash, accountId, liveMode, keyId } = row
@@ -147,21 +141,19 @@ const findKeys = async (
 
 /** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */
 export const revokeApiKey = async (
-  query: Kysely<Tables>,
+  query: Query,
   tenant: Tenant,
   id: string,
   at: number,
 ): Promise<StoredApiKey | null> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await query<Row>(sql`
     update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
-    returning ${columns}`.execute(query)
+    returning ${columns}`)
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
 /** List a tenant's keys, newest first, revoked ones included. */
-export const listApiKeys = async (query: Kysely<Tables>, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
-  const { rows } = await sql<Row>`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`.execute(
-    query,
-  )
+export const listApiKeys = async (query: Query, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
+  const { rows } = await query<Row>(sql`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`)
   return rows.map(fromRow)
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
+import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { Tenant } from '../transaction.ts'
 
 /** Where a chain of audit entries ends: how many there are, and the hash of the last one. */
@@ -40,19 +40,16 @@ const chainHash = (parts: readonly (string | null)[]): string =>
   sha256(parts.map(part => (part === null ? '-' : `${Buffer.byteLength(part)}:${part}`)).join(','))
 
 /** Read where the chains of both modes of accounts end; of all accounts where none is named. Operator. */
-export const readAuditHeads = async (
-  operator: Kysely<Tables>,
-  accountId: string | null,
-): Promise<readonly AuditHead[]> => {
-  const { rows } = await sql<AuditHead>`
+export const readAuditHeads = async (operator: Query, accountId: string | null): Promise<readonly AuditHead[]> => {
+  const { rows } = await operator<AuditHead>(sql`
     select account_id as "accountId", live_mode as "liveMode", entries, hash from audit_heads
-    where ${accountId}::text is null or account_id = ${accountId} order by account_id, live_mode desc`.execute(operator)
+    where ${accountId}::text is null or account_id = ${accountId} order by account_id, live_mode desc`)
   return rows
 }
 
 /** Entries whose detail was erased must be named by an erasure, which has an entry of its own. */
-const readEntries = async (operator: Kysely<Tables>, tenant: Tenant, after: number): Promise<readonly Row[]> => {
-  const { rows } = await sql<Row>`
+const readEntries = async (operator: Query, tenant: Tenant, after: number): Promise<readonly Row[]> => {
+  const { rows } = await operator<Row>(sql`
     select place, actor, action, object_id, (extract(epoch from time_created) * 1000000)::bigint::text as micros, detail::text as detail,
       detail_hash, hash,
       exists (
@@ -60,7 +57,7 @@ const readEntries = async (operator: Kysely<Tables>, tenant: Tenant, after: numb
         where ${ownedBy(tenant)} and (e.object_id = a.object_id or a.object_id = any(e.location_ids || e.device_ids || e.other_ids))
           and exists (select from audit_log told where ${ownedBy(tenant)} and told.object_id = e.object_id and told.action like '%.erase')
       ) as erased
-    from audit_log a where ${ownedBy(tenant)} and place > ${after} order by place limit ${pageSize}`.execute(operator)
+    from audit_log a where ${ownedBy(tenant)} and place > ${after} order by place limit ${pageSize}`)
   return rows
 }
 
@@ -90,7 +87,7 @@ const faultOf = (row: Row, entryNumber: number, before: string, { accountId, liv
  * an entry must still have, unless null. Operator.
  */
 export const verifyAuditChain = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   head: AuditHead,
   expectedHash: string | null,
 ): Promise<ChainVerification> => {

@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
 /** Who did what to which object. `actor` is a key's id, `operator` or `system`; `action` is `resource.verb`; `at` in ms. */
@@ -19,16 +19,12 @@ export type AuditEntry = {
  * Write an audit entry into the transaction of what it tells of, at its end: entries of one account and mode are chained, so whoever adds
  * one keeps the others waiting until the transaction ends. The database lets nobody change or remove it.
  */
-export const appendAudit = async (
-  query: Kysely<Tables>,
-  { accountId, liveMode }: Tenant,
-  entry: AuditEntry,
-): Promise<void> => {
+export const appendAudit = async (query: Query, { accountId, liveMode }: Tenant, entry: AuditEntry): Promise<void> => {
   const detail = await runInTimeSlices(writeJson(entry.detail ?? {}), accountId)
-  await sql`
+  await query(sql`
     insert into audit_log (account_id, live_mode, actor, action, object_id, detail, time_created)
     values (${accountId}, ${liveMode}, ${entry.actor}, ${entry.action}, ${entry.objectId}, ${detail},
-      ${toTimestamp(entry.at)})`.execute(query)
+      ${toTimestamp(entry.at)})`)
 }
 
 /** Read the newest audit entries, up to `limit`. */
@@ -36,8 +32,8 @@ export const readAudit = async (
   { query, ...tenant }: TenantTransaction,
   limit: number,
 ): Promise<readonly AuditEntry[]> => {
-  const { rows } = await sql<AuditEntry>`
+  const { rows } = await query<AuditEntry>(sql`
     select actor, action, object_id as "objectId", detail, time_created as at
-    from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`.execute(query)
+    from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`)
   return rows
 }

@@ -1,50 +1,36 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 
 /** Who is signed in to the console: one account in one mode, by one key; instants in ms. */
 export type ConsoleSession = TokenSubject & { readonly createdAt: number; readonly expiresAt: number }
 
 /** Note that somebody has signed in. `hash` stands for what the cookie holds, which is kept nowhere. Operator. */
-export const createConsoleSession = async (
-  operator: Kysely<Tables>,
-  hash: string,
-  session: ConsoleSession,
-): Promise<void> => {
-  await sql`
+export const createConsoleSession = async (operator: Query, hash: string, session: ConsoleSession): Promise<void> => {
+  await operator(sql`
     insert into console_sessions (account_id, live_mode, hash, key_id, time_created, expires_at)
     values (${session.accountId}, ${session.liveMode}, ${hash}, ${session.keyId}, ${toTimestamp(session.createdAt)},
-      ${toTimestamp(session.expiresAt)})`.execute(operator)
+      ${toTimestamp(session.expiresAt)})`)
 }
 
 /** Find a session that has not ended by `at` (ms); null when there is none. Operator. */
-export const findConsoleSession = async (
-  operator: Kysely<Tables>,
-  hash: string,
-  at: number,
-): Promise<ConsoleSession | null> => {
-  const { rows } = await sql<ConsoleSession>`
+export const findConsoleSession = async (operator: Query, hash: string, at: number): Promise<ConsoleSession | null> => {
+  const { rows } = await operator<ConsoleSession>(sql`
     select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt", expires_at as "expiresAt"
-    from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`.execute(operator)
+    from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`)
   return rows[0] ?? null
 }
 
 /** End a session; one that has ended stays so. Operator. */
-export const deleteConsoleSession = async (operator: Kysely<Tables>, hash: string): Promise<void> => {
-  await sql`delete from console_sessions where hash = ${hash}`.execute(operator)
+export const deleteConsoleSession = async (operator: Query, hash: string): Promise<void> => {
+  await operator(sql`delete from console_sessions where hash = ${hash}`)
 }
 
 /** Delete sessions that have ended by `at` (ms), up to `limit` of them. Gives how many went. Operator. */
-export const deleteExpiredConsoleSessions = async (
-  operator: Kysely<Tables>,
-  at: number,
-  limit: number,
-): Promise<number> => {
-  const result = await sql`
+export const deleteExpiredConsoleSessions = async (operator: Query, at: number, limit: number): Promise<number> => {
+  const result = await operator(sql`
     delete from console_sessions
-    where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`.execute(
-    operator,
-  )
-  return Number(result.numAffectedRows ?? 0)
+    where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`)
+  return result.rowCount
 }

@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
-import { toTimestamp } from '../column.ts'
+import { type Metadata, toTimestamp } from '../column.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
-import type { Metadata } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import type { StoredLocation } from './location-row.ts'
@@ -56,19 +55,16 @@ export const createCustomer = async (
 ): Promise<StoredCustomer> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
-  await sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(
-    query,
-  )
+  await query(sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
 }
 
 /** Retrieve a customer; null when there is none, or it was deleted. */
 export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
-  const { rows } =
-    await sql<Row>`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
-      transaction.query,
-    )
+  const { rows } = await transaction.query<Row>(
+    sql`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
+  )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -78,11 +74,11 @@ export const updateCustomer = async (
   id: string,
   change: Partial<CustomerDraft>,
 ): Promise<Result<StoredCustomer>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update customers set
       reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null} else reference_id end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -95,9 +91,9 @@ export const deleteCustomer = async (
   id: string,
   at: number,
 ): Promise<Result<{ readonly customer: StoredCustomer; readonly locations: readonly StoredLocation[] }>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update customers set deleted_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   if (rows[0] === undefined) return notFound
   return accepted({
     customer: fromRow(rows[0]),

@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
-import { toTimestamp } from '../column.ts'
+import { type Metadata, toTimestamp } from '../column.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
-import type { Metadata } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
 /** A device as it is kept; `createdAt` in ms. */
@@ -48,19 +47,16 @@ export const createDevice = async (
 ): Promise<StoredDevice> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
-  await sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`.execute(
-    query,
-  )
+  await query(sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
 
 /** Retrieve a device; null when there is none, or it was deleted. */
 export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
-  const { rows } =
-    await sql<Row>`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
-      transaction.query,
-    )
+  const { rows } = await transaction.query<Row>(
+    sql`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
+  )
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -70,11 +66,11 @@ export const updateDevice = async (
   id: string,
   change: Partial<DeviceDraft>,
 ): Promise<Result<StoredDevice>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update devices set
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -84,9 +80,9 @@ export const deleteDevice = async (
   id: string,
   at: number,
 ): Promise<Result<StoredDevice>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update devices set deleted_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -117,9 +113,7 @@ export const findActiveDevices = async (
   transaction: TenantTransaction,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> => {
-  const { rows } = await sql<{ id: string }>`
-    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    select id from devices where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`)
   return new Set(rows.map(({ id }) => id))
 }

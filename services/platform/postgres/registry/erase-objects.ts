@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import { referencePlaceholderId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
@@ -14,22 +14,17 @@ export const findObjectsToErase = async (
   at: number,
 ): Promise<ErasedObjects | null> => {
   const isAccount = objectId === tenant.accountId
-  const idsOf = async (
-    table: 'locations' | 'devices' | 'customers',
-    condition: RawBuilder<unknown>,
-  ): Promise<readonly string[]> => {
-    const { rows } = await sql<{ id: string }>`
-      select id from ${sql.table(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`.execute(
-      query,
-    )
+  const idsOf = async (table: 'locations' | 'devices' | 'customers', condition: Sql): Promise<readonly string[]> => {
+    const { rows } = await query<{ id: string }>(sql`
+      select id from ${raw(table)} where ${ownedBy(tenant)} and (${isAccount} or ${condition}) order by id`)
     return rows.map(({ id }) => id)
   }
   const customerIds = await idsOf('customers', sql`id = ${objectId}`)
   const locationIds = await idsOf('locations', sql`id = ${objectId} or customer_id = ${objectId}`)
   const deviceIds = await idsOf('devices', sql`id = ${objectId}`)
   if (!isAccount && customerIds.length + locationIds.length + deviceIds.length === 0) return null
-  const tariffs = await sql<{ id: string }>`
-    select id from tariffs where ${ownedBy(tenant)} and location_id = any(${locationIds}) order by id`.execute(query)
+  const tariffs = await query<{ id: string }>(sql`
+    select id from tariffs where ${ownedBy(tenant)} and location_id = any(${locationIds}) order by id`)
   const otherIds = [...customerIds, ...tariffs.rows.map(({ id }) => id)]
   return { objectId, locationIds, deviceIds, otherIds, receiptsBefore: isAccount ? at : null }
 }
@@ -44,9 +39,9 @@ export const withReferencePlaceholders = async (
   objects: ErasedObjects,
 ): Promise<ErasedObjects> => {
   const placeholdersOf = async (kind: 'location' | 'device', ids: readonly string[]): Promise<readonly string[]> => {
-    const { rows } = await sql<{ reference: string }>`
-      select reference_id as reference from ${sql.table(`${kind}s`)}
-      where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`.execute(query)
+    const { rows } = await query<{ reference: string }>(sql`
+      select reference_id as reference from ${raw(`${kind}s`)}
+      where ${ownedBy(tenant)} and id = any(${ids}) and reference_id is not null`)
     return rows.map(({ reference }) => referencePlaceholderId(tenant, kind, reference))
   }
   return {
@@ -71,13 +66,13 @@ export const eraseObjects = async (
   const { query } = transaction
   const { locationIds, deviceIds, otherIds } = objects
   const owned = ownedBy(tenant)
-  await sql`
+  await query(sql`
     update locations set reference_id = null, customer_id = null, postal_address = null, latitude = null, longitude = null, metadata = '{}',
       deleted_at = coalesce(deleted_at, ${toTimestamp(at)}), pricing_revision = pricing_revision + 1
-    where ${owned} and id = any(${locationIds})`.execute(query)
-  await sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`.execute(query)
-  await sql`delete from devices where ${owned} and id = any(${deviceIds})`.execute(query)
-  await sql`delete from customers where ${owned} and id = any(${otherIds})`.execute(query)
+    where ${owned} and id = any(${locationIds})`)
+  await query(sql`delete from tariffs where ${owned} and location_id = any(${locationIds})`)
+  await query(sql`delete from devices where ${owned} and id = any(${deviceIds})`)
+  await query(sql`delete from customers where ${owned} and id = any(${otherIds})`)
 }
 
 /** Remove what was left of erased locations; once nothing in a lane can name them any more. */
@@ -86,5 +81,5 @@ export const removeErasedLocations = async (
   tenant: Tenant,
   { locationIds }: Pick<ErasedObjects, 'locationIds'>,
 ): Promise<void> => {
-  await sql`delete from locations where ${ownedBy(tenant)} and id = any(${locationIds})`.execute(query)
+  await query(sql`delete from locations where ${ownedBy(tenant)} and id = any(${locationIds})`)
 }

@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
 /** Objects that must not be known any more, and what went with them. Instants in ms. */
@@ -29,42 +29,39 @@ export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasu
     erasure
   const before = receiptsBefore === null ? null : toTimestamp(receiptsBefore)
   const both = (name: string) =>
-    sql`array(select unnest(known.${sql.ref(name)}) union select unnest(excluded.${sql.ref(name)}) order by 1)`
-  await sql`
+    sql`array(select unnest(known.${raw(name)}) union select unnest(excluded.${raw(name)}) order by 1)`
+  await query(sql`
     insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids, receipts_before, asked_at, until, due_at)
     values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[], ${before},
       ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
     on conflict (account_id, live_mode, object_id) do update set
       location_ids = ${both('location_ids')}, device_ids = ${both('device_ids')}, other_ids = ${both('other_ids')},
-      receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until, due_at = excluded.due_at`.execute(
-    query,
-  )
+      receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until, due_at = excluded.due_at`)
 }
 
 /** Find the mark of an object; null where it was never erased. */
 export const findErasure = async (
-  operator: Kysely<Tables>,
+  operator: Query,
   { accountId, liveMode }: Tenant,
   objectId: string,
 ): Promise<Erasure | null> => {
-  const { rows } = await sql<Erasure>`
-    select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode} and object_id = ${objectId}`.execute(
-    operator,
-  )
+  const { rows } = await operator<Erasure>(sql`
+    select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode} and object_id = ${objectId}`)
   return rows[0] ?? null
 }
 
 /** Read the marks that still hold, of all accounts. */
-export const loadErasures = async (operator: Kysely<Tables>): Promise<readonly Erasure[]> => {
-  const { rows } =
-    await sql<Erasure>`select ${columns} from erasures where due_at is not null order by asked_at`.execute(operator)
+export const loadErasures = async (operator: Query): Promise<readonly Erasure[]> => {
+  const { rows } = await operator<Erasure>(
+    sql`select ${columns} from erasures where due_at is not null order by asked_at`,
+  )
   return rows
 }
 
 /** Read some marks of which every lane must be told by `at` (ms). */
-export const dueErasures = async (operator: Kysely<Tables>, at: number, limit: number): Promise<readonly Erasure[]> => {
-  const { rows } = await sql<Erasure>`
-    select ${columns} from erasures where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`.execute(operator)
+export const dueErasures = async (operator: Query, at: number, limit: number): Promise<readonly Erasure[]> => {
+  const { rows } = await operator<Erasure>(sql`
+    select ${columns} from erasures where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`)
   return rows
 }
 
@@ -75,7 +72,7 @@ export const markErasureDispatched = async (
   at: number,
 ): Promise<void> => {
   const dueAt = at >= erasure.until ? null : toTimestamp(at + dispatchIntervalMs)
-  await sql`
+  await query(sql`
     update erasures set due_at = ${dueAt} where account_id = ${erasure.accountId} and live_mode = ${erasure.liveMode}
-      and object_id = ${erasure.objectId} and asked_at = ${toTimestamp(erasure.requestedAt)}`.execute(query)
+      and object_id = ${erasure.objectId} and asked_at = ${toTimestamp(erasure.requestedAt)}`)
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
-import type { Database } from '../database.ts'
-import type { Tables } from '../tables.ts'
+import sql from 'sql-template-tag'
+import type { Database, Query } from '../database.ts'
 
 /** A lock that a process holds while it lives: PostgreSQL frees it as soon as the connection of a dead process ends. */
 export type IdempotencyLock = AsyncDisposable & { readonly holder: number }
@@ -14,15 +13,14 @@ const checkIntervalMs = 1_000
  * it is held. A connection that breaks is replaced; until then the attempts of this process look dead, and those that are taken over undo
  * what they did.
  */
-export const holdIdempotencyLock = async (database: Pick<Database, 'operator'>): Promise<IdempotencyLock> => {
+export const holdIdempotencyLock = async (database: Pick<Database, 'withConnection'>): Promise<IdempotencyLock> => {
   const holder = randomBytes(6).readUIntBE(0, 6)
   const stopping = new AbortController()
   const acquired = Promise.withResolvers<void>()
-  const holdLock = (query: Kysely<Tables>): Promise<void> =>
-    holdUntilAborted(query, holder, acquired.resolve, stopping.signal)
+  const holdLock = (query: Query): Promise<void> => holdUntilAborted(query, holder, acquired.resolve, stopping.signal)
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await database.operator.connection().execute(holdLock).catch(acquired.reject)
+      await database.withConnection('operator', holdLock).catch(acquired.reject)
       await sleep(checkIntervalMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
@@ -42,16 +40,16 @@ export const holdIdempotencyLock = async (database: Pick<Database, 'operator'>):
 
 /** Hold the lock on one connection until it breaks, which throws, or the end is asked for. */
 const holdUntilAborted = async (
-  query: Kysely<Tables>,
+  query: Query,
   holder: number,
   onAcquired: () => void,
   signal: AbortSignal,
 ): Promise<void> => {
-  await sql`select pg_advisory_lock(${holder}::bigint)`.execute(query)
+  await query(sql`select pg_advisory_lock(${holder}::bigint)`)
   onAcquired()
   while (!signal.aborted) {
     await sleep(checkIntervalMs, undefined, { signal }).catch(() => undefined)
-    await sql`select 1`.execute(query)
+    await query(sql`select 1`)
   }
-  await sql`select pg_advisory_unlock(${holder}::bigint)`.execute(query)
+  await query(sql`select pg_advisory_unlock(${holder}::bigint)`)
 }

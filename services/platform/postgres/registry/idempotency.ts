@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
+import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
-import type { Tables } from '../tables.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
 /** An answer that is given again to whoever repeats its request. */
@@ -40,7 +40,7 @@ export const beginIdempotent = async (
   const { accountId, liveMode, query } = transaction
   for (;;) {
     const token = randomUUID()
-    const claimed = await sql`
+    const claimed = await query(sql`
       insert into idempotency_keys (account_id, live_mode, key, request_hash, token, holder, started_at)
       values (${accountId}, ${liveMode}, ${request.key}, ${request.hash}, ${token}, ${holder}, ${toTimestamp(at)})
       on conflict (account_id, live_mode, key) do update
@@ -48,12 +48,10 @@ export const beginIdempotent = async (
           answer = null
         where idempotency_keys.started_at <= ${toTimestamp(at - retentionMs)}
           or idempotency_keys.answer is null and (idempotency_keys.started_at <= ${toTimestamp(at - attemptTimeoutMs)} or ${isHolderGone})
-      returning 1`.execute(query)
+      returning 1`)
     if (claimed.rows.length > 0) return { kind: 'begun', token }
-    const { rows } = await sql<{ request_hash: string; answer: string | null }>`
-      select request_hash, answer from idempotency_keys where ${ownedBy(transaction)} and key = ${request.key}`.execute(
-      query,
-    )
+    const { rows } = await query<{ request_hash: string; answer: string | null }>(sql`
+      select request_hash, answer from idempotency_keys where ${ownedBy(transaction)} and key = ${request.key}`)
     const found = rows[0]
     // Given up between the two statements: free again.
     if (found === undefined) continue
@@ -71,11 +69,9 @@ export const finishIdempotent = async (
   claim: { readonly key: string; readonly token: string },
   answer: StoredAnswer,
 ): Promise<boolean> => {
-  const { rows } = await sql`
+  const { rows } = await transaction.query(sql`
     update idempotency_keys set answer = ${JSON.stringify(answer)}::json
-    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null returning 1`.execute(
-    transaction.query,
-  )
+    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null returning 1`)
   return rows.length > 0
 }
 
@@ -84,23 +80,15 @@ export const abandonIdempotent = async (
   transaction: TenantTransaction,
   claim: { readonly key: string; readonly token: string },
 ): Promise<void> => {
-  await sql`
+  await transaction.query(sql`
     delete from idempotency_keys
-    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null`.execute(
-    transaction.query,
-  )
+    where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null`)
 }
 
 /** Delete keys older than 24 h at `at` (ms), up to `limit` of them. Gives how many went. */
-export const deleteExpiredIdempotency = async (
-  operator: Kysely<Tables>,
-  at: number,
-  limit: number,
-): Promise<number> => {
-  const result = await sql`
+export const deleteExpiredIdempotency = async (operator: Query, at: number, limit: number): Promise<number> => {
+  const result = await operator(sql`
     delete from idempotency_keys
-    where ctid = any(array(select ctid from idempotency_keys where started_at <= ${toTimestamp(at - retentionMs)} limit ${limit}))`.execute(
-    operator,
-  )
-  return Number(result.numAffectedRows ?? 0)
+    where ctid = any(array(select ctid from idempotency_keys where started_at <= ${toTimestamp(at - retentionMs)} limit ${limit}))`)
+  return result.rowCount
 }

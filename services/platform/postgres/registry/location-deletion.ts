@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import sql, { type Sql } from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
 import { isActive, ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
@@ -11,21 +11,21 @@ import { type LocationRow, locationColumns, locationFromRow, type StoredLocation
  */
 export const deleteLocationsOf = async (
   transaction: TenantTransaction,
-  condition: RawBuilder<unknown>,
+  condition: Sql,
   at: number,
 ): Promise<readonly StoredLocation[]> => {
   const { query } = transaction
   const owned = ownedBy(transaction)
   // Locks are taken in the order of ids, as by all who take several; what is read after them is what a change that went before has left.
-  const deleted = await sql<{ id: string }>`
+  const deleted = await query<{ id: string }>(sql`
     update locations set deleted_at = ${toTimestamp(at)}
     where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isActive} order by id for no key update))
-    returning id`.execute(query)
+    returning id`)
   const ids = deleted.rows.map(({ id }) => id)
   if (ids.length === 0) return []
-  const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${owned} and id = any(${ids}) order by id`.execute(query)
-  await sql`update tariffs set closed_at = ${toTimestamp(at)}
-    where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`.execute(query)
+  const { rows } = await query<LocationRow>(sql`
+    select ${locationColumns} from locations where ${owned} and id = any(${ids}) order by id`)
+  await query(sql`update tariffs set closed_at = ${toTimestamp(at)}
+    where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`)
   return rows.map(locationFromRow)
 }

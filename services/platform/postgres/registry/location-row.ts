@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
-import type { Metadata } from '../tables.ts'
+import type { Metadata } from '../column.ts'
 
 export type Address = Readonly<Record<string, string | null>>
 
@@ -79,7 +79,7 @@ export type LocationRow = {
 }
 
 /** An instant as JSON: integer ms. */
-export const epochMs = (column: string) => sql`(extract(epoch from ${sql.ref(column)}) * 1000)::bigint`
+export const epochMs = (column: string) => sql`(extract(epoch from ${raw(column)}) * 1000)::bigint`
 
 export const locationColumns = sql`id, account_id, live_mode, reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude,
   overrides, import_market_source_id, export_market_source_id, metadata, pricing_revision, time_created,
@@ -114,17 +114,12 @@ export const locationFromRow = (row: LocationRow): StoredLocation => ({
   createdAt: row.time_created,
 })
 
-/** The columns that a draft fills. */
-export const locationToRow = (draft: LocationDraft) => ({
-  reference_id: draft.referenceId,
-  customer_id: draft.customerId,
-  timezone: draft.timezone,
-  currency_code: draft.currencyCode,
-  postal_address: draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress),
-  latitude: draft.geoLocation?.lat ?? null,
-  longitude: draft.geoLocation?.lng ?? null,
-  overrides: JSON.stringify(draft.overrides),
-  import_market_source_id: draft.importSourceId,
-  export_market_source_id: draft.exportSourceId,
-  metadata: JSON.stringify(draft.metadata),
-})
+/** The columns of `draftValues`, in the same order. */
+export const draftColumns = sql`reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
+  import_market_source_id, export_market_source_id, metadata`
+
+export const draftValues = (draft: LocationDraft): Sql => sql`
+  ${draft.referenceId}, ${draft.customerId}, ${draft.timezone}, ${draft.currencyCode},
+  ${draft.postalAddress === null ? null : JSON.stringify(draft.postalAddress)},
+  ${draft.geoLocation?.lat ?? null}, ${draft.geoLocation?.lng ?? null}, ${JSON.stringify(draft.overrides)},
+  ${draft.importSourceId}, ${draft.exportSourceId}, ${JSON.stringify(draft.metadata)}`

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -9,11 +9,12 @@ import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import {
+  draftColumns,
+  draftValues,
   type LocationDraft,
   type LocationRow,
   locationColumns,
   locationFromRow,
-  locationToRow,
   type StoredLocation,
 } from './location-row.ts'
 
@@ -33,10 +34,9 @@ export const createLocation = async (
 ): Promise<Result<StoredLocation>> => {
   const { accountId, liveMode, query } = transaction
   const id = newId('location', at)
-  await query
-    .insertInto('locations')
-    .values({ account_id: accountId, live_mode: liveMode, id, ...locationToRow(draft), time_created: toTimestamp(at) })
-    .execute()
+  await query(sql`
+    insert into locations (account_id, live_mode, id, ${draftColumns}, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draftValues(draft)}, ${toTimestamp(at)})`)
   const checked = await checkReferences(transaction, draft)
   return checked.ok
     ? accepted({ ...draft, id, accountId, liveMode, tariffs: [], pricingRevision: 0, createdAt: at })
@@ -45,17 +45,15 @@ export const createLocation = async (
 
 /** Retrieve a location; null when there is none, or it was deleted. */
 export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
-  const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<LocationRow>(sql`
+    select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`)
   return rows[0] === undefined ? null : locationFromRow(rows[0])
 }
 
 /** Retrieve a location and keep others from changing it or its tariffs until the transaction ends. */
 export const lockLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
   // A statement of its own: what stands beside a lock in one statement is from before the wait for it.
-  await sql`select 1 from locations where ${ownedBy(transaction)} and id = ${id} for update`.execute(transaction.query)
+  await transaction.query(sql`select 1 from locations where ${ownedBy(transaction)} and id = ${id} for update`)
   return retrieveLocation(transaction, id)
 }
 
@@ -70,9 +68,9 @@ export const lockLocations = async (
   const named = sql`(account_id, live_mode, id) in (
     select * from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
       ${keys.map(({ locationId }) => locationId)}::text[]))`
-  await sql`select 1 from locations where ${named} order by id for share`.execute(query)
-  const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from locations where ${named} and ${isActive} order by id`.execute(query)
+  await query(sql`select 1 from locations where ${named} order by id for share`)
+  const { rows } = await query<LocationRow>(sql`
+    select ${locationColumns} from locations where ${named} and ${isActive} order by id`)
   return rows.map(locationFromRow)
 }
 
@@ -93,13 +91,9 @@ export const updateLocation = async (
   if (draft.currencyCode !== before.currencyCode && (await hasTariffs(transaction, id))) return currencyInUse
   const isRepriced = pricingMembers.some(member => draft[member] !== before[member])
   const revision = before.pricingRevision + (isRepriced ? 1 : 0)
-  await query
-    .updateTable('locations')
-    .set({ ...locationToRow(draft), pricing_revision: revision })
-    .where('account_id', '=', accountId)
-    .where('live_mode', '=', liveMode)
-    .where('id', '=', id)
-    .execute()
+  await query(sql`
+    update locations set (${draftColumns}, pricing_revision) = (${draftValues(draft)}, ${revision})
+    where ${ownedBy(transaction)} and id = ${id}`)
   const checked = await checkReferences(transaction, draft)
   if (!checked.ok) return checked
   if (isRepriced) await writePriceUpdates(transaction, before, draft, at)
@@ -117,10 +111,8 @@ const currencyInUse = refused(
 )
 
 const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<boolean> => {
-  const { rows } = await sql`
-    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query(sql`
+    select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`)
   return rows.length > 0
 }
 
@@ -128,12 +120,10 @@ const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<b
 const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {
   const { customerId, importSourceId, exportSourceId } = draft
   if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
-  const { rows } = await sql<{ customer: boolean; import: string | null; export: string | null }>`
+  const { rows } = await transaction.query<{ customer: boolean; import: string | null; export: string | null }>(sql`
     select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive}) as customer,
       (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
-      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`.execute(
-    transaction.query,
-  )
+      (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`)
   const found = rows[0]
   if (customerId !== null && found?.customer !== true)
     return refused('customer_not_found', 'No customer has this id.', 'customer_id')
@@ -192,9 +182,7 @@ export const findActiveLocations = async (
   transaction: TenantTransaction,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> => {
-  const { rows } = await sql<{ id: string }>`
-    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`)
   return new Set(rows.map(({ id }) => id))
 }

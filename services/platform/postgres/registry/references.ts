@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import sql, { join, raw, type Sql } from 'sql-template-tag'
 import {
   type FindReferences,
   isPossibleReference,
@@ -26,20 +26,18 @@ const findReferenced = async (
     device: new Map<string, string>(),
     customer: new Map<string, string>(),
   }
-  const parts = referenceKinds.flatMap((kind): RawBuilder<unknown>[] => {
+  const parts = referenceKinds.flatMap((kind): Sql[] => {
     const references = new Set(wanted.filter(one => one.kinds.includes(kind)).map(({ reference }) => reference))
     const possible = [...references].filter(isPossibleReference)
     if (possible.length === 0) return []
     return [
-      sql`select ${kind}::text as kind, reference_id as reference, id from ${sql.table(tables[kind])}
+      sql`select ${kind}::text as kind, reference_id as reference, id from ${raw(tables[kind])}
         where ${ownedBy(transaction)} and reference_id = any(${possible}) and ${isActive}`,
     ]
   })
   if (parts.length === 0) return found
-  const statement = sql.join(parts, sql` union all `)
-  const { rows } = await sql<{ kind: ReferenceKind; reference: string; id: string }>`${statement}`.execute(
-    transaction.query,
-  )
+  const statement = join(parts, ' union all ')
+  const { rows } = await transaction.query<{ kind: ReferenceKind; reference: string; id: string }>(sql`${statement}`)
   for (const { kind, reference, id } of rows) found[kind].set(reference, id)
   return found
 }

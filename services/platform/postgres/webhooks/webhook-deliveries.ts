@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -121,10 +121,8 @@ export const retrieveDelivery = async (
   endpointId: string,
   id: string,
 ): Promise<StoredDelivery | null> => {
-  const { rows } = await sql<Row>`
-    select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<Row>(sql`
+    select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`)
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -153,11 +151,9 @@ export const resendDelivery = async (
   id: string,
   at: number,
 ): Promise<Result<StoredDelivery>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update webhook_deliveries set status = 'PENDING', round = round + 1, attempts = 0, due_at = ${toTimestamp(at)}
-    where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`.execute(
-    transaction.query,
-  )
+    where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -170,7 +166,7 @@ export const createTestDelivery = async (
 ): Promise<StoredDelivery> => {
   const { accountId, liveMode, query } = transaction
   const data = JSON.stringify(event.data)
-  const { rows } = await sql<Row>`
+  const { rows } = await query<Row>(sql`
     with event as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
       values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
@@ -178,7 +174,7 @@ export const createTestDelivery = async (
     insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
     select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type}, ${data.length}, 'PENDING',
       ${toTimestamp(at)}, ${toTimestamp(at)} from event
-    returning ${columns}`.execute(query)
+    returning ${columns}`)
   const [row] = rows
   if (row === undefined) throw new Error('an inserted delivery came back as none')
   return fromRow(row)

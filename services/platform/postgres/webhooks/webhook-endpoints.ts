@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -84,18 +84,18 @@ export const createEndpoint = async (
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
   const { accountId, liveMode, query } = transaction
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`.execute(
-    query,
+  await query(
+    sql`select pg_advisory_xact_lock(hashtextextended(${`webhook endpoints of ${accountId} ${liveMode}`}, 0))`,
   )
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`.execute(query)
+  const { rows } = await query<{ count: number }>(sql`
+    select count(*) as count from webhook_endpoints where ${ownedBy(transaction)} and ${isActive}`)
   if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
   const id = newId('webhookEndpoint', at)
   const secrets = [{ secret: draft.sealedSecret(id), until: null }]
-  const made = await sql<Row>`
+  const made = await query<Row>(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets, time_created)
     values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.apiVersion},
-      ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`.execute(query)
+      ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`)
   const [row] = made.rows
   if (row === undefined) throw new Error('an inserted endpoint came back as none')
   return accepted(fromRow(row))
@@ -107,9 +107,9 @@ export const retrieveEndpoint = async (
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<StoredEndpoint | null> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isActive}
-    ${forUpdate ? sql`for update` : sql``}`.execute(transaction.query)
+    ${forUpdate ? sql`for update` : sql``}`)
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
@@ -121,7 +121,7 @@ export const updateEndpoint = async (
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
   const { isEnabled = null } = patch
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update webhook_endpoints set
       url = coalesce(${patch.url ?? null}, url),
       event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
@@ -131,7 +131,7 @@ export const updateEndpoint = async (
         else disabled_reason end,
       disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
         else disabled_at end
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
@@ -141,8 +141,8 @@ export const replaceSecrets = async (
   id: string,
   secrets: readonly SigningSecret<string>[],
 ): Promise<void> => {
-  await sql`update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb where ${ownedBy(transaction)} and id = ${id}`.execute(
-    transaction.query,
+  await transaction.query(
+    sql`update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb where ${ownedBy(transaction)} and id = ${id}`,
   )
 }
 
@@ -152,9 +152,9 @@ export const deleteEndpoint = async (
   id: string,
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
-  const { rows } = await sql<Row>`
+  const { rows } = await transaction.query<Row>(sql`
     update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
-    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`.execute(transaction.query)
+    where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 

@@ -1,13 +1,13 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import type { Query } from '../database.ts'
 import { appendAudit } from '../registry/audit-log.ts'
-import type { Tables } from '../tables.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { DeliveryStatus } from './webhook-deliveries.ts'
 import type { DisabledReason } from './webhook-endpoints.ts'
 
-type Operator = Kysely<Tables>
+type Operator = Query
 
 /** What an attempt brought, and what it makes of its delivery. `attempts` with this one; `at`: its end (ms). */
 export type AttemptOutcome = Tenant & {
@@ -32,7 +32,7 @@ export type AttemptOutcome = Tenant & {
 export const recordOutcomes = async (operator: Operator, outcomes: readonly AttemptOutcome[]): Promise<void> => {
   if (outcomes.length === 0) return
   const column = <T>(read: (outcome: AttemptOutcome) => T): readonly T[] => outcomes.map(read)
-  await sql`
+  await operator(sql`
     with made as materialized (
       select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
         ${column(({ at }) => newId('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
@@ -51,7 +51,7 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Atte
       last_attempt_at = greatest(d.last_attempt_at, m.at)
     from made m
     where d.account_id = m.account_id and d.live_mode = m.live_mode and d.id = m.delivery_id and d.round = m.round
-      and (d.attempts = m.attempts - 1 or (m.status = 'DELIVERED' and d.status <> 'DELIVERED'))`.execute(operator)
+      and (d.attempts = m.attempts - 1 or (m.status = 'DELIVERED' and d.status <> 'DELIVERED'))`)
 }
 
 /**
@@ -68,16 +68,14 @@ export type EndpointHealth = Tenant & {
 /** Keep since when endpoints have given nothing but failures; what an address gave that is theirs no more does not count. */
 export const recordHealth = async (operator: Operator, endpoints: readonly EndpointHealth[]): Promise<void> => {
   if (endpoints.length === 0) return
-  await sql`
+  await operator(sql`
     update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since, f.failed_at) end
     from unnest(${endpoints.map(({ accountId }) => accountId)}::text[], ${endpoints.map(({ liveMode }) => liveMode)}::boolean[],
       ${endpoints.map(({ endpointId }) => endpointId)}::text[], ${endpoints.map(({ url }) => url)}::text[],
       ${endpoints.map(({ succeeded }) => succeeded)}::boolean[],
       ${endpoints.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
     where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id and e.url = f.url
-      and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`.execute(
-    operator,
-  )
+      and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`)
 }
 
 /**
@@ -91,11 +89,11 @@ export const disableEndpoint = async (
   at: number,
 ): Promise<boolean> => {
   const { accountId, liveMode, endpointId } = endpoint
-  const { rows } = await sql`
+  const { rows } = await query(sql`
     update webhook_endpoints set disabled_at = ${toTimestamp(at)}, disabled_reason = ${why.reason}
     where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and url = ${endpoint.url} and disabled_at is null and deleted_at is null
       and (${why.reason} = 'GONE' or failing_since = ${toTimestampOrNull(why.failingSince)}::timestamptz)
-    returning 1`.execute(query)
+    returning 1`)
   if (rows.length === 0) return false
   await appendAudit(query, endpoint, {
     actor: 'system',
@@ -115,17 +113,11 @@ const deliveryRetentionMs = 90 * 86_400_000
  * each. Tells whether more may be left.
  */
 export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
-  const attempts = await sql`delete from webhook_attempts where ctid = any(array(
-    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`.execute(
-    operator,
-  )
-  const deliveries = await sql`delete from webhook_deliveries where ctid = any(array(
-    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null limit ${limit}))`.execute(
-    operator,
-  )
-  const resends = await sql`delete from webhook_resends where ctid = any(array(
-    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveryRetentionMs)} and status <> 'RUNNING' limit ${limit}))`.execute(
-    operator,
-  )
-  return [attempts, deliveries, resends].some(({ numAffectedRows }) => Number(numAffectedRows ?? 0) >= limit)
+  const attempts = await operator(sql`delete from webhook_attempts where ctid = any(array(
+    select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`)
+  const deliveries = await operator(sql`delete from webhook_deliveries where ctid = any(array(
+    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null limit ${limit}))`)
+  const resends = await operator(sql`delete from webhook_resends where ctid = any(array(
+    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveryRetentionMs)} and status <> 'RUNNING' limit ${limit}))`)
+  return [attempts, deliveries, resends].some(({ rowCount }) => rowCount >= limit)
 }

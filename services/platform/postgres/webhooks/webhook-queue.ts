@@ -1,11 +1,11 @@
-import { type Kysely, sql } from 'kysely'
+import sql from 'sql-template-tag'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import type { Tables } from '../tables.ts'
+import type { Query } from '../database.ts'
 import type { Tenant } from '../transaction.ts'
 
-type Operator = Kysely<Tables>
+type Operator = Query
 
 /** An endpoint that takes events at present, and since when (ms). */
 export type EndpointSubscription = Tenant & {
@@ -19,11 +19,11 @@ export const readSubscriptions = async (
   operator: Operator,
   tenants: readonly Tenant[],
 ): Promise<readonly EndpointSubscription[]> => {
-  const { rows } = await sql<EndpointSubscription>`
+  const { rows } = await operator<EndpointSubscription>(sql`
     select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes", e.time_created as since
     from unnest(${tenants.map(({ accountId }) => accountId)}::text[], ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
     join webhook_endpoints e on e.account_id = t.account_id and e.live_mode = t.live_mode
-    where e.deleted_at is null and e.disabled_at is null`.execute(operator)
+    where e.deleted_at is null and e.disabled_at is null`)
   return rows
 }
 
@@ -42,19 +42,19 @@ export const insertDeliveries = async (
   at: number,
 ): Promise<void> => {
   if (drafts.length === 0) return
-  await sql`
+  await operator(sql`
     insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
     select d.*, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)} from unnest(
       ${drafts.map(({ accountId }) => accountId)}::text[], ${drafts.map(({ liveMode }) => liveMode)}::boolean[],
       ${drafts.map(() => newId('webhookDelivery', at))}::text[], ${drafts.map(({ endpointId }) => endpointId)}::text[],
       ${drafts.map(({ eventId }) => eventId)}::text[], ${drafts.map(({ eventType }) => eventType)}::text[],
       ${drafts.map(({ bytes }) => bytes)}::integer[]) as d
-    on conflict on constraint webhook_deliveries_once do nothing`.execute(operator)
+    on conflict on constraint webhook_deliveries_once do nothing`)
 }
 
 /** Read which endpoints have deliveries due at `at` (ms). Steps from endpoint to endpoint, so a long backlog of one costs nothing. */
 export const readDueEndpoints = async (operator: Operator, at: number): Promise<readonly string[]> => {
-  const { rows } = await sql<{ endpoint_id: string }>`
+  const { rows } = await operator<{ endpoint_id: string }>(sql`
     with recursive waiting as (
       (select endpoint_id, due_at from webhook_deliveries where due_at is not null order by endpoint_id, due_at limit 1)
       union all
@@ -62,7 +62,7 @@ export const readDueEndpoints = async (operator: Operator, at: number): Promise<
         select d.endpoint_id, d.due_at from webhook_deliveries d
         where d.due_at is not null and d.endpoint_id > waiting.endpoint_id order by d.endpoint_id, d.due_at limit 1) next
     )
-    select endpoint_id from waiting where due_at <= ${toTimestamp(at)}`.execute(operator)
+    select endpoint_id from waiting where due_at <= ${toTimestamp(at)}`)
   return rows.map(row => row.endpoint_id)
 }
 
@@ -96,7 +96,7 @@ export const claimDeliveries = async (
   capacities: readonly { readonly endpointId: string; readonly capacity: number }[],
   { at, leaseUntil, bytes }: { readonly at: number; readonly leaseUntil: number; readonly bytes: number },
 ): Promise<readonly DeliveryClaim[]> => {
-  const { rows } = await sql<DeliveryClaim>`
+  const { rows } = await operator<DeliveryClaim>(sql`
     with asked as (
       select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[], ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
     ), due as materialized (
@@ -116,7 +116,7 @@ export const claimDeliveries = async (
     from claimed c
     join webhook_endpoints e on e.account_id = c.account_id and e.live_mode = c.live_mode and e.id = c.endpoint_id
     left join events v on v.account_id = c.account_id and v.live_mode = c.live_mode and v.id = c.event_id
-    order by c.was_due_at, c.id`.execute(operator)
+    order by c.was_due_at, c.id`)
   return rows
 }
 
@@ -126,10 +126,10 @@ export const closeDeliveries = async (
   endpointIds: readonly string[],
   limit: number,
 ): Promise<void> => {
-  await sql`
+  await operator(sql`
     update webhook_deliveries set status = 'FAILED', due_at = null where ctid = any(array(
       select d.ctid from webhook_deliveries d
       join webhook_endpoints e on e.account_id = d.account_id and e.live_mode = d.live_mode and e.id = d.endpoint_id
       where d.endpoint_id = any(${endpointIds}::text[]) and d.due_at is not null and (e.disabled_at is not null or e.deleted_at is not null)
-      limit ${limit} for update of d skip locked))`.execute(operator)
+      limit ${limit} for update of d skip locked))`)
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
 import { newId } from '../../ids/new-id.ts'
@@ -37,13 +37,13 @@ export const createResend = async (
 ): Promise<StoredResend> => {
   const { accountId, liveMode, query } = transaction
   const [first, end] = [firstIdAt(draft.from), firstIdAt(draft.to)]
-  const { rows } = await sql<StoredResend>`
+  const { rows } = await query<StoredResend>(sql`
     insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status, cursor_id, end_id,
       events_total, time_created)
     select ${accountId}, ${liveMode}, ${newId('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
       ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
     from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
-    returning ${columns}`.execute(query)
+    returning ${columns}`)
   const [resend] = rows
   if (resend === undefined) throw new Error('an inserted resend came back as none')
   return resend
@@ -55,10 +55,8 @@ export const retrieveResend = async (
   endpointId: string,
   id: string,
 ): Promise<StoredResend | null> => {
-  const { rows } = await sql<StoredResend>`
-    select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`.execute(
-    transaction.query,
-  )
+  const { rows } = await transaction.query<StoredResend>(sql`
+    select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`)
   return rows[0] ?? null
 }
 
@@ -74,14 +72,14 @@ type DueResend = Tenant & {
 
 /** Take the resend that waited longest, of an endpoint with fewer than `limit` deliveries due: it shall not keep new events waiting. */
 const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
-  const { rows } = await sql<DueResend>`
+  const { rows } = await query<DueResend>(sql`
     select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id, r.cursor_id, r.end_id, r.include_delivered,
       e.event_types, (e.disabled_at is not null or e.deleted_at is not null) as closed
     from webhook_resends r
     join webhook_endpoints e on e.account_id = r.account_id and e.live_mode = r.live_mode and e.id = r.endpoint_id
     where r.status = 'RUNNING' and (select count(*) from (
       select 1 from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.due_at <= ${toTimestamp(at)} limit ${limit}) due) < ${limit}
-    order by r.id limit 1 for update of r skip locked`.execute(query)
+    order by r.id limit 1 for update of r skip locked`)
   return rows[0] ?? null
 }
 
@@ -97,7 +95,7 @@ const requeueEvents = async (
   at: number,
 ): Promise<number> => {
   if (events.length === 0) return 0
-  const { rows } = await sql`
+  const { rows } = await query(sql`
     insert into webhook_deliveries as d (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
     select ${accountId}, ${liveMode}, e.id, ${endpointId}, e.event_id, e.type, e.bytes, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)}
     from unnest(${events.map(() => newId('webhookDelivery', at))}::text[], ${events.map(({ id }) => id)}::text[],
@@ -106,7 +104,7 @@ const requeueEvents = async (
       set status = 'PENDING', round = d.round + 1, attempts = 0, due_at = excluded.due_at
       where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + dueSoonMs)})
         or (d.status = 'DELIVERED' and ${includeDelivered})
-    returning 1`.execute(query)
+    returning 1`)
   return rows.length
 }
 
@@ -118,18 +116,16 @@ const requeueEvents = async (
 export const stepResend = async (transaction: OperatorTransaction, at: number, pageSize: number): Promise<boolean> => {
   const dueResend = await claimDueResend(transaction, at, pageSize)
   if (dueResend === null) return false
-  const { rows } = await sql<EventRow>`
+  const { rows } = await transaction.query<EventRow>(sql`
     select id, type, octet_length(data::text) as bytes from events
     where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursor_id} and id < ${dueResend.end_id}
-    order by id limit ${pageSize}`.execute(transaction.query)
+    order by id limit ${pageSize}`)
   const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.event_types, type))
   const queued = dueResend.closed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
   const status = dueResend.closed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
-  await sql`
+  await transaction.query(sql`
     update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursor_id}, status = ${status},
       events_done = events_done + ${dueResend.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`.execute(
-    transaction.query,
-  )
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`)
   return true
 }

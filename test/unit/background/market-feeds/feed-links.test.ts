@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { linkSources } from '../../../../services/background/market-feeds/feed-links.ts'
 import { sharedSources } from '../../../../services/domain/market-feed/shared-sources.ts'
@@ -88,7 +88,7 @@ describe('shared sources', () => {
     expect(await withOperator(database, keeper => marketOfArea(keeper, gone.area, gone.currencyCode))).toBeNull()
     expect(await withOperator(database, keeper => marketOfArea(keeper, 'IE', 'EUR'))).toMatchObject({ id: own.id })
     expect(await seedSharedSources(operator, sharedSources)).toBe(0)
-    const { rows } = await sql<{ count: number }>`select count(*) as count from market_sources`.execute(operator)
+    const { rows } = await operator<{ count: number }>(sql`select count(*) as count from market_sources`)
     expect(rows[0]?.count).toBe(sharedSources.length)
   })
 
@@ -104,7 +104,7 @@ describe('shared sources', () => {
 
 describe('a location from before its source', () => {
   it('gets it, in both modes, with an order over all time and an event, and keeps what its caller chose', async () => {
-    await sql`update market_sources set linked_at = null`.execute(operator)
+    await operator(sql`update market_sources set linked_at = null`)
     const own = await newMarket(null, 'EUR')
     const berlin = await make()
     const tested = await make({}, test)
@@ -140,8 +140,8 @@ describe('a location from before its source', () => {
       [berlin, tested, irish, exporting].toSorted(),
     )
     expect(JSON.parse(published[0]?.payload ?? '')).toMatchObject({ revision: 1, from: null, to: null })
-    const { rows } = await sql<{ id: string; data: string }>`
-      select object_id as id, data from events where type = 'location.update' order by object_id`.execute(operator)
+    const { rows } = await operator<{ id: string; data: string }>(sql`
+      select object_id as id, data from events where type = 'location.update' order by object_id`)
     expect(rows.map(({ id }) => id)).toEqual([berlin, tested, irish, exporting].toSorted())
     expect(JSON.parse(rows.find(({ id }) => id === berlin)?.data ?? '')).toMatchObject({
       id: berlin,

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { publishFeedOutages } from '../../../../services/background/market-feeds/feed-outages.ts'
 import type { MarketFetchOptions } from '../../../../services/background/market-feeds/fetch-feed.ts'
@@ -33,10 +33,8 @@ afterAll(() => stack.disposeAsync())
 beforeEach(startAgain)
 
 const failureEvents = async (): Promise<readonly string[]> => {
-  const { rows } = await sql<{ id: string; data: string }>`
-    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`.execute(
-    database.operator,
-  )
+  const { rows } = await database.operator<{ id: string; data: string }>(sql`
+    select object_id as id, data from events where type = 'tariff.fetch.failed' order by time_created, object_id`)
   for (const { id, data } of rows) {
     const location = id.replace('trf_', 'loc_')
     expect(JSON.parse(data)).toEqual({
@@ -67,11 +65,11 @@ describe('an outage', () => {
     }
     expect(await failureEvents()).toEqual([first, second])
     // A crash between two pages goes on behind the first, and writes no event twice.
-    await sql`update market_feeds set told_at = null where source_id = ${sourceId}`.execute(database.operator)
+    await database.operator(sql`update market_feeds set told_at = null where source_id = ${sourceId}`)
     expect(await publishFeedOutages(database, clock.now)).toBe(0)
     // Whoever reads events since the last one they had finds these: their ids are of when they were told.
-    const { rows } = await sql<{ id: string }>`select id from events where type = 'tariff.fetch.failed'`.execute(
-      database.operator,
+    const { rows } = await database.operator<{ id: string }>(
+      sql`select id from events where type = 'tariff.fetch.failed'`,
     )
     for (const { id } of rows) expect(Number.parseInt(id.slice(4, 16), 16)).toBeGreaterThanOrEqual(noon + 48 * hourMs)
     feed.answer = energyChartsUntil(midnight + 3 * dayMs)
@@ -104,7 +102,7 @@ describe('a round', () => {
     fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
 
   it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('SI', 'EUR'))
     await makeTariff(sharedSourceId('SE3', 'SEK'))
     expect(await round(energyCharts)).toBe(1)
@@ -124,7 +122,7 @@ describe('a round', () => {
 
 describe('rounds', () => {
   it('are done by one process at a time, and by another one once that has stopped', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('RO', 'EUR'))
     const first = startMarketFeeds(roundOf(energyCharts))
     await until(
@@ -147,7 +145,7 @@ describe('rounds', () => {
   })
 
   it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
-    await sql`update locations set deleted_at = now()`.execute(database.operator)
+    await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('PT', 'EUR'))
     feed.answer = () => 'hang'
     const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))

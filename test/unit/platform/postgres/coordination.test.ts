@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { eventTopic, recordTopic } from '../../../../services/platform/log/log.ts'
 import {
@@ -253,7 +253,7 @@ describe('the generation of a lane', () => {
       [16, 32].map(partitions => raiseTopicGeneration(operator, recordTopic, 0, partitions, at)),
     )
     expect(raised.filter(result => result !== null)).toEqual([await readTopicGeneration(operator, recordTopic)])
-    await sql`update lane_generations set generation = 1023`.execute(operator)
+    await operator(sql`update lane_generations set generation = 1023`)
     await expect(raiseTopicGeneration(operator, recordTopic, 1023, 8, at)).rejects.toMatchObject({ code: '23514' })
   })
 })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql, { raw } from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../../services/platform/postgres/database.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
@@ -10,11 +10,11 @@ afterAll(() => opened[Symbol.asyncDispose]())
 const pools = ['tenant', 'operator'] as const
 
 /** Run statements on one connection of a pool; gives the rows of the last one. */
-const onOne = (pool: Database[(typeof pools)[number]], ...statements: readonly string[]) =>
-  pool.connection().execute(async query => {
+const onOne = (database: Database, pool: (typeof pools)[number], ...statements: readonly string[]) =>
+  database.withConnection(pool, async query => {
     let rows: readonly unknown[] = []
-    for (const statement of statements) rows = (await sql.raw(statement).execute(query)).rows
-    await sql.raw('reset session authorization; reset role').execute(query)
+    for (const statement of statements) rows = (await query(raw(statement))).rows
+    await query(raw('reset session authorization; reset role'))
     return rows
   })
 
@@ -30,7 +30,7 @@ describe.each(pools)('a connection of the %s pool', pool => {
       'set role none',
       "select set_config('role', 'none', false)",
     ]) {
-      const [row] = await onOne(database[pool], back, who)
+      const [row] = await onOne(database, pool, back, who)
       expect([back, row]).toEqual([
         back,
         { session: `wattledger_${pool}`, current: `wattledger_${pool}`, powerful: false },
@@ -51,7 +51,7 @@ describe.each(pools)('a connection of the %s pool', pool => {
     "select pg_read_file('/etc/passwd')",
     'create table intruder (id integer)',
   ])('may not: %s', async statement => {
-    await expect(onOne(database[pool], 'reset role', statement)).rejects.toMatchObject({ code: 'postgres_refused' })
+    await expect(onOne(database, pool, 'reset role', statement)).rejects.toMatchObject({ code: 'postgres_refused' })
   })
 })
 
@@ -60,20 +60,20 @@ describe('a connection of the tenant pool', () => {
     const { database } = opened
     const { live } = await makeTenants(database)
     await withTenant(database, live, ({ query }) =>
-      sql`insert into customers (account_id, live_mode, id, time_created) values (${live.accountId}, true, 'cus_1', now())`.execute(
-        query,
+      query(
+        sql`insert into customers (account_id, live_mode, id, time_created) values (${live.accountId}, true, 'cus_1', now())`,
       ),
     )
     const count = 'select count(*)::integer as count from customers'
-    expect(await onOne(database.operator, count)).toEqual([{ count: 1 }])
+    expect(await onOne(database, 'operator', count)).toEqual([{ count: 1 }])
     for (const back of ['select 1', 'reset role', 'reset session authorization', 'set row_security = off']) {
-      const seen = await onOne(database.tenant, back, count).catch((error: Error) => error.message)
+      const seen = await onOne(database, 'tenant', back, count).catch((error: Error) => error.message)
       expect([back, seen]).toEqual([
         back,
         back.includes('row_security') ? expect.stringContaining('right that is needed') : [{ count: 0 }],
       ])
     }
-    await expect(onOne(database.tenant, 'set role wattledger_operator')).rejects.toMatchObject({
+    await expect(onOne(database, 'tenant', 'set role wattledger_operator')).rejects.toMatchObject({
       code: 'postgres_refused',
     })
   })

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import pg from 'pg'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { apiKeyMode, hashSecret } from '../../../../services/platform/ids/new-id.ts'
 import { migrate } from '../../../../services/platform/postgres/migrate.ts'
@@ -31,12 +31,10 @@ afterAll(() => opened[Symbol.asyncDispose]())
 describe('the second wall between tenants', () => {
   it('shows a query without a tenant nothing, and takes nothing from it', async () => {
     await withTenant(database, mine.live, tx => createDevice(tx, { referenceId: 'seen', metadata: {} }, at))
-    expect(await database.tenant.selectFrom('devices').selectAll().execute()).toEqual([])
-    expect(await database.tenant.selectFrom('accounts').selectAll().execute()).toEqual([])
-    expect((await database.tenant.deleteFrom('devices').executeTakeFirstOrThrow()).numDeletedRows).toBe(0n)
-    expect(await database.operator.selectFrom('devices').select('reference_id').execute()).toEqual([
-      { reference_id: 'seen' },
-    ])
+    expect((await database.tenant(sql`select * from devices`)).rows).toEqual([])
+    expect((await database.tenant(sql`select * from accounts`)).rows).toEqual([])
+    expect((await database.tenant(sql`delete from devices`)).rowCount).toBe(0)
+    expect((await database.operator(sql`select reference_id from devices`)).rows).toEqual([{ reference_id: 'seen' }])
   })
 
   it('hides the rows of another account and of the other mode from a query that forgets the condition', async () => {
@@ -44,9 +42,7 @@ describe('the second wall between tenants', () => {
       await withTenant(database, tenant, tx =>
         createDevice(tx, { referenceId: `of ${tenant.accountId} ${tenant.liveMode}`, metadata: {} }, at),
       )
-      const rows = await withTenant(database, tenant, ({ query }) =>
-        query.selectFrom('devices').select('reference_id').execute(),
-      )
+      const { rows } = await withTenant(database, tenant, ({ query }) => query(sql`select reference_id from devices`))
       expect(rows).toEqual([{ reference_id: `of ${tenant.accountId} ${tenant.liveMode}` }])
     }
   })
@@ -76,28 +72,25 @@ describe('the second wall between tenants', () => {
   it('does not leak the tenant of one transaction into the next use of its connection', async () => {
     await Promise.all(
       Array.from({ length: 20 }, () =>
-        withTenant(database, mine.live, ({ query }) => query.selectFrom('devices').selectAll().execute()),
+        withTenant(database, mine.live, ({ query }) => query(sql`select * from devices`)),
       ),
     )
-    const left = await Promise.all(
-      Array.from({ length: 20 }, () => database.tenant.selectFrom('devices').selectAll().execute()),
-    )
-    expect(left.flat()).toEqual([])
+    const left = await Promise.all(Array.from({ length: 20 }, () => database.tenant(sql`select * from devices`)))
+    expect(left.flatMap(({ rows }) => rows)).toEqual([])
   })
 
   it('stands around every table that names an account', async () => {
     const { rows } = await withOperator(database, ({ query }) =>
-      sql<{ name: string; open: boolean }>`
+      query<{ name: string; open: boolean }>(sql`
         select c.relname as name, not (c.relrowsecurity and c.relforcerowsecurity) as open
         from pg_class c join pg_attribute a on a.attrelid = c.oid
-        where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attname = 'account_id'`.execute(query),
+        where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attname = 'account_id'`),
     )
     expect(rows.length).toBeGreaterThan(9)
     expect(rows.filter(({ open }) => open)).toEqual([])
-    const roles =
-      await sql`select 1 from pg_roles where rolname like 'wattledger%' and (rolsuper or rolbypassrls)`.execute(
-        database.operator,
-      )
+    const roles = await database.operator(
+      sql`select 1 from pg_roles where rolname like 'wattledger%' and (rolsuper or rolbypassrls)`,
+    )
     expect(roles.rows).toEqual([])
   })
 })
@@ -115,7 +108,7 @@ describe('API keys', () => {
     const hash = hashSecret('server secret', made.secret)
     expect(await findApiKey(database.operator, hash)).toEqual(made.apiKey)
     expect(await findApiKey(database.operator, hashSecret('another secret', made.secret))).toBeNull()
-    const stored = await sql<{ text: string }>`select api_keys::text as text from api_keys`.execute(database.operator)
+    const stored = await database.operator<{ text: string }>(sql`select api_keys::text as text from api_keys`)
     expect(stored.rows.some(({ text }) => text.includes(made.secret))).toBe(false)
 
     const subject = { ...mine.live, keyId: made.apiKey.id }
@@ -180,7 +173,7 @@ describe('what the world does', () => {
       code: 'postgres_away',
       retriable: true,
     })
-    await expect(sql`set statement_timeout = 20; select pg_sleep(5)`.execute(database.operator)).rejects.toMatchObject({
+    await expect(database.operator(sql`set statement_timeout = 20; select pg_sleep(5)`)).rejects.toMatchObject({
       code: 'postgres_timeout',
     })
   })
@@ -188,7 +181,7 @@ describe('what the world does', () => {
   it('a broken connection is replaced on next use', async () => {
     const client = new pg.Client(opened.address)
     await client.connect()
-    const cut = sql`select pg_sleep(20)`.execute(database.tenant).catch(error => error)
+    const cut = database.tenant(sql`select pg_sleep(20)`).catch(error => error)
     await expect
       .poll(
         async () =>
@@ -201,6 +194,6 @@ describe('what the world does', () => {
       .toBe(1)
     expect(await cut).toMatchObject({ code: 'postgres_away', retriable: true })
     await client.end()
-    expect((await sql`select 1 as one`.execute(database.tenant)).rows).toEqual([{ one: 1 }])
+    expect((await database.tenant(sql`select 1 as one`)).rows).toEqual([{ one: 1 }])
   })
 })

@@ -1,7 +1,7 @@
-import type { KyselyPlugin } from 'kysely'
+import type { Sql } from 'sql-template-tag'
 import { expect, it } from 'vitest'
 import { evaluate } from '../../../../services/domain/tariff/evaluate.ts'
-import type { Database } from '../../../../services/platform/postgres/database.ts'
+import type { Database, Query } from '../../../../services/platform/postgres/database.ts'
 import { putMarketPrices } from '../../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../../services/platform/postgres/pricing/markets.ts'
 import { createTariff } from '../../../../services/platform/postgres/pricing/tariffs.ts'
@@ -45,15 +45,13 @@ const band = {
 
 /** The database, with something done after its `nth` statement from now on, before the answer is given. */
 const interrupted = (database: Database, interruption: { nth: number; what: () => Promise<void> }): Database => {
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node }) => node,
-    transformResult: async ({ result }) => {
-      interruption.nth -= 1
-      if (interruption.nth === 0) await interruption.what()
-      return result
-    },
+  const operator: Query = async <Row>(statement: Sql) => {
+    const result = await database.operator<Row>(statement)
+    interruption.nth -= 1
+    if (interruption.nth === 0) await interruption.what()
+    return result
   }
-  return { ...database, operator: database.operator.withPlugin(plugin) }
+  return { ...database, operator }
 }
 
 it('prices a location from all its sources, also where one of them changes while another is read', async () => {

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createMarket } from '../../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../../services/platform/postgres/transaction.ts'
@@ -203,8 +204,8 @@ describe('market prices', () => {
       replaced: 0,
       unchanged: 0,
     })
-    const fanOuts = () =>
-      opened.database.operator.selectFrom('price_fan_outs').selectAll().where('source_id', '=', path.slice(9)).execute()
+    const fanOuts = async () =>
+      (await opened.database.operator(sql`select * from price_fan_outs where source_id = ${path.slice(9)}`)).rows
     expect(await fanOuts()).toMatchObject([
       { revision: 1, from_time: Date.UTC(2026, 0, 1), to_time: Date.UTC(2026, 0, 1, 2) },
     ])

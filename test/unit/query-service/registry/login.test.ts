@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
@@ -89,8 +89,8 @@ describe('an API key', () => {
       url: 'https://1.1.1.1/hooks',
       event_types: ['*'],
     })
-    const { rows } = await sql<{ actor: string }>`select actor from audit_log where object_id = ${body['id']}`.execute(
-      opened.database.operator,
+    const { rows } = await opened.database.operator<{ actor: string }>(
+      sql`select actor from audit_log where object_id = ${body['id']}`,
     )
     expect(rows).toEqual([{ actor: live.keyId }])
   })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   contractYear,
@@ -200,8 +200,8 @@ describe('a tariff', () => {
     expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(
       versionsIn(read.body),
     )
-    const { rows } = await sql<{ action: string; detail: { versions: unknown[] } }>`
-      select action, detail from audit_log where object_id = ${id} order by place`.execute(opened.database.operator)
+    const { rows } = await opened.database.operator<{ action: string; detail: { versions: unknown[] } }>(sql`
+      select action, detail from audit_log where object_id = ${id} order by place`)
     expect(rows.map(({ action, detail }) => [action, detail.versions.length])).toEqual([
       ['tariff.create', 1],
       ...[2, 2, 3, 2, 3].map(count => ['tariff.update', count]),

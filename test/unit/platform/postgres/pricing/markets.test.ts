@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
@@ -178,7 +179,7 @@ describe('market sources', () => {
       shared: await retrieveMarket(tx, shared.id),
       ofArea: await marketOfArea(tx, 'DE-LU', 'EUR'),
       listed: await listMarkets(tx, null, { limit: 100, startingAfter: null, endingBefore: null }),
-      prices: await tx.query.selectFrom('market_prices').select(['source_id', 'value']).execute(),
+      prices: (await tx.query(sql`select source_id, value from market_prices`)).rows,
     }))
     expect(others.own).toBeNull()
     expect(others.shared).toMatchObject({ id: shared.id, accountId: null, priceRevision: 1 })
@@ -191,13 +192,9 @@ describe('market sources', () => {
     })
     expect(await change(tx => deleteMarket(tx, shared.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
     const forced = await inLive(({ query }) =>
-      query
-        .updateTable('market_prices')
-        .set({ value: '1' })
-        .where('source_id', '=', shared.id)
-        .executeTakeFirstOrThrow(),
+      query(sql`update market_prices set value = 1 where source_id = ${shared.id}`),
     )
-    expect(forced.numUpdatedRows).toBe(0n)
+    expect(forced.rowCount).toBe(0)
   })
 
   it('stay while a location uses them', async () => {

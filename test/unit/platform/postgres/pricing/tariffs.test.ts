@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
@@ -135,20 +136,8 @@ describe('a tariff', () => {
     const locationId = await newLocation()
     must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const forced = changeTenant(database, live, async ({ query }) => {
-      const row = await query
-        .selectFrom('tariffs')
-        .selectAll()
-        .where('location_id', '=', locationId)
-        .executeTakeFirstOrThrow()
-      const { contract_start, contract_end, closed_at, voided_at, time_created, terms, versions, ...same } = row
-      const values = {
-        ...same,
-        id: 'trf_forced',
-        terms: JSON.stringify(terms),
-        versions: JSON.stringify(versions),
-        time_created: new Date(at).toISOString(),
-      }
-      await query.insertInto('tariffs').values(values).execute()
+      await query(sql`
+        insert into tariffs select (jsonb_populate_record(t, '{"id": "trf_forced"}')).* from tariffs t where location_id = ${locationId}`)
       return { ok: true, value: null }
     })
     expect(await forced).toMatchObject({ ok: false, refusal: { code: 'tariff_overlap' } })

@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import pg from 'pg'
+import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentInstant } from '../../../../../services/platform/clock.ts'
 import {
@@ -20,8 +20,8 @@ afterAll(async () => {
 })
 beforeAll(async () => {
   await owner.connect()
-  await sql`insert into providers (id, display_name, countries, time_created) values ('prv_test', 'Works', '{DE}', now())`.execute(
-    database.operator,
+  await database.operator(
+    sql`insert into providers (id, display_name, countries, time_created) values ('prv_test', 'Works', '{DE}', now())`,
   )
 })
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { accepted } from '../../../../../services/domain/refusal.ts'
 import { writeEvents } from '../../../../../services/platform/postgres/events/events.ts'
@@ -216,11 +216,9 @@ describe('deliveries', () => {
 
   it('are read by their index, also where one endpoint has most of them', async () => {
     const { endpointId } = await makeBacklog(1)
-    await sql`analyze webhook_deliveries`.execute(operator).catch(() => undefined)
-    const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select 1 from webhook_deliveries where endpoint_id = ${endpointId} and due_at <= ${new Date(at).toISOString()} order by due_at, id limit 8`.execute(
-      operator,
-    )
+    await operator(sql`analyze webhook_deliveries`).catch(() => undefined)
+    const { rows } = await operator<{ 'QUERY PLAN': string }>(sql`
+      explain select 1 from webhook_deliveries where endpoint_id = ${endpointId} and due_at <= ${new Date(at).toISOString()} order by due_at, id limit 8`)
     expect(rows.map(row => row['QUERY PLAN']).join('\n')).toContain('webhook_deliveries_due_place')
   })
 })
@@ -252,9 +250,9 @@ describe('a span that is sent again', () => {
 describe('an endpoint that has moved to another address', () => {
   const old = 'https://example.com/'
   const failedSince = async (tenant: Tenant, endpointId: string): Promise<unknown> => {
-    const { rows } = await sql<{
+    const { rows } = await operator<{
       failing_since: unknown
-    }>`select failing_since from webhook_endpoints where id = ${endpointId}`.execute(operator)
+    }>(sql`select failing_since from webhook_endpoints where id = ${endpointId}`)
     return [tenant.accountId, rows[0]?.failing_since]
   }
 
