@@ -10,25 +10,28 @@ import { changeTenant, type Tenant, type TenantTransaction } from '../platform/p
 import { writeJson } from '../platform/write-json.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
 
-/** What auditors read of a change: what was done, as `resource.verb`, to which object, and the object. */
+/** Audit entry of a change: the action as `resource.verb`, the id of the object, and the object. */
 type AuditNote = Pick<AuditEntry, 'action' | 'objectId' | 'detail'>
 
-/** What a change gives its caller, and what it owes the world: events and audit notes, written with it, and orders, put into their lanes after it. */
+/**
+ * Result of a change, with its effects. The events and audit entries are written in its transaction.
+ * The recost requests and changed prices are sent to the partitions after the commit.
+ */
 export type Change<T> = {
   readonly value: T
-  /** The answer as it was written already, in UTF-8 and the layout of the request, in place of `value`. */
+  /** Finished answer that replaces `value`: UTF-8 text in the API version of the request. */
   readonly bytes?: Buffer
   readonly events: readonly EventDraft[]
   readonly audit?: readonly AuditNote[]
   readonly recostRequests?: readonly (OutboxMessage | null)[]
-  /** The source whose prices it changed. */
+  /** Market source whose prices changed. */
   readonly changedPrices?: SourceRevision | null
 }
 
-/** Events of changes after which an own reference may name another object, or none. */
+/** Event types after which an own reference may name another object, or no object. */
 const changesReference = /^(location|device|customer)\.(update|delete)$/
 
-/** How long an answer waits for its orders to stand in their lanes, in ms. */
+/** Time in ms that an answer waits until its recost requests are in their partitions. */
 const recostTimeoutMs = 1_000
 
 export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tenant => ({
@@ -37,8 +40,10 @@ export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tena
 })
 
 /**
- * Make a change of the caller's records. In its transaction stand its events and, under an Idempotency-Key, its answer; the orders that
- * it owes are in their lanes when this returns, or are left to the relay after a second. A refusal undoes everything. Refuses what `work` refuses, and `idempotency_in_progress` where another process has taken the request over.
+ * Change records of the caller in one transaction. The transaction also stores the events and, under an Idempotency-Key,
+ * the answer. A refusal rolls back the transaction.
+ * After the commit this waits up to 1 s for the recost requests. The relay sends those that take longer.
+ * Refuses what `work` refuses, and `idempotency_in_progress` if another process has taken over the request.
  * Source: docs/rules/versions-and-transport.md #idempotency; docs/architecture.md #outbox-and-leases, #recost-requests.
  */
 export const change = async <T>(
@@ -63,7 +68,7 @@ export const change = async <T>(
   return outcome
 }
 
-/** Write what auditors read of a change into its transaction. */
+/** Write the audit entries of a change in its transaction. */
 export const writeAudit = async (
   query: TenantTransaction['query'],
   request: Pick<RequestOf<Operation>, 'caller' | 'at'>,
@@ -75,10 +80,10 @@ export const writeAudit = async (
 
 const takenOver = refused(
   'idempotency_in_progress',
-  'A request with this Idempotency-Key is under way; send it again in a moment',
+  'A request with this Idempotency-Key is in progress. Send it again in a moment',
 )
 
-/** Keep the answer of a request that has an Idempotency-Key with its change; false where the request is another process's by now. */
+/** Save the answer of a request with an Idempotency-Key. Return false if another process has taken over the request. */
 const saveAnswer = async (
   { idempotency }: QueryServiceDependencies,
   operation: Operation,
@@ -93,14 +98,14 @@ const saveAnswer = async (
   return idempotency.finishWithin(transaction, claim, { status: operation.status, apiVersion, body })
 }
 
-/** Put orders into their lanes; what takes longer than patience lasts goes on by itself, or is the relay's. */
+/** Send recost requests and changed prices to their partitions. Return after 1 s at the latest; the sending continues. */
 export const publishRecosts = async (
-  { publishRecosts: publishOrders, announcePrices }: QueryServiceDependencies,
+  { publishRecosts: publish, announcePrices }: QueryServiceDependencies,
   { recostRequests = [], changedPrices = null }: Pick<Change<unknown>, 'recostRequests' | 'changedPrices'>,
 ): Promise<void> => {
   const pending = recostRequests.filter(recostRequest => recostRequest !== null)
   const publications = [
-    ...(pending.length === 0 ? [] : [publishOrders(pending)]),
+    ...(pending.length === 0 ? [] : [publish(pending)]),
     ...(changedPrices === null ? [] : [announcePrices(changedPrices)]),
   ]
   if (publications.length === 0) return

@@ -23,37 +23,37 @@ export type MeteringFacts = {
   readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
 }
 
-/** A supplier of energy as callers see it. */
+/** Supplier of energy as callers see it. */
 export type Provider = { readonly id: string; readonly displayName: string; readonly logoUrl: string | null }
 
-/** What the operations of this role are made from. */
+/** Stores, clients and settings that the operations of this role use. */
 export type QueryServiceDependencies = {
   readonly database: Database
   readonly metering: MeteringFacts
-  /** Find suppliers by their ids; unknown ones are left out. */
+  /** Find suppliers by their ids. Unknown ids are left out. */
   readonly providersOf: (ids: readonly string[]) => Promise<readonly Provider[]>
-  /** Place an address offline; refuses what cannot be placed. */
+  /** Find time zone, currency and coordinates of an address, offline. Refuses an address that is not found. */
   readonly geocode: (address: PostalAddress) => Result<GeoPlace>
-  /** All market areas that an address may belong to, the likeliest first. */
+  /** List the market areas that an address may belong to, the most likely area first. */
   readonly areasOf: (address: PostalAddress) => readonly string[]
-  /** Tell whether a code is that of a currency in use. */
+  /** Return whether a code is the code of a currency in use. */
   readonly isCurrency: (code: string) => boolean
-  /** Find a zone by its IANA name; null when none has it. */
+  /** Find a time zone by its IANA name; null if the name is unknown. */
   readonly timeZone: (name: string) => TimeZone | null
-  /** Put the orders of a committed change into their lanes. Never rejects: what cannot be put stays in the outbox, for the relay. */
-  readonly publishRecosts: (orders: readonly OutboxMessage[]) => Promise<void>
-  /** Tell the lanes of a committed change of a source's prices. Never rejects. */
+  /** Send the recost requests of a committed change. Never rejects: the relay sends those that fail from the outbox. */
+  readonly publishRecosts: (recostRequests: readonly OutboxMessage[]) => Promise<void>
+  /** Notify the partitions of a committed change of a source's prices. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
-  /** Tell what this process has in memory of own references that a tenant's may have changed; after the commit, before the answer. */
+  /** Clear the cached own references of a tenant in this process. Called after the commit, before the answer. */
   readonly onReferencesChanged: (tenant: Tenant) => void
-  /** Judge the address of a webhook endpoint; gives it in its plain form, or refuses `webhook_url_refused`. */
+  /** Validate the URL of a webhook endpoint and return its normal form. Refuses `webhook_url_refused`. */
   readonly validateWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
-  /** Does what takes long. */
+  /** Thread for long work. */
   readonly thread: Pick<WorkThread, 'begin'>
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
-  /** Secret under which API keys are hashed. */
+  /** Secret of the hashes of API keys. */
   readonly secret: Secret
-  /** Shown as a limit of the account; null for none. */
+  /** Default rate limit of an account, for display; null if there is none. */
   readonly requestsPerSecond: number | null
 }

@@ -9,7 +9,7 @@ import type { QueryServiceDependencies } from './dependencies.ts'
 type ListQuery = Parameters<typeof pageRequest>[0]
 
 /**
- * Answer a list of the caller's records: `read` gives one page, `write` turns what was read into the objects of the wire.
+ * Answer a list of the caller's records. `read` loads one page; `write` converts its items to JSON objects.
  * Refuses what `read` refuses.
  */
 export const answerList = async <Item, Wire>(

@@ -20,11 +20,11 @@ import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
 import { workThreadOptions } from './work/work-thread-options.ts'
 
-/** What the query service is opened with; `credentialsKey` is the key that credentials of providers are sealed under. */
+/** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
 export type QueryServiceOptions = SharedDependencies &
   Pick<QueryServiceDependencies, 'publishRecosts' | 'announcePrices'> & { readonly credentialsKey: Secret }
 
-/** The query service of a process, and its work that runs under leases. */
+/** Query service of a process, with the background work that it runs under a lease. */
 export type QueryService = RoleModule & { readonly leasedWork: readonly LeasedWork[] }
 
 const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryServiceDependencies => ({

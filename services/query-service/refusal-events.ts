@@ -7,7 +7,7 @@ import { withTenant } from '../platform/postgres/transaction.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 import { tenantOf } from './change.ts'
 
-/** Events of refusals that one key can cause in a minute, in each process. */
+/** Maximum number of refusal events of one key per minute and process. */
 export const maxRefusalEvents = 100
 
 const windowMs = 60_000
@@ -18,11 +18,11 @@ const failingChange = /^(customer|location|device)_(create|update|delete)$/
 const referenceIn = (body: unknown): string | null => {
   if (typeof body !== 'object' || body === null || !('reference_id' in body)) return null
   const reference = body.reference_id
-  // Characters, not their halves: what is cut within one is no text that JSON can hold.
+  // Spread into whole characters: half of a surrogate pair is not valid text.
   return typeof reference === 'string' ? [...reference.slice(0, 510)].slice(0, 255).join('') : null
 }
 
-/** The object that a refused change named: by its id, or by an own reference that no object has. */
+/** Identify the object of a refused change by its id, or by an own reference that no object has. */
 const objectOf = (
   id: string,
   referenceId: string | null,
@@ -32,15 +32,15 @@ const objectOf = (
   return { id: null, referenceId: referenceId ?? reference.reference }
 }
 
-/** Count refusals of keys by the minute; at the end of a minute `report` gets the number of events left out, by key. */
-const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): ((keyId: string) => boolean) => {
+/** Count the refusals of each key per minute. At the end of the minute `report` receives the skipped events by key. */
+const refusalCount = (report: (skipped: ReadonlyMap<string, number>) => void): ((keyId: string) => boolean) => {
   let counts = new Map<string, number>()
   const endMinute = (): void => {
-    const leftOut = new Map(
+    const skipped = new Map(
       [...counts].flatMap(([keyId, count]) => (count > maxRefusalEvents ? [[keyId, count - maxRefusalEvents]] : [])),
     )
     counts = new Map()
-    if (leftOut.size > 0) report(leftOut)
+    if (skipped.size > 0) report(skipped)
   }
   return keyId => {
     if (counts.size === 0) setTimeout(endMinute, windowMs).unref()
@@ -51,20 +51,21 @@ const refusalCount = (report: (leftOut: ReadonlyMap<string, number>) => void): (
 }
 
 /**
- * Make the writer of the events of refused changes of customers, locations and devices; refusals of other operations leave none, nor does
- * a request whose twin goes on. A key causes at most 100 a minute: the rest is counted and logged, so that a caller without the right
- * to write cannot fill the store. Only valid keys are counted, so memory is bounded by the keys in use.
+ * Create the function that writes the events of refused changes of customers, locations and devices. Refusals of other
+ * operations write no event. A request that is refused because its duplicate is in progress writes none either.
+ * Each key causes at most 100 events per minute, so that a caller without write access cannot fill the store. The events
+ * above the limit are counted and logged. Only valid keys are counted, so the memory is bounded by the keys in use.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const refusalEvents = (
   database: Database,
   logger: Pick<Logger, 'warn'>,
 ): ((refusedRequest: RefusedRequest) => Promise<void>) => {
-  const isWithinLimit = refusalCount(leftOut => {
-    const total = [...leftOut.values()].reduce((sum, count) => sum + count, 0)
+  const isWithinLimit = refusalCount(skipped => {
+    const total = [...skipped.values()].reduce((sum, count) => sum + count, 0)
     logger.warn(
-      { left_out: total, key_ids: [...leftOut.keys()].slice(0, maxLoggedKeys) },
-      'events of refused changes were left out',
+      { left_out: total, key_ids: [...skipped.keys()].slice(0, maxLoggedKeys) },
+      'Refusal events over the limit skipped',
     )
   })
   return async refusedRequest => {

@@ -31,13 +31,13 @@ type CaptureInput = {
   readonly transaction: TenantTransaction
   readonly session: StoredSession
   readonly location: StoredLocation | null
-  /** What was posted; empty where nothing was. */
+  /** Posted data; empty if no data was posted. */
   readonly data: PageData
-  /** Whether nothing at all was posted, which skips a page that may be skipped. */
+  /** True if no data was posted. This skips a page that may be skipped. */
   readonly isSkipped: boolean
 }
 
-/** Pass on what was read, as the capture of a page. */
+/** Convert a value that was read to the submission of a page. */
 const captureOf = <T>(read: Result<T>, toCapture: (value: T) => PageSubmission): Result<PageSubmission> =>
   read.ok ? accepted(toCapture(read.value)) : read
 
@@ -58,11 +58,11 @@ const captureProvider = async ({ transaction, session, data }: CaptureInput): Pr
   if (!id.ok) return id
   const [provider] = await findProviders(transaction.query, [id.value])
   if (provider === undefined)
-    return refused('provider_not_found', 'No provider has this id; choose one of the list', 'data.provider.id')
+    return refused('provider_not_found', 'No provider has this id. Choose a provider from the list', 'data.provider.id')
   if (!serves(provider, session.state.address.country_code ?? '', session.request.addressType)) {
     return refused(
       'provider_id_invalid',
-      'This provider does not serve this address; choose one of the list',
+      'This provider does not serve this address. Choose a provider from the list',
       'data.provider.id',
     )
   }
@@ -74,14 +74,14 @@ const captureLibrary = async ({ transaction, session, data }: CaptureInput): Pro
   if (!id.ok) return id
   const tariff = await findLibraryTariff(transaction.query, id.value)
   if (tariff === null)
-    return refused('tariff_not_found', 'No tariff has this id; choose one of the list', 'data.tariff.id')
+    return refused('tariff_not_found', 'No tariff has this id. Choose a tariff from the list', 'data.tariff.id')
   const offered = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
   return offered.some(libraryTariff => libraryTariff.id === tariff.id)
     ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
-    : refused('tariff_id_invalid', 'This tariff is not offered here; choose one of the list', 'data.tariff.id')
+    : refused('tariff_id_invalid', 'This tariff is not offered at this address. Choose a tariff from the list', 'data.tariff.id')
 }
 
-/** The page for advanced tariffs takes what POST /tariffs takes, and judges it by the same rules. */
+/** Read an advanced tariff. The page accepts the same body as POST /tariffs and validates it by the same rules. */
 const captureAdvanced = async ({ session, data }: CaptureInput): Promise<Result<PageSubmission>> => {
   const read = await runInTimeSlices(readAdvancedTariff(data), session.accountId)
   if (!read.ok) return read
@@ -105,15 +105,18 @@ const captureSurcharge = ({ data }: CaptureInput): Result<PageSubmission> => {
   return data['region'] === undefined ? accepted(base) : captureOf(readRegion(data), region => ({ ...base, region }))
 }
 
-/** A name is asked for only where the session captures names; elsewhere its page may be posted empty. */
+/** Read the name of a tariff. It is required only if the session captures names. */
 const captureName = ({ session, data, isSkipped }: CaptureInput): Result<PageSubmission> =>
   isSkipped && !session.config.capturesName
     ? accepted({ page: 'name', name: null })
     : captureOf(readName(data, 'tariff', 'tariff_name_missing'), name => ({ page: 'name', name }))
 
-const actionMissing = refused('action_missing', 'Send one of the actions of this page', 'action')
+const actionMissing = refused('action_missing', 'The action is missing. Send one of the actions of this page', 'action')
 
-/** Read what was posted for a page, and look up what it names. Refuses with the codes of the page. Source: docs/rules/connect.md #pages. */
+/**
+ * Read the data that was posted for a page and look up the objects that it names. Refuses with the error codes of the page.
+ * Source: docs/rules/connect.md #pages.
+ */
 export const capturePage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {
   const { data, isSkipped } = capture
   switch (page) {
@@ -151,7 +154,7 @@ export const capturePage = async (page: ConnectPageName, capture: CaptureInput):
   }
 }
 
-/** Tell what a call captures with. */
+/** Return the posted data of a call. */
 export const postedDataOf = ({ data }: ConnectCall): Pick<CaptureInput, 'data' | 'isSkipped'> => ({
   data: data ?? {},
   isSkipped: data === null,

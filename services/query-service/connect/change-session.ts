@@ -12,7 +12,7 @@ import { publishRecosts } from '../change.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import type { SessionStep } from './take-step.ts'
 
-/** A call whose session was found. */
+/** Call whose session was found. */
 export type FoundSession = {
   readonly tenant: Tenant
   readonly sessionId: string
@@ -23,16 +23,16 @@ export type FoundSession = {
 
 export const unknownToken = refused(
   'connect_token_invalid',
-  'This link is not valid any more; ask for a new one',
+  'This link is no longer valid. Request a new link',
   'connect_token',
 )
 
-/** Another session of the same references may be creating what this one creates: then it is there at the next attempt. */
+/** Maximum number of attempts. A concurrent session may create the same object; the next attempt finds the object. */
 const maxAttempts = 3
 
 /**
- * Change a session in one transaction with all that the change does: tariff, events, audit entries. Whoever comes for the same session
- * waits. What it owes the lanes is there when this returns. Refuses what `work` refuses, and undoes it then.
+ * Change a session in one transaction, with its tariff, events and audit entries. The transaction locks the session.
+ * After the commit this waits for the recost requests. Refuses what `work` refuses; a refusal rolls back the transaction.
  */
 export const changeSession = async (
   dependencies: ConnectDependencies,
@@ -60,7 +60,7 @@ export const changeSession = async (
   return outcome
 }
 
-/** Write events and audit entries of a change into its transaction. */
+/** Write the events and audit entries of a change in its transaction. */
 export const writeEffects = async (
   transaction: TenantTransaction,
   actor: string,

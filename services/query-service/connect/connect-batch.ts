@@ -20,7 +20,7 @@ import { saveTariff } from './save-tariff.ts'
 
 type Request = RequestOf<typeof connectBatchImport>
 
-/** Say what an import says in the words of a session, as if a person had captured it. */
+/** Convert an imported tariff to the state of a session, as if a person had entered the tariff. */
 const stateOf = (initial: ConnectState, { type, name, contract, data }: ImportedTariff): ConnectState => {
   const [start, end] = [contract?.start_date?.at ?? null, contract?.end_date?.at ?? null]
   return {
@@ -35,7 +35,7 @@ const stateOf = (initial: ConnectState, { type, name, contract, data }: Imported
 
 const incompleteAddress = refused(
   'field_required',
-  'postal_address is required whole, unless the location exists: address_line1, city, post_code and country_code',
+  'postal_address is incomplete. Send address_line1, city, post_code and country_code, or name an existing location',
   'postal_address',
 )
 
@@ -46,7 +46,7 @@ const validateImport = async (session: StoredSession, hasLocation: boolean): Pro
     if (lacksState(state.address)) return stateMissing('postal_address.state')
     return refused(
       'geo_location_not_found',
-      'This address cannot be placed; check the city and the post code',
+      'This address was not found. Check the city and the post code',
       'postal_address.city',
     )
   }

@@ -28,12 +28,12 @@ import { type SessionStep, takeStep } from './take-step.ts'
 
 type Request = RequestOf<typeof connectStep>
 
-/** Calls of Connect have no account before they are read: they share a turn of their own. */
+/** Account of the time slices in which calls are read. The account of a call is unknown until its token is read. */
 const connectAccount = 'connect'
 
-const noToken = refused('connect_token_missing', 'Send the connect_token of the session', 'connect_token')
+const noToken = refused('connect_token_missing', 'The connect_token is missing. Send the connect_token of the session', 'connect_token')
 
-/** Routes are shown in errors as far as they can be routes. */
+/** Return the `context` of an error. It contains the route of the call if its text is valid for a route. */
 const contextOf = (route: string | null): string =>
   `connect.${route !== null && /^[a-z_]{1,64}$/.test(route) ? route : 'session'}`
 
@@ -74,7 +74,7 @@ const answerFound = async (
   return step.ok ? accepted(await drawStep(dependencies, found, step.value)) : step
 }
 
-/** Name the account of a session beside a page, for the callers that ask. */
+/** Add the account of a session to a page if the call requests it. */
 const withAccount = async (
   { database }: ConnectDependencies,
   { tenant, call }: FoundSession,
@@ -85,23 +85,23 @@ const withAccount = async (
   return { ...page, account: accountOnPage(account) }
 }
 
-/** A program whose session is unknown still says by its first word which layout it speaks. */
+/** Return the API version of a call whose session is unknown. Some routes exist only in the earlier API version. */
 const apiVersionOfCall = ({ route }: ConnectCall): ApiVersion =>
   route === 'session_restore' || route === 'session_complete' ? 'earlier' : 'current'
 
-/** What went wrong in the world or in the program, told without its inside. */
+/** Log an error and convert it to a refusal without internal details. */
 const refusalOfError = (error: unknown, { logger }: ConnectDependencies, { requestId }: Request): Refusal => {
   if (isFailure(error) && error.retriable) {
-    logger.warn({ err: error, request_id: requestId }, 'a Connect call failed')
-    return refused('unavailable', 'The service cannot do this at the moment; try again in a moment').refusal
+    logger.warn({ err: error, request_id: requestId }, 'Connect call failed, a store is unavailable')
+    return refused('unavailable', 'The service is temporarily unavailable. Try again in a moment').refusal
   }
-  logger.error({ err: error, request_id: requestId }, 'a Connect call met a fault of the program')
-  return refused('internal_error', 'The service met a fault of its own; tell the operator the request_id').refusal
+  logger.error({ err: error, request_id: requestId }, 'Connect call failed with an internal error')
+  return refused('internal_error', 'An internal error occurred. Send the request_id to the operator').refusal
 }
 
 /**
- * Answer one call of the Connect flow. Every answer is in the layout of the session; a refusal names page and token, and leaves the session
- * as it was. Source: docs/rules/connect.md #calls.
+ * Answer one call of the Connect flow in the API version of the session. A refusal contains the page and the token and does not
+ * change the session. Source: docs/rules/connect.md #calls.
  */
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>

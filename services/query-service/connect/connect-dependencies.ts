@@ -7,20 +7,20 @@ import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** What Connect is made from, beside what all operations of this role are. */
+/** Dependencies of Connect, in addition to the dependencies of all operations of this role. */
 export type ConnectDependencies = QueryServiceDependencies & {
   readonly pricing: Pick<PricingCache, 'gatherNewest'>
-  /** Seals what people give the apps of providers. */
+  /** Encrypts the credentials that people enter in the apps of providers. */
   readonly credentialsSeal: Seal
-  /** The market areas that fit an address that can be placed; none where no market is mapped. */
+  /** List the market areas of an address; empty if no market area is known for its country. */
   readonly areasOf: (address: PostalAddress) => readonly string[]
   readonly fetch: typeof fetch
   readonly logger: Pick<Logger, 'warn' | 'error'>
-  /** Where the flow is mounted. */
+  /** Paths at which the flow answers. */
   readonly connectPaths: readonly string[]
 }
 
-/** What a step has done besides moving the session: written with it, or owed after it. */
+/** Effects of a step. The events and audit entries are written in its transaction, the recost requests are sent after it. */
 export type Effects = {
   readonly events: readonly EventDraft[]
   readonly audit: readonly { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]
@@ -29,7 +29,7 @@ export type Effects = {
 
 export const noEffects: Effects = { events: [], audit: [], recostRequests: [] }
 
-/** A location that changes twice in one step has changed once: its last state is told. */
+/** Keep only the last of several updates of a location in one step. */
 const withoutRepeatedUpdates = (events: readonly EventDraft[]): readonly EventDraft[] =>
   events.filter(
     ({ type, objectId }, index) =>
@@ -43,7 +43,7 @@ export const mergeEffects = (a: Effects, b: Effects): Effects => ({
   recostRequests: [...a.recostRequests, ...b.recostRequests],
 })
 
-/** What a part of a step gives on, and what it has done. */
+/** Value of a part of a step, with its effects. */
 export type WithEffects<T> = { readonly value: T; readonly effects: Effects }
 
 export const withEffects = <T>(value: T, effects: Effects = noEffects): Result<WithEffects<T>> =>

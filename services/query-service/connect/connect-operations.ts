@@ -6,7 +6,7 @@ import { answerConnectCall } from './connect-call.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectTokenOperations } from './connect-tokens.ts'
 
-/** The call answers at its own path, and wherever the operator mounts the flow besides; clients write addresses with a slash at the end, too. */
+/** Add the paths that the operator configured to the routes of the call, each with and without a slash at its end. */
 const connectStepAt = (paths: readonly string[]): typeof connectStep => {
   const others = paths
     .flatMap(path => [path, `${path}/`])

@@ -29,12 +29,12 @@ import { sessionIdsOf } from './finish-session.ts'
 import { locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
-/** How long a token holds, in ms. */
+/** Time in ms for which a token is valid. */
 const tokenLifetimeMs = 86_400_000
 
 type TokenRequest = { readonly apiVersion: ApiVersion; readonly keyId: string; readonly at: number }
 
-/** Judge what a session names. Refuses `customer_not_found`, `location_not_found`, `tariff_not_found`. */
+/** Check that the objects of a draft exist. Refuses `customer_not_found`, `location_not_found`, `tariff_not_found`. */
 const validateReferences = async (
   transaction: TenantTransaction,
   { request }: ConnectDraft,
@@ -54,7 +54,7 @@ const validateReferences = async (
   return accepted({ direction: tariff.direction, type: tariff.type })
 }
 
-/** Find the customer of a session's location; null where the location is new or has none, or where the caller names a customer. */
+/** Find the customer of a session's location; null if the location is new or has none, or if the caller names a customer. */
 const customerOfLocation = async (
   transaction: TenantTransaction,
   request: Omit<StoredSession['request'], 'callbackUrl'>,
@@ -64,7 +64,7 @@ const customerOfLocation = async (
   return location?.customerId === null || location === null ? null : retrieveCustomer(transaction, location.customerId)
 }
 
-/** Make a session for a draft: its token is given here and kept nowhere in clear. Refuses what the draft names and is not there. */
+/** Create a session for a draft. Only a hash of the returned token is stored. Refuses unknown objects of the draft. */
 export const makeSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -124,10 +124,10 @@ export const makeSession = async (
   return accepted({ session, token })
 }
 
-const notFinished = refused('pending_connect', 'The person has not finished this session yet; ask again later')
+const notFinished = refused('pending_connect', 'The person has not finished this session yet. Send the request again later')
 const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
 
-/** Show a session that is complete; `token` is null if the caller has named it by its id. */
+/** Return a complete session. `token` is null if the caller named the session by its id. */
 const showSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -148,7 +148,7 @@ export const connectTokenOperations = (dependencies: ConnectDependencies): reado
     if (apiVersion === 'current' && draft.request.connectUrl === null) {
       return refused(
         'field_required',
-        'connect_url is required: where the browser returns after a login at a provider',
+        'connect_url is required. Send the URL to which the browser returns after a login at a provider',
         'connect_url',
       )
     }

@@ -28,16 +28,17 @@ import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './save-fe
 import { locationEvent } from './save-owner.ts'
 import { isPriced } from './summary.ts'
 
+/** Pause between two runs. */
 const restMs = 20_000
 const retryDelayMs = 600_000
-const maxPerTurn = 20
+const maxPerRun = 20
 const dayMs = 86_400_000
-/** How long sessions whose tariff has no price yet are looked after. */
+/** Time after completion in which the events of sessions without a price remain pending. */
 const announceWithinMs = 7 * dayMs
 
 type TenantKey = Tenant & { readonly id: string }
 
-/** Change one tenant's records as the system, with events, audit entries and orders. */
+/** Change records of one tenant as the actor `system`, with events, audit entries and recost requests. */
 const changeAsSystem = async (
   dependencies: ConnectDependencies,
   tenant: Tenant,
@@ -54,7 +55,7 @@ const changeAsSystem = async (
   await publishRecosts(dependencies, { recostRequests: outcome.value.recostRequests })
 }
 
-/** A session whose tariff was on its way is done once the tariff is there. */
+/** Complete a session whose pending tariff has been fetched. */
 const finishPendingSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -95,7 +96,7 @@ const saveFetched = async (
   )
 }
 
-/** Fetch one tariff from its provider and keep what came of it. */
+/** Fetch one tariff from its provider and save the result. */
 const syncTariff = async (
   dependencies: ConnectDependencies,
   { id, ...tenant }: TenantKey,
@@ -117,7 +118,7 @@ const syncTariff = async (
   )
 }
 
-/** Tell of a session whose tariff had no price when it was kept, once it has one. */
+/** Publish the event of a session whose tariff had no price when it was saved, after the tariff has a price. */
 const announceSession = (dependencies: ConnectDependencies, { id, ...tenant }: TenantKey, at: number): Promise<void> =>
   changeAsSystem(
     dependencies,
@@ -134,7 +135,7 @@ const announceSession = (dependencies: ConnectDependencies, { id, ...tenant }: T
     at,
   )
 
-/** Give locations that wait at an empty source of their area the one that has prices by now. */
+/** Link locations with an empty market source of their area to the source that has prices now. */
 const relinkMarkets = async (dependencies: ConnectDependencies, at: number): Promise<void> => {
   for (const { locationId, emptyId, filledId, ...tenant } of await misplacedLocations(dependencies.database, 100)) {
     const relinked = (id: string | null): string | null => (id === emptyId ? filledId : id)
@@ -169,23 +170,23 @@ const relinkMarkets = async (dependencies: ConnectDependencies, at: number): Pro
   }
 }
 
-/** Tell of all sessions whose prices have come: those that wait for long keep no other waiting. */
+/** Publish the events of all sessions whose tariffs have a price now. Sessions that still wait do not delay others. */
 const announceSessions = async (dependencies: ConnectDependencies, attempt: Attempt, at: number): Promise<void> => {
   let after: Pick<SessionKey, 'completedAt' | 'id'> = { completedAt: at - announceWithinMs, id: '' }
   for (let mayHaveMore = true; mayHaveMore; ) {
-    const keys = await unannouncedSessions(dependencies.database.operator, after, maxPerTurn)
+    const keys = await unannouncedSessions(dependencies.database.operator, after, maxPerRun)
     for (const key of keys) await attempt(announceSession(dependencies, key, at))
     after = keys.at(-1) ?? after
-    mayHaveMore = keys.length === maxPerTurn
+    mayHaveMore = keys.length === maxPerRun
   }
 }
 
-/** Do work that may fail; false where it did. */
+/** Run work that may fail. Returns false if it failed. */
 type Attempt = (work: Promise<void>) => Promise<boolean>
 
 /**
- * Do what is due at `at` (ms): fetch tariffs from their providers, tell of sessions whose prices have come, and remove what has expired.
- * What fails is logged, and is due again after the others; true where more is due. For one process at a time.
+ * Do the work that is due at `at` (ms): fetch tariffs from their providers, publish events of sessions, remove expired sessions.
+ * Failed work is logged and retried later. Returns true if more work is due. Must run in one process at a time.
  */
 export const runConnectWork = async (dependencies: ConnectDependencies, at: number): Promise<boolean> => {
   const { database, logger } = dependencies
@@ -193,11 +194,11 @@ export const runConnectWork = async (dependencies: ConnectDependencies, at: numb
     work.then(
       () => true,
       error => {
-        logger.warn({ err: error }, 'a turn of Connect waits')
+        logger.warn({ err: error }, 'Connect work failed, retrying later')
         return false
       },
     )
-  const due = await dueCredentials(database.operator, at, maxPerTurn)
+  const due = await dueCredentials(database.operator, at, maxPerRun)
   await Promise.all(
     due.map(async key => {
       if (!(await attempt(syncTariff(dependencies, key, at))))
@@ -208,10 +209,10 @@ export const runConnectWork = async (dependencies: ConnectDependencies, at: numb
   await announceSessions(dependencies, attempt, at)
   await removeUnused(database.operator, at - dayMs)
   await removeExpiredSessions(database.operator, at - dayMs, at - announceWithinMs)
-  return due.length === maxPerTurn
+  return due.length === maxPerRun
 }
 
-/** The work of Connect that nobody's call does, for one process at a time. */
+/** Create the background work of Connect. Its lease lets one process run it at a time. */
 export const connectWork = (dependencies: ConnectDependencies, now: () => number): LeasedWork => ({
   name: 'connect',
   restMs,

@@ -30,7 +30,7 @@ import {
   zoneOfSession,
 } from './summary.ts'
 
-/** What a page is drawn from. */
+/** Session, location and call of a page. */
 export type PageContext = {
   readonly dependencies: ConnectDependencies
   readonly transaction: TenantTransaction
@@ -47,7 +47,7 @@ const headerOf = (provider: ChosenProvider | null): Data =>
     ? {}
     : { provider: { id: provider.id, display_name: provider.displayName, logo_url: logoUrlOf(provider) } }
 
-/** The country is shown in any case, for lists to stand on. */
+/** Return the address of a page. The country is always present, because pages list providers by country. */
 const addressOf = ({ address }: ConnectState): Data => ({ country_code: '', ...address })
 
 const numberOf = (text: string | null) => (text !== null && isNumberText(text) ? exactNumber(text) : 0)
@@ -115,7 +115,7 @@ const surchargeData = ({ config, state }: StoredSession): Data => {
   }
 }
 
-/** In the earlier layout an end that is open may be left out; here it is null in both. */
+/** Return the contract term of a page. An open end is null in both API versions, although the earlier version may omit it. */
 const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
   contract_start_date: dateOrNull(zone, term?.start),
   contract_end_date: dateOrNull(zone, term?.end),
@@ -123,7 +123,7 @@ const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
   ...(zone === null ? {} : { location_timezone: zone.name }),
 })
 
-/** The tariff of the summary: the kept one, or what would be kept. */
+/** Return the tariff of the summary: the saved tariff, or the tariff that would be saved. */
 const shownTariff = async ({
   transaction,
   session,
@@ -143,7 +143,7 @@ const shownTariff = async ({
 
 const isStored = (tariff: StoredTariff | SummaryTariff): tariff is StoredTariff => 'locationId' in tariff
 
-/** The provider of a kept tariff, where the person has chosen none in this session. */
+/** Return the provider of the session. If the person has chosen none, return the provider of the saved tariff. */
 const providerOf = async (
   { transaction, session }: PageContext,
   tariff: StoredTariff | SummaryTariff,
@@ -188,7 +188,7 @@ const summaryData = async (context: PageContext): Promise<Data> => {
   }
 }
 
-/** The earlier layout has a summary of its own for one price all day and all year. */
+/** Return whether the page is the fixed summary of the earlier API version: one price at all times. */
 const isFixedSummary = ({ config }: StoredSession, tariff: StoredTariff | SummaryTariff, at: number): boolean =>
   config.layout === 'earlier' && structureType(tariff, at) === 'FIXED'
 
@@ -242,7 +242,7 @@ const loginData = (loginUrl: string, { config }: StoredSession, token: string): 
   return config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
 }
 
-/** Where the browser goes at the end; clients follow the address as it is, so the token is in it. */
+/** Return the URL to which the browser goes at the end. Clients open it unchanged, so it contains the token. */
 const endData = ({ config, request }: StoredSession, token: string): Data => {
   const address = withToken(request.callbackUrl, token)
   return config.layout === 'earlier'
@@ -250,7 +250,7 @@ const endData = ({ config, request }: StoredSession, token: string): Data => {
     : { redirect_url: address, callback_url: address }
 }
 
-/** Actions that change a tariff: a token that may only read is not offered them. */
+/** Actions that change a tariff. A read-only session does not offer them. */
 const changingActions: readonly ConnectAction[] = ['EDIT', 'DISCONNECT', 'SAVE']
 
 const shownActions = (page: ConnectPageName, session: StoredSession): readonly ConnectAction[] => {
@@ -262,7 +262,7 @@ const shownActions = (page: ConnectPageName, session: StoredSession): readonly C
   return actionsOf(page, session.config.layout).filter(isShown)
 }
 
-/** Draw a page of a session: the one it is on, or its end where the visit ends here. */
+/** Return the current page of a session, or its end page if the visit ends with this call. */
 export const drawPage = async (context: PageContext, isEnding: boolean): Promise<ConnectPage> => {
   const { session, token } = context
   const { config, state, liveMode } = session

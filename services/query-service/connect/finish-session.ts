@@ -7,14 +7,14 @@ import { type ConnectDependencies, noEffects, type WithEffects } from './connect
 import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
-/** The hashes under which a token may be kept; a new one is kept under the first. */
+/** Return the hashes of a token, one per secret. A new token is stored under the first hash. */
 export const sessionIdsOf = (
   { secret }: Pick<ConnectDependencies, 'secret'>,
   token: string,
 ): readonly [string, ...string[]] => secretHashes(secret, token)
 
 /**
- * Tell of a session that has kept a tariff, once, as soon as the tariff has a price.
+ * Create the `connect_session.complete` event of a session that has saved a tariff, once, if the tariff has a price.
  * Source: docs/rules/connect.md #saving-the-tariff; docs/rules/events-and-webhooks.md #event-types.
  */
 export const announceIfPriced = (session: StoredSession, hasPrice: boolean, at: number): WithEffects<StoredSession> => {
@@ -25,7 +25,7 @@ export const announceIfPriced = (session: StoredSession, hasPrice: boolean, at: 
   return { value: { ...session, announcedAt: at }, effects: { ...noEffects, events: [event] } }
 }
 
-/** Mark a session as done: it has kept a tariff, or shows the one that its location has. */
+/** Mark a session as complete. Its tariff is the saved tariff, or the current tariff of its location. */
 export const finishSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,

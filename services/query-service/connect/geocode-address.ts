@@ -11,14 +11,14 @@ import { hasPricedArea } from '../../platform/postgres/connect/connect-session-m
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
-/** What follows from a complete address: market areas, whether the location has a market source of its own, currency. */
+/** Market areas and currency of a complete address. `hasMarketSource`: the location already has a market source. */
 export type GeocodedAddress = {
   readonly regions: readonly string[]
   readonly hasMarketSource: boolean
   readonly currencyCode: string
 }
 
-/** Give an address in the form in which locations keep it. */
+/** Convert an address of a session to the form that locations store. */
 export const postalOf = (address: ConnectAddress): PostalAddress & Readonly<Record<string, string | null>> => ({
   address_line1: address.address_line1 ?? null,
   address_line2: address.address_line2 ?? null,
@@ -28,27 +28,27 @@ export const postalOf = (address: ConnectAddress): PostalAddress & Readonly<Reco
   country_code: address.country_code ?? '',
 })
 
-/** Take the address of a location as far as it is known. */
+/** Convert the stored address of a location to the known members of a session's address. */
 export const knownAddressOf = (postal: Readonly<Record<string, string | null>> | null): ConnectAddress =>
   Object.fromEntries(Object.entries(postal ?? {}).filter(([, value]) => (value ?? '').trim() !== ''))
 
 const addressNotFound = refused(
   'geo_location_not_found',
-  'This address cannot be placed: check the city and the post code.',
+  'This address was not found. Check the city and the post code.',
   'data.postal_address.city',
 )
 
 /** Refuse an address in the US without its state; `field` names the state in the request. */
 export const stateMissing = (field: string) =>
-  refused('geo_location_not_found', 'An address in the US needs its state: add the state, such as TX.', field)
+  refused('geo_location_not_found', 'An address in the US needs its state. Add the state, such as TX.', field)
 
-/** Tell whether an address lacks the state that a US address needs. Source: docs/rules/connect.md #market-regions. */
+/** Return whether a US address lacks its state. Source: docs/rules/connect.md #market-regions. */
 export const lacksState = ({ country_code = '', state }: ConnectAddress): boolean =>
   country_code.trim().toUpperCase() === 'US' && state === undefined
 
 /**
- * List the areas that a person may choose from. Where one of them is the whole country, to which every address belongs, the others are
- * offered only once one of them has prices. Source: docs/rules/connect.md #market-regions.
+ * List the market areas that a person may choose from. If one area is the whole country, the other areas are listed only if one of
+ * them has prices. Source: docs/rules/connect.md #market-regions.
  */
 const selectableRegions = async (
   database: ConnectDependencies['database'],
@@ -62,7 +62,7 @@ const selectableRegions = async (
 }
 
 /**
- * Place a complete address, for a location that is there or is yet to come. What the location has set for itself holds over the address.
+ * Find market areas and currency of a complete address. Settings of an existing location take precedence over the address.
  * Refuses `geo_location_not_found` and `country_code_invalid`.
  */
 export const geocodeAddress = async (
@@ -79,7 +79,7 @@ export const geocodeAddress = async (
   const hasMarketSource = (source ?? null) !== null
   if (!geoPlace.ok) {
     if (geoPlace.refusal.code !== 'geo_location_not_found') return refuseCountry
-    // A location that names zone and currency stands also where its address says nothing to us.
+    // A location with its own zone and currency is valid even if its address is not found.
     return location === null || location.overrides.timezone === null
       ? addressNotFound
       : accepted({ regions: areasOf(postal), hasMarketSource, currencyCode: location.currencyCode })
@@ -93,8 +93,8 @@ export const geocodeAddress = async (
 }
 
 /**
- * Place the known part of an address; null if the address is incomplete or cannot be placed. A session that edits the tariff of a location
- * (`edits`) needs no complete address: the country is enough. Source: docs/rules/connect.md #transitions.
+ * Find market areas and currency of an address; null if the address is incomplete or not found. If the session edits the tariff of
+ * a location (`edits`), the country alone is sufficient. Source: docs/rules/connect.md #transitions.
  */
 export const geocodeIfComplete = async (
   dependencies: Pick<ConnectDependencies, 'geocode' | 'areasOf' | 'database'>,

@@ -11,23 +11,23 @@ import type { ConnectDependencies } from './connect-dependencies.ts'
 import { connectOperations } from './connect-operations.ts'
 import { connectWork } from './connect-work.ts'
 
-/** What Connect needs of the process, beside what all operations share. */
+/** Settings of Connect, in addition to the dependencies of all operations. */
 export type ConnectOptions = Pick<ConnectDependencies, 'pricing' | 'logger' | 'fetch'> & {
-  /** Where the flow is mounted, beside /connect. Each path is served with a slash at its end, too. */
+  /** Path at which the flow answers in addition to /connect. Each path also answers with a slash at its end. */
   readonly path: string
-  /** The key that credentials of providers are sealed under. */
+  /** Key that encrypts the credentials of providers. */
   readonly credentialsKey: Secret
-  /** The present instant in ms. */
+  /** Return the current instant in ms. */
   readonly at: () => number
 }
 
-/** What Connect brings into the process; `work` is what nobody's call does. */
+/** Operations and background work of Connect. */
 export type ConnectModule = {
   readonly operations: readonly Binding[]
   readonly work: LeasedWork
 }
 
-/** Open Connect: its operations and its work. Suppliers that the service comes with are written where they are new. */
+/** Open Connect. New suppliers of the built-in catalogue are written to PostgreSQL. */
 export const openConnect = async (
   shared: QueryServiceDependencies,
   { path, credentialsKey, at, ...settings }: ConnectOptions,

@@ -18,7 +18,7 @@ import { geocodeIfComplete, knownAddressOf } from './geocode-address.ts'
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
-/** Find the location of a session: the one it has kept, the one that was named, or the one that has the reference; null for none yet. */
+/** Find the location of a session: the saved location, the named location, or the location with the reference; null if none exists. */
 export const locationOf = async (
   transaction: TenantTransaction,
   {
@@ -38,19 +38,19 @@ export const locationOf = async (
 
 type TariffKind = Pick<StoredSession['config'], 'direction' | 'type'>
 
-/** The living tariffs of a kind at a location, in the order of their contracts. */
+/** List the active tariffs of a kind at a location, in the order of their contracts. */
 export const activeTariffs = async (
   transaction: TenantTransaction,
   locationId: string,
   { direction, type }: TariffKind,
 ): Promise<readonly StoredTariff[]> => {
   const page = await listTariffs(transaction, { locationId, direction, type }, allItems)
-  if (!page.ok) throw new Error(`tariffs of ${locationId}: ${page.refusal.message}`)
+  if (!page.ok) throw new Error(`Cannot list the tariffs of ${locationId}: ${page.refusal.message}`)
   const startOf = (tariff: StoredTariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
   return page.value.items.toSorted((a, b) => startOf(a) - startOf(b))
 }
 
-/** The tariff of a kind that speaks for its location at `at` (ms). */
+/** Return the tariff of a kind that represents its location at `at` (ms): the current one, otherwise the next one. */
 export const currentTariff = async (
   transaction: TenantTransaction,
   locationId: string,
@@ -62,8 +62,8 @@ export const currentTariff = async (
 }
 
 /**
- * Tell how the tariff of a session's kind stands at its location: on its way where this session waits for it, whatever the location had
- * before; connected where a contract runs or is to begin.
+ * Return the status of the tariff of a session's kind at its location. `pending`: this session waits for the tariff of a provider,
+ * also if the location had a tariff before. `connected`: a contract runs or is going to begin.
  */
 export const connectTariffStatusOf = async (
   transaction: TenantTransaction,
@@ -80,7 +80,7 @@ export const connectTariffStatusOf = async (
   return active.some(({ contractEnd }) => contractEnd === null || contractEnd > at) ? 'connected' : 'none'
 }
 
-/** List the library tariffs of a provider that fit a session: its address, its kind. */
+/** List the library tariffs of a provider that match the address and tariff kind of a session. */
 export const libraryTariffsOf = (
   { query }: TenantTransaction,
   { config, state, request }: Pick<StoredSession, 'config' | 'state' | 'request'>,
@@ -95,7 +95,7 @@ export const libraryTariffsOf = (
     type: config.type,
   })
 
-/** Take a provider as the choice of a session. */
+/** Convert a provider to the chosen provider of a session. */
 export const chosenProvider = async (
   transaction: TenantTransaction,
   provider: StoredProvider,
@@ -111,7 +111,7 @@ export const chosenProvider = async (
   }
 }
 
-/** Fill a session with the values of the tariff that it renews. */
+/** Prefill a session with the values of the tariff that it renews. */
 const withRenewedTariff = async (
   transaction: TenantTransaction,
   session: StoredSession,
@@ -131,7 +131,7 @@ const withRenewedTariff = async (
   }
 }
 
-/** The provider from which the location's tariff is fetched, or is on its way; null where none is. */
+/** Return the provider from which the location's tariff is or will be fetched; null if there is none. */
 const connectingProvider = async (
   transaction: TenantTransaction,
   session: StoredSession,
@@ -161,7 +161,7 @@ export const initialState = async (
   const { config, state } = session
   const ofLocation = knownAddressOf(location?.postalAddress ?? null)
   const hasAddress = Object.keys(state.address).length > 0
-  // A part of an address must not replace the address of a location whose tariff is edited.
+  // An incomplete address must not replace the address of a location whose tariff is edited.
   const isOwn = !hasAddress || (edits && !isCompleteAddress(state.address) && ofLocation.country_code !== undefined)
   const address = isOwn ? ofLocation : state.address
   const geocoded = await geocodeIfComplete(dependencies, config, address, location, edits)

@@ -36,39 +36,39 @@ const providerRoutes: readonly string[] = [
 ]
 const exitActions: readonly (string | null)[] = ['DISMISS_DIRECT', 'DISCONNECT']
 
-/** How long the relay leaves a fetch to the call that has just begun it, in ms. */
+/** Time in ms before the background work fetches a tariff that a call has started to fetch. */
 const relayDelayMs = 60_000
 
-/** Tell whether a call comes from the app of a provider: by its route, or because it leaves the login. */
+/** Return whether a call comes from the app of a provider: it has a route of the app, or it leaves the login. */
 export const isProviderCall = ({ route, action }: ConnectCall, { state }: StoredSession): boolean =>
   (route !== null && providerRoutes.includes(route)) || (state.page === 'login' && exitActions.includes(action))
 
 const noLogin = refused(
   'route_invalid',
-  'The session has no provider with a login; send session_start for the page that is open',
+  'The session has no provider with a login. Send session_start to get the current page',
   'route',
 )
-const noMetadata = refused('auth_metadata_invalid', 'Send the fields of the form as data', 'data')
+const noMetadata = refused('auth_metadata_invalid', 'The form has no fields. Send the fields of the form as data', 'data')
 const unknownMetadata = refused(
   'auth_metadata_invalid',
-  'Send the auth_metadata_id of this session',
+  'The auth_metadata_id is missing or unknown. Send the auth_metadata_id of this session',
   'data.auth_metadata_id',
 )
 const maxFieldsLength = 1_048_576
 const tooManyFields = refused(
   'auth_metadata_invalid',
-  `Send fields of at most ${maxFieldsLength} characters, all pages together`,
+  `The fields of all pages together are too long. Send at most ${maxFieldsLength} characters`,
   'data',
 )
 const noConsent = refused(
   'consent_missing',
-  'Send consent_given: true, or leave with the action DISMISS_DIRECT',
+  'The consent is missing. Send consent_given: true, or leave with the action DISMISS_DIRECT',
   'data.consent_given',
 )
 
 type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>
 
-/** A login that goes on after its session was completed in another way changes nothing. */
+/** Change a session during a login. Refuses a session that was completed in another way during the login. */
 const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
   changeSession(dependencies, found, async (transaction, session) =>
     isReadOnly(session) ? refusedComplete : work(transaction, session),
@@ -77,7 +77,7 @@ const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: 
 const unchanged = (session: StoredSession): Result<SessionStep> =>
   accepted({ session, isEnding: false, effects: { events: [], audit: [], recostRequests: [] } })
 
-/** Move the session as its login ends. */
+/** Create the work that moves the session on when its login ends. */
 const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {
   const { dependencies, found } = context
   return (transaction, session) => {
@@ -91,7 +91,7 @@ const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work =>
   }
 }
 
-/** Leave the login: what was given for it, and has brought no tariff yet, is forgotten. */
+/** Leave the login. Credentials that have not fetched a tariff yet are deleted. */
 const leaveProvider = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
   const outcome = await changeOpenSession(context, async (transaction, session) => {
     await removeUnfetched(transaction, session.id)
@@ -100,7 +100,7 @@ const leaveProvider = async (context: ProviderLoginContext): Promise<Result<Conn
   return outcome.ok ? accepted(redirectPage(context)) : outcome
 }
 
-/** Keep what the person gave the app, sealed, until there is consent to use it. */
+/** Save the data that the person entered in the app, encrypted, until the person consents to its use. */
 const saveMetadata = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
   const { dependencies, found, session, provider } = context
   const { sentData: sent } = found.call
@@ -137,7 +137,7 @@ const saveMetadata = async (context: ProviderLoginContext): Promise<Result<Conne
     : saved
 }
 
-/** Find what this session's app has given before, for the provider that the session has still: it is posted to no other. */
+/** Find the credentials of this session. They are used only for the provider that the person entered them for. */
 const metadataOf = async (
   transaction: TenantTransaction,
   { found, provider }: ProviderLoginContext,
@@ -149,7 +149,7 @@ const metadataOf = async (
   return credentials?.sessionId === found.sessionId && credentials.providerId === provider.id ? credentials : null
 }
 
-/** What a further page adds: the account that is meant, or fields such as a one-time code. Refuses more than a body may hold. */
+/** Add the data of a further page: the chosen account, or fields such as a one-time code. Refuses fields that are too long. */
 const withMoreFields = (
   { dependencies, found }: ProviderLoginContext,
   credentials: TariffCredentials,
@@ -170,15 +170,15 @@ const withMoreFields = (
   const { seal, open } = dependencies.credentialsSeal
   const { auth_metadata_id: _, ...fields } = sent ?? {}
   const before = parseJson(Buffer.from(open(credentials.sealed, credentials.id)))
-  if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`credentials ${credentials.id} hold no fields`)
-  // A code that is asked for again takes the place of the one before it.
+  if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`The credentials ${credentials.id} are not a JSON object.`)
+  // A code that is entered again replaces the previous code.
   const merged = JSON.stringify({ ...before.value, ...fields })
   return merged.length > maxFieldsLength
     ? tooManyFields
     : accepted({ ...credentials, sealed: seal(merged, credentials.id) })
 }
 
-/** Take the consent: the location is there from now on, its tariff is on its way, whatever becomes of this call. */
+/** Save the consent and the location. The tariff is pending from now on, even if this call fails later. */
 const takeConsent = async (context: ProviderLoginContext): Promise<Result<TariffCredentials>> => {
   const { dependencies, found } = context
   const { at, call } = found
@@ -209,7 +209,7 @@ const takeConsent = async (context: ProviderLoginContext): Promise<Result<Tariff
   return saved === null ? unknownMetadata : accepted(saved)
 }
 
-/** Keep a tariff that came at once. What is no tariff for us counts as refused. */
+/** Save a tariff that the provider delivered at once. An invalid tariff counts as refused. */
 const savePlan = async (
   context: ProviderLoginContext,
   id: string,
@@ -234,7 +234,7 @@ const savePlan = async (
   })
 }
 
-/** Give up what the provider does not take: the person tries again, or goes on by hand. */
+/** Delete credentials that the provider rejected. The person retries, or enters the tariff manually. */
 const rejectCredentials = (
   context: ProviderLoginContext,
   id: string,
@@ -245,7 +245,7 @@ const rejectCredentials = (
     return endLogin(context, canRetry ? 'again' : 'skipped')(transaction, session)
   })
 
-/** The person is in the app still: what it sends next is the login's. */
+/** Keep the session at the login, because the person is still in the app. */
 const stayAtLogin = (context: ProviderLoginContext): Promise<Result<SessionStep>> =>
   changeOpenSession(context, async (transaction, session) =>
     session.state.page === 'pending' ? endLogin(context, 'again')(transaction, session) : unchanged(session),
@@ -286,8 +286,8 @@ const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPa
 }
 
 /**
- * Answer the app of a provider, in which a person logs in while the session waits. Credentials are sealed before they are stored, are used
- * only after consent, and stand in no answer. Source: docs/rules/connect.md #provider-login.
+ * Answer a call of a provider's app, in which a person logs in while the session waits. Credentials are encrypted before they are
+ * stored, are used only after consent, and are never part of an answer. Source: docs/rules/connect.md #provider-login.
  */
 export const answerProvider = async (
   dependencies: ConnectDependencies,

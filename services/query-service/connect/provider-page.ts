@@ -8,7 +8,7 @@ import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { FoundSession } from './change-session.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
-/** One call of a provider's app: the session that it is for, and the provider. */
+/** Call of a provider's app, with its session and provider. */
 export type ProviderLoginContext = {
   readonly dependencies: ConnectDependencies
   readonly found: FoundSession
@@ -16,7 +16,7 @@ export type ProviderLoginContext = {
   readonly provider: StoredProvider
 }
 
-/** A page of the login, as the app gets it. */
+/** Create a page of the login for the app. */
 export const providerPage = (
   { found, session }: ProviderLoginContext,
   route: string,
@@ -36,7 +36,7 @@ export const providerPage = (
   }
 }
 
-/** Send the browser back from the provider. */
+/** Create the page that sends the browser back from the provider. */
 export const redirectPage = (context: ProviderLoginContext): ConnectPage => {
   const { connectUrl, callbackUrl } = context.session.request
   const address = withToken(connectUrl ?? callbackUrl, context.found.token)
@@ -47,7 +47,7 @@ export const redirectPage = (context: ProviderLoginContext): ConnectPage => {
   return { ...providerPage(context, 'session_redirect', data), actions: [] }
 }
 
-/** What the app shows of provider and account. */
+/** Return the provider and the account that the app displays. */
 export const providerAndAccount = async ({
   dependencies,
   found,

@@ -26,10 +26,10 @@ import {
 } from './connect-dependencies.ts'
 import { locationEvent } from './save-owner.ts'
 
-/** A tariff that is to be kept: its start is worked out where it is not given. */
+/** Tariff to save. If it has no start, the start is calculated. */
 export type DesiredTariff = Omit<TariffDraft, 'locationId' | 'status'>
 
-/** What auditors and lanes learn of a change of a tariff. */
+/** Return the audit entry and the recost request of a change of a tariff. */
 export const tariffEffects = async (
   action: string,
   { tariff, recostRequest }: TariffChange,
@@ -40,7 +40,7 @@ export const tariffEffects = async (
   recostRequests: [recostRequest],
 })
 
-/** The event that changes of its tariffs are for a location. */
+/** Return the event that reports changes of its tariffs for a location. */
 export const locationUpdateEffects = async (
   transaction: TenantTransaction,
   locationId: string,
@@ -50,7 +50,7 @@ export const locationUpdateEffects = async (
   return location === null ? noEffects : { ...noEffects, events: [locationEvent('location.update', location, at)] }
 }
 
-/** The location's tariffs of a kind that are not voided, closed ones too. */
+/** Load the location's tariffs of a kind that are not voided, including closed tariffs. */
 const otherTariffsOf = async (
   { query, accountId, liveMode }: TenantTransaction,
   locationId: string,
@@ -62,7 +62,7 @@ const otherTariffsOf = async (
 
 type ReplacementResult = { readonly replaced: readonly ReplacedTariff[]; readonly effects: Effects }
 
-/** End what a new tariff takes the place of, where the new one starts. Gives what each was before. */
+/** End the tariffs that a new tariff replaces, at the start of the new tariff. Returns their previous ends. */
 const endReplacedTariffs = async (
   transaction: TenantTransaction,
   otherTariffs: readonly Tariff[],
@@ -85,17 +85,18 @@ const endReplacedTariffs = async (
       effects,
       await tariffEffects(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at),
     )
-    replaced.push({ id, way, cutAt, contractEnd: active.find(one => one.id === id)?.contractEnd ?? null })
+    replaced.push({ id, way, cutAt, contractEnd: active.find(tariff => tariff.id === id)?.contractEnd ?? null })
   }
   return accepted({ replaced, effects })
 }
 
-/** A tariff that was put, and what it has taken the place of. */
+/** Saved tariff, and the tariffs that it has replaced. */
 export type PutTariffResult = ReplacementResult & { readonly tariff: StoredTariff }
 
 /**
- * Give a location a tariff: what it had of the kind ends where the new one starts. Without a start the tariff holds from the local day of
- * `at` on, or always did where it is the first. Refuses what creating a tariff refuses.
+ * Save a tariff for a location. Existing tariffs of the kind end at the start of the new tariff. Without a start the tariff
+ * applies from the local day of `at`; the first tariff of a location applies without a start.
+ * Refuses what creating a tariff refuses.
  * Source: docs/rules/connect.md #start-of-the-tariff.
  */
 export const putTariff = async (
@@ -106,13 +107,13 @@ export const putTariff = async (
   at: number,
 ): Promise<Result<PutTariffResult>> => {
   const zone = timeZone(location.timezone)
-  if (zone === null) throw new RangeError(`location ${location.id} lies in the unknown zone ${location.timezone}`)
+  if (zone === null) throw new RangeError(`Location ${location.id} has the unknown time zone ${location.timezone}.`)
   const otherTariffs = await otherTariffsOf(transaction, location.id, desiredTariff)
   const start = tariffStartOf(desiredTariff.contractStart, otherTariffs, zone, at)
   if (start !== null && desiredTariff.contractEnd !== null && desiredTariff.contractEnd <= start) {
     return refused(
       'end_before_start',
-      'The contract has ended before the tariff could begin; give its start, or a later end',
+      'The contract ends before the tariff can start. Enter the start of the contract, or a later end',
       'contract_end_date',
     )
   }
@@ -133,8 +134,8 @@ export const putTariff = async (
 }
 
 /**
- * Take a tariff back that was put: it never was, and what it has taken the place of holds again. What was changed or replaced by others in
- * the meantime stays as they left it. Refuses `not_found`.
+ * Void a saved tariff and restore the tariffs that it replaced. Tariffs that others have changed or replaced in the meantime
+ * remain unchanged. Refuses `not_found`.
  */
 export const takeBackTariff = async (
   transaction: TenantTransaction,
@@ -146,7 +147,7 @@ export const takeBackTariff = async (
   if (!voided.ok) return voided
   let effects = await tariffEffects('tariff.void', voided.value, at)
   for (const before of replaced) {
-    // The order of the voided tariff spans all that is restored: it reaches to the next tariff that none of these shares time with.
+    // The recost request of the voided tariff covers the restored tariffs: it reaches to the next tariff that does not overlap.
     const restored = await restoreTariff(
       transaction,
       before,

@@ -30,7 +30,7 @@ const dayMs = 86_400_000
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-/** Judge a fetched tariff as POST /tariffs does, in steps. */
+/** Validate a fetched tariff as POST /tariffs does, in steps. */
 const planTerms = (
   { direction, type }: Pick<TariffCredentials, 'direction' | 'type'>,
   plan: TariffPlan,
@@ -44,7 +44,7 @@ const planTerms = (
     schedule: plan.schedule,
   })
 
-/** Bring a tariff up to what its provider says now: names and end change, other prices are another tariff from today on. */
+/** Update a tariff to the plan of its provider. A new name or end updates the tariff. New prices create another tariff from today. */
 const updateFromPlan = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -82,7 +82,7 @@ const updateFromPlan = async (
   )
 }
 
-/** Keep what a provider has told of a tariff, and fetch it again in a day. Where its location is gone the credentials go too. */
+/** Save a tariff that a provider has delivered, and fetch it again after a day. Delete the credentials if the location is deleted. */
 export const saveFetchedTariff = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -103,15 +103,15 @@ export const saveFetchedTariff = async (
   return saved
 }
 
-/** The sooner the longer it works: minutes at first, an hour later on, a day once it counts as failed. */
+/** Return the next attempt after a failure: after half of the failing time, 1 minute to 1 hour; after 48 h once a day. */
 const nextAttemptAt = (failingSince: number, at: number): number => {
   const failingMs = at - failingSince
   return at + (failingMs >= providerTimeoutMs ? dayMs : Math.min(hourMs, Math.max(minuteMs, failingMs / 2)))
 }
 
 /**
- * Note that a tariff could not be fetched. After 48 h of nothing but failure it counts as failed: `tariff.fetch.failed`, once, and ERROR
- * where a tariff was fetched before. Source: docs/rules/connect.md #fetching-tariffs.
+ * Record that a tariff could not be fetched. After 48 h without success this writes the event `tariff.fetch.failed` once, and a
+ * tariff that was fetched before gets the status ERROR. Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const recordFetchFailure = async (
   transaction: TenantTransaction,
@@ -133,7 +133,7 @@ export const recordFetchFailure = async (
   )
 }
 
-/** What to do with a refusal of a fetched tariff: it counts as a failure of its provider. */
+/** Validate a fetched tariff. The caller counts a refusal as a failure of the provider. */
 export const readUsablePlan = async (
   credentials: TariffCredentials,
   plan: TariffPlan,

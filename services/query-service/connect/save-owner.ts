@@ -23,7 +23,7 @@ import {
 import { postalOf } from './geocode-address.ts'
 import { locationOf } from './open-session.ts'
 
-/** The event that a new or changed location is. */
+/** Create the event of a new or changed location. */
 export const locationEvent = (
   type: 'location.create' | 'location.update',
   location: StoredLocation,
@@ -34,7 +34,7 @@ export const locationEvent = (
   data: locationToWire(locationView(location, at)),
 })
 
-/** Find the customer of a session, or create it; null where none was asked for. Refuses `customer_not_found` for one that is gone. */
+/** Find or create the customer of a session; null if the session has none. Refuses `customer_not_found` for a deleted customer. */
 const saveCustomer = async (
   transaction: TenantTransaction,
   { customerId, request }: StoredSession,
@@ -44,7 +44,7 @@ const saveCustomer = async (
   if (id !== null) {
     const customer = await retrieveCustomer(transaction, id)
     return customer === null
-      ? refused('customer_not_found', 'The customer of this session was deleted; ask for a new link')
+      ? refused('customer_not_found', 'The customer of this session was deleted. Request a new link')
       : withEffects(id)
   }
   const referenceId = request.customerReferenceId
@@ -68,10 +68,10 @@ const newChoice = ({ request, state }: StoredSession, customerId: string | null)
   metadata: {},
 })
 
-/** The area whose prices a session's market tariff follows; null where the address leaves none, or several. */
+/** Return the market area of a session; null if the address fits no area or several areas. */
 const areaOf = ({ region, regions }: ConnectState): string | null => region ?? unambiguousArea(regions)
 
-/** Work out what the location of a session is to be; `mustFollow` finds or makes the market source of its area. */
+/** Resolve the location of a session. `needsMarketSource`: find or create the market source of its area. */
 const draftLocation = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -89,7 +89,7 @@ const draftLocation = async (
     needsMarketSource && choice.importSourceId === null
       ? await findOrCreateAreaSource(dependencies.database, area, currencyCode, at)
       : known
-  // What a person chose of several regions stays, whatever the address alone would say.
+  // The region that the person chose takes precedence over the address.
   const chosen =
     state.region === null || choice.importSourceId !== null ? choice : { ...choice, importSourceId: source }
   return accepted(locationDraft(chosen, geoPlace.value, source))
@@ -103,10 +103,10 @@ const isChanged = (before: StoredLocation, draft: LocationDraft): boolean =>
 
 const currencyInUse = refused(
   'currency_in_use',
-  'The currency at this address differs from that of the location; give an address in the same currency area',
+  'This address has another currency than the location. Enter an address in the same currency area',
 )
 
-const noLocation = refused('location_not_found', 'The location of this session was deleted; ask for a new link')
+const noLocation = refused('location_not_found', 'The location of this session was deleted. Request a new link')
 
 const changeLocation = async (
   dependencies: ConnectDependencies,
@@ -148,9 +148,9 @@ const changeLocation = async (
 }
 
 /**
- * Find customer and location of a session, or create them as the API does, and give the location what the session has learned of it.
- * `mustFollow`: a market tariff comes, which needs the source of its area. Gives the session with their ids.
- * Refuses what creating them refuses.
+ * Find or create the customer and the location of a session, and update the location with the data of the session.
+ * `needsMarketSource`: the tariff follows market prices and needs the source of its area.
+ * Returns the location, and the session with both ids. Refuses what creating a customer or a location refuses.
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const saveOwner = async (

@@ -22,7 +22,7 @@ import { activeTariffs } from './open-session.ts'
 import { type DesiredTariff, locationUpdateEffects, putTariff, takeBackTariff, tariffEffects } from './put-tariff.ts'
 import { saveOwner } from './save-owner.ts'
 
-/** Where the terms of a session's tariff come from. */
+/** Terms of a session's tariff, with their origin. */
 type TariffOrigin = {
   readonly terms: TariffTerms
   readonly connectionType: ConnectionType
@@ -42,13 +42,13 @@ const originOf = async (
   }
   const tariff = await findLibraryTariff(transaction.query, state.libraryTariffId ?? '')
   if (tariff === null)
-    return refused('tariff_not_found', 'The provider does not offer this tariff any more; choose another one')
+    return refused('tariff_not_found', 'The provider no longer offers this tariff. Choose another tariff')
   const { direction, type, marketRates, schedule } = tariff
   const terms = { direction, type, marketRates, schedule, contractStart: contract.start, contractEnd: contract.end }
   return accepted({ terms, connectionType: 'LIBRARY', libraryTariffId: tariff.id })
 }
 
-/** Give a session's tariff as it is to be kept. Refuses what its terms refuse. */
+/** Return the tariff that a session is going to save. Refuses invalid terms. */
 export const desiredTariffOf = async (
   transaction: TenantTransaction,
   session: StoredSession,
@@ -61,7 +61,7 @@ export const desiredTariffOf = async (
   return accepted({ ...terms, connectionType, libraryTariffId, providerId: provider?.id ?? null, displayName })
 }
 
-/** What makes a tariff the one that was kept already: all of it but its name and its end, which can change. */
+/** Return the fingerprint of a tariff: all members except its name and its end, which can change. */
 const fingerprintOf = async (
   { displayName: _, contractEnd: __, schedule, ...desiredTariff }: DesiredTariff,
   location: StoredLocation,
@@ -72,7 +72,7 @@ const fingerprintOf = async (
     .digest('hex')
 }
 
-/** Name and end of a tariff that the session has kept before; the rest is as it was. */
+/** Update the name and the end of a tariff that the session has saved before. */
 const updateSavedTariff = async (
   transaction: TenantTransaction,
   savedTariff: StoredTariff,
@@ -91,8 +91,9 @@ const updateSavedTariff = async (
 }
 
 /**
- * Keep the tariff of a session, with its customer and location. The same again changes nothing; another one in the same session takes the
- * place of the first, which never was: what the first had ended holds again. Gives the session with the ids of what was kept.
+ * Save the tariff of a session, with its customer and location. Saving the same tariff again changes nothing. Another tariff in the
+ * same session replaces the first one: the first tariff is voided, and the tariffs that it had ended apply again.
+ * Returns the session with the ids of the saved objects.
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const saveTariff = async (
@@ -134,8 +135,8 @@ export const saveTariff = async (
 }
 
 /**
- * End the tariff of a session's kind at its location now; its history stays, and what fetches it is forgotten. A location without one stays
- * as it is. Source: docs/rules/connect.md #saving-the-tariff.
+ * End the tariff of a session's kind at its location now. Its history remains; its provider credentials are deleted. A location
+ * without a tariff does not change. Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const disconnectTariff = async (
   transaction: TenantTransaction,

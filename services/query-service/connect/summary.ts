@@ -20,34 +20,35 @@ import { postalOf } from './geocode-address.ts'
 const dayMs = 86_400_000
 const confidenceScale = 4
 
-/** What the summary is of: prices, and how they are called. */
+/** Tariff of a summary. */
 export type SummaryTariff = Pick<
   StoredTariff,
   'direction' | 'type' | 'connectionType' | 'displayName' | 'marketRates' | 'schedule'
 > &
   Pick<StoredTariff, 'contractStart' | 'contractEnd' | 'versions'>
 
-/** Write an instant in the location's offset; clients read the offset, so that of UTC is written out too. */
+/** Write an instant in the location's offset. Clients read the offset, so UTC is written as +00:00. */
 export const writeInOffset = (zone: TimeZone, at: number): string =>
   writeInstant(at, offsetAt(zone, at) / 60_000).replace('Z', '+00:00')
 
-/** The prices of a local day, in the location's offset. */
+/** Return the prices of a local day, in the location's offset. */
 const ratesOf = (snapshot: PricingSnapshot, direction: TariffDirection, start: number) => {
   const zone = snapshot.timeZone
   const { elements } = priceSeries(snapshot, { direction, start, end: nextLocalMidnight(zone, start) })
-  return elements.map(one => ({
-    valid_from: writeInOffset(zone, one.start),
-    valid_to: writeInOffset(zone, one.end),
+  return elements.map(element => ({
+    valid_from: writeInOffset(zone, element.start),
+    valid_to: writeInOffset(zone, element.end),
     tariff: {
-      cost: scaledNumber(one.price, moneyScale),
-      confidence: scaledNumber(BigInt(one.confidence), confidenceScale),
+      cost: scaledNumber(element.price, moneyScale),
+      confidence: scaledNumber(BigInt(element.confidence), confidenceScale),
     },
   }))
 }
 
+/** Prices of three local days. */
 export type SummaryRates = Readonly<Record<'yesterday' | 'today' | 'tomorrow', ReturnType<typeof ratesOf>>>
 
-/** Give the prices of yesterday, today and tomorrow; days without prices are empty. */
+/** Return the prices of yesterday, today and tomorrow. A day without prices is empty. */
 export const ratesOfThreeDays = (snapshot: PricingSnapshot, direction: TariffDirection, at: number): SummaryRates => {
   const today = startOfLocalDay(snapshot.timeZone, at)
   return {
@@ -57,7 +58,7 @@ export const ratesOfThreeDays = (snapshot: PricingSnapshot, direction: TariffDir
   }
 }
 
-/** Published prices of a source around an instant. */
+/** Load the published prices of a source from 3 days before an instant to 3 days after it. */
 const marketSeriesAround = async (
   { database }: ConnectDependencies,
   sourceId: string | null,
@@ -72,7 +73,7 @@ const marketSeriesAround = async (
 
 type TariffPlace = { readonly timezone: string; readonly currencyCode: string; readonly sourceId: string | null }
 
-/** Compile what one tariff alone costs, so that it can be shown before it is kept. */
+/** Compile the prices of one tariff alone, to show them before the tariff is saved. */
 const compileTariff = async (
   dependencies: ConnectDependencies,
   tariff: SummaryTariff,
@@ -82,7 +83,7 @@ const compileTariff = async (
   const timeZone = dependencies.timeZone(timezone)
   if (timeZone === null) return null
   const market = tariff.marketRates ? await marketSeriesAround(dependencies, sourceId, at) : null
-  // The rates of grid fees are shown as what they are, without the energy that they belong to.
+  // The rates of grid fees are shown alone, without the energy price. A COMMODITY tariff alone has a price.
   const shownTariff = {
     ...tariff,
     id: 'shown',
@@ -102,7 +103,7 @@ const compileTariff = async (
   return compileSnapshot(input, createPricingPool())
 }
 
-/** The zone of a session's location, or where the location would be; null before the address is known. */
+/** Return the time zone of a session's location, or of its address if the location does not exist; null if both are unknown. */
 export const zoneOfSession = (
   dependencies: Pick<ConnectDependencies, 'geocode' | 'timeZone'>,
   { state }: Pick<StoredSession, 'state'>,
@@ -113,7 +114,7 @@ export const zoneOfSession = (
   return geoPlace.ok ? dependencies.timeZone(geoPlace.value.timeZone) : null
 }
 
-/** Where the tariff of a session would be, before its location is there. */
+/** Return the place of a session's tariff from its address, before its location exists. */
 const tariffPlaceOfSession = async (
   dependencies: ConnectDependencies,
   { state }: StoredSession,
@@ -129,7 +130,7 @@ const tariffPlaceOfSession = async (
   }
 }
 
-/** Give the rates of a tariff that is shown before it is kept. Days are empty where no price is known. */
+/** Return the rates of a tariff that is not saved yet. A day without a known price is empty. */
 export const ratesOfDesired = async (
   dependencies: ConnectDependencies,
   session: StoredSession,
@@ -144,7 +145,7 @@ export const ratesOfDesired = async (
     : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
-/** Give the rates of a tariff that its location has; of energy the whole price that callers are told, grid fees with it. */
+/** Return the rates of a saved tariff. For a COMMODITY tariff this is the whole price of energy, including grid fees. */
 export const ratesOfStored = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -164,8 +165,8 @@ export const ratesOfStored = async (
 }
 
 /**
- * Tell whether the kept tariff of a location has a price now, or where its contract begins. Reads what the transaction itself has written;
- * of market prices those that are published.
+ * Return whether the saved tariff of a location has a price now, or at the start of a future contract. Includes uncommitted changes
+ * of the transaction. Considers published market prices only.
  */
 export const isPriced = async (
   dependencies: ConnectDependencies,
@@ -189,19 +190,19 @@ export const isPriced = async (
   return priceSeries(snapshot, { direction: tariff.direction, start: from, end: from + 1 }).elements.length > 0
 }
 
-/** Tell whether energy moves a tariff's price at `at` (ms). */
+/** Return whether the price of a tariff depends on the consumed energy at `at` (ms). */
 const isTiered = (tariff: SummaryTariff, at: number): boolean =>
   scheduleAt(tariff, at).some(({ daysAndHours }) =>
     daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1)),
   )
 
-/** Write the date of a contract in the location's offset; in UTC where no location is known yet. */
+/** Write the date of a contract in the location's offset, or in UTC if the location is unknown. */
 export const dateOrNull = (zone: TimeZone | null, at: number | null | undefined): string | null => {
   if (at === null || at === undefined) return null
   return zone === null ? writeInstant(at) : writeInOffset(zone, at)
 }
 
-/** Write the tariff of a summary in `zone` as of `at` (ms). Source: docs/rules/connect.md #summary. */
+/** Convert the tariff of a summary to JSON, in `zone` as of `at` (ms). Source: docs/rules/connect.md #summary. */
 export const summaryTariffToWire = (
   tariff: SummaryTariff,
   { termType, zone, at }: { readonly termType: string | null; readonly zone: TimeZone | null; readonly at: number },

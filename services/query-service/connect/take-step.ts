@@ -13,16 +13,16 @@ import { finishSession } from './finish-session.ts'
 import { connectTariffStatusOf, initialState, locationOf } from './open-session.ts'
 import { disconnectTariff, saveTariff } from './save-tariff.ts'
 
-/** What a step has made of a session; `isEnding` where the visit ends with it. */
+/** Session after a step, with its effects. `isEnding`: the visit ends with this step. */
 export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean; readonly effects: Effects }
 
-const noRoute = refused('route_invalid', 'Send the route of the page that is answered, or session_start', 'route')
-const noAction = refused('action_invalid', 'Send one of the actions of this page', 'action')
+const noRoute = refused('route_invalid', 'The route is missing or unknown. Send the route of the current page, or session_start', 'route')
+const noAction = refused('action_invalid', 'The action is unknown. Send one of the actions of this page', 'action')
 
-/** Buttons have had other names. */
+/** Former names of actions that clients still send. */
 const actionNames: Readonly<Record<string, string>> = { WRONG_TARIFF: 'WRONG_TARIFF_REPORT' }
 
-/** Turn a call into the input of the session. Refuses what the page refuses. */
+/** Convert a call to the input of the session. Refuses what the page refuses. */
 const readInput = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -92,7 +92,7 @@ const performEffect = async (
   }
 }
 
-/** Bring a session to where a move leads, and do what the move asks of the world. */
+/** Apply a transition to a session and perform its effect. */
 export const applyTransition = (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -101,7 +101,7 @@ export const applyTransition = (
   at: number,
 ): Promise<Result<SessionStep>> => performEffect(dependencies, transaction, { ...session, state }, effect, at)
 
-/** Open a session that nobody has begun: a client may post a page before it starts. */
+/** Start a session that has no page yet. A client may post a page before it sends session_start. */
 export const beginSession = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -124,8 +124,8 @@ const isStart = ({ route, action }: ConnectCall): boolean =>
   action === null && route !== null && startRoutes.includes(route)
 
 /**
- * Take one step of a session: read the call for the page that it names, move, keep or end the tariff where the move asks for it.
- * Refuses with the codes of the page; then nothing has changed. Source: docs/rules/connect.md #calls, #transitions.
+ * Take one step of a session: read the call, apply the transition, and perform its effect, such as saving the tariff.
+ * Refuses with the error codes of the page; then the session does not change. Source: docs/rules/connect.md #calls, #transitions.
  */
 export const takeStep = async (
   dependencies: ConnectDependencies,

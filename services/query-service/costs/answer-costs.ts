@@ -2,22 +2,22 @@ import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import { runWork, type Work } from '../work/run-work.ts'
 import type { CostDependencies } from './cost-dependencies.ts'
 
-/** So many elements are added up and written at once, in some ms. */
+/** Maximum number of elements that the request thread calculates and writes, which takes some ms. */
 export const maxInlineElements = 200
-/** So many bytes of rows are decoded at once, in some ms. */
+/** Maximum size of rows that the request thread decodes, which takes some ms. */
 const maxInlineBytes = 65_536
 
-/** What blocks or texts take together; a character counts a byte. */
+/** Return the total length of blocks or texts, in bytes or characters. */
 export const totalLength = (parts: readonly { readonly length: number }[]): number =>
   parts.reduce((sum, { length }) => sum + length, 0)
 
-/** Tell whether blocks of rows are decoded in some ms. */
+/** Return whether blocks of rows are small enough for the request thread. */
 export const areSmall = (blocks: readonly Uint8Array[]): boolean => totalLength(blocks) <= maxInlineBytes
 
 type CostName = 'intervalCost' | 'sessionCost'
 type InputOf<Name extends CostName> = Work<Name>['input']
 
-/** Add up costs and write the answer, in the thread unless it is small: as a table if the request wants one. */
+/** Calculate costs and write the answer, as a CSV table if the request wants one. Work that is not small runs in the work thread. */
 export const answerCosts = async <Name extends CostName>(
   { thread }: Pick<CostDependencies, 'thread'>,
   { caller, signal, apiVersion, wantsCsv }: Pick<RequestOf<Operation>, 'caller' | 'signal' | 'apiVersion' | 'wantsCsv'>,

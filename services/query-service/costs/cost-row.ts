@@ -1,10 +1,10 @@
 import type { CostRow } from '../../domain/cost/energy-cost.ts'
 import type { CostPiece, MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
-/** Stored confidences are in 1e-6, those of the domain in 1e-4. */
+/** Stored confidences are in 1e-6, confidences of the domain in 1e-4. */
 const confidenceDivisor = 100
 
-/** The pieces of a stored row with their ends: each reaches to the next one's start, the last to the row's end. */
+/** Return the pieces of a stored row with their ends. A piece ends where the next piece starts; the last piece ends with the row. */
 export const piecesOf = ({ pieces, end }: MeterCostRow): readonly (CostPiece & { readonly end: number })[] =>
   pieces.map((piece, index) => ({
     ...piece,
@@ -12,7 +12,7 @@ export const piecesOf = ({ pieces, end }: MeterCostRow): readonly (CostPiece & {
     confidence: piece.confidence / confidenceDivisor,
   }))
 
-/** See a stored row as the domain adds it up. */
+/** Convert a stored row to the row that the domain adds up. */
 export const costRowOf = (row: MeterCostRow): CostRow => ({
   start: row.start,
   end: row.end,

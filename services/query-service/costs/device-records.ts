@@ -9,15 +9,16 @@ import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/met
 import type { StoredCosts } from '../work/cost-work.ts'
 import { readCosts } from './read-costs.ts'
 
-/** Whether records of devices are added to those of their location: yes, no, or only where the location has none of its own. */
+/** Inclusion of device records in the costs of a location. `auto`: only if the location has no records of its own. */
 export type DeviceInclusion = 'auto' | 'true' | 'false'
 
-/** Some locations of a tenant; `isWhole`: they are all that it has. */
+/** Locations of a tenant. `isWhole`: all locations that the tenant has. */
 export type LocationSet = { readonly ids: readonly string[]; readonly isWhole: boolean }
 
 /**
- * Which records of devices an answer has. `ownOnly`: locations whose devices are left out; null: those of all of them. `isMixed`: a location
- * has records of its own and of devices. `leavesOut`: records of devices may be left out.
+ * Device records that an answer includes.
+ * `ownOnly`: locations whose device records are excluded; null: excluded for all locations.
+ * `isMixed`: a location has records of its own and of devices. `leavesOut`: device records may be excluded.
  */
 export type DeviceRecords = {
   readonly isIncluded: boolean
@@ -26,7 +27,7 @@ export type DeviceRecords = {
   readonly leavesOut: boolean
 }
 
-/** A statement names at most so many locations. */
+/** Maximum number of locations in one statement. */
 const groupSize = 1_500
 
 const splitIds = (ids: readonly string[]): readonly (readonly string[])[] =>
@@ -38,7 +39,8 @@ const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[
   isWhole ? [null] : splitIds(ids)
 
 /**
- * Decide for one location which records of devices its costs have: over all that is stored of it, never for a span.
+ * Decide for one location which device records its costs include. The decision considers all stored records of the location,
+ * so that it is the same for each interval.
  * Source: docs/rules/costs.md #records-of-devices.
  */
 export const devicesAtLocation = async (
@@ -62,7 +64,7 @@ export const devicesAtLocation = async (
   }
 }
 
-/** Decide the same for each of some locations: a sum has each location's own result. */
+/** Decide which device records a sum over locations includes. Each location has its own decision, as for one location. */
 export const devicesAtLocations = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -90,7 +92,7 @@ export const devicesAtLocations = async (
   return { isIncluded, ownOnly: inclusion === 'true' ? [] : mixed, isMixed, leavesOut: inclusion === 'auto' && isMixed }
 }
 
-/** The rows of locations that an answer adds up, or those of devices that it leaves out, in as many filters as statements. */
+/** Create the row filters of the costs of locations, one filter per statement. */
 const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: DeviceRecords): readonly RowFilter[] => {
   if (ownOnly === null) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds, deviceIds: [null] }))
   if (ownOnly.length === 0) return statementsOf(locations).map(locationIds => ({ ...flow, locationIds }))
@@ -103,7 +105,7 @@ const filtersOf = (flow: FlowDirections, locations: LocationSet, { ownOnly }: De
   ]
 }
 
-/** Read what locations cost between edges, with the records of devices that were decided on. */
+/** Read the costs of locations between edges, with the device records that `devices` includes. */
 export const readLocationCosts = (
   db: ClickHouse,
   tenant: Tenant,
@@ -113,7 +115,7 @@ export const readLocationCosts = (
   edges: readonly number[],
 ): Promise<StoredCosts> => readCosts(db, tenant, filtersOf(flow, locations, devices), edges)
 
-/** Read what the devices' records cost that an answer leaves out of a span; null if it leaves out none. */
+/** Read the costs of the device records that an answer excludes from an interval; null if it excludes none. */
 export const readExcludedCosts = async (
   db: ClickHouse,
   tenant: Tenant,

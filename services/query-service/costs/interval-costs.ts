@@ -24,8 +24,8 @@ import { readCosts } from './read-costs.ts'
 type IntervalCostRequest = RequestOf<typeof intervalCost>
 
 /**
- * Whose rows are added up: some locations with one currency, or all that the account has. `devices`: which records of their devices; null:
- * the request is for a device.
+ * Locations whose rows are added up; they have one currency. `isWhole`: all locations of the account.
+ * `devices`: the device records that are included; null if the request is for a device.
  */
 type Scope = {
   readonly locations: readonly CostedLocation[]
@@ -35,7 +35,7 @@ type Scope = {
 
 const hourMs = 3_600_000
 
-/** Narrow locations to the one that is named, and to one currency. Source: docs/rules/costs.md #location-and-currency. */
+/** Select the named location and currency from locations. Source: docs/rules/costs.md #location-and-currency. */
 export const chooseLocations = (
   locations: readonly CostedLocation[],
   {
@@ -47,7 +47,7 @@ export const chooseLocations = (
   if (chosenById.length === 0 && locationId !== undefined) {
     return refused(
       'location_not_found',
-      'location_id must name a location that the object was metered at',
+      'location_id must be the id of a location that the object was metered at',
       'location_id',
     )
   }
@@ -57,7 +57,7 @@ export const chooseLocations = (
   if (currencies.size > 1) {
     return refused(
       'currency_ambiguous',
-      `currency_code must be one of ${[...currencies].sort().join(', ')}: there are costs in each`,
+      `currency_code must be one of ${[...currencies].sort().join(', ')}. There are costs in each`,
       'currency_code',
     )
   }
@@ -68,7 +68,7 @@ export const chooseLocations = (
   return accepted(inCurrency)
 }
 
-/** Narrow locations whose costs are added up: if they have several currencies, those of them without any costs do not count. */
+/** Select the locations whose costs are added up. If the locations have several currencies, those without costs are ignored. */
 const locationsWithCosts = async (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
@@ -83,9 +83,9 @@ const locationsWithCosts = async (
 }
 
 const severalLocations = (name: string) =>
-  refused('location_ambiguous', `location_id is required: ${name} was metered at several locations`, 'location_id')
+  refused('location_ambiguous', `location_id is required, because ${name} was metered at several locations`, 'location_id')
 
-/** A device's own locations are those it has rows at; one that has none yet can be asked for at any location. */
+/** Find the locations of a device: the locations at which it has rows. A device without rows can be requested at any location. */
 const deviceLocations = async (
   { database }: CostDependencies,
   request: IntervalCostRequest,
@@ -96,7 +96,7 @@ const deviceLocations = async (
   const requestedLocationId = request.query.location_id
   if (requestedLocationId !== undefined && ids.size === 0) ids.add(requestedLocationId)
   if (ids.size === 0)
-    return refused('location_ambiguous', 'location_id is required: the device has no records yet', 'location_id')
+    return refused('location_ambiguous', 'location_id is required, because the device has no records yet', 'location_id')
   const locations = await withTenant(database, tenant, transaction => costedLocations(transaction, [...ids]))
   const chosen = chooseLocations(locations, request.query)
   return chosen.ok && chosen.value.length > 1 ? severalLocations('the device') : chosen
@@ -104,7 +104,7 @@ const deviceLocations = async (
 
 const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequest): Promise<Result<Scope>> => {
   const tenant = tenantOf(request)
-  // Both are asked at once; what stands for nothing is not found also while the engine is away.
+  // ClickHouse and PostgreSQL are read in parallel. An unknown id is refused even if ClickHouse is unavailable.
   const hasPrefix = (prefix: string): boolean => request.id.startsWith(prefix)
   const meteredObjectsRead = hasPrefix('dev_')
     ? locationsOfDevices(dependencies.clickHouse, tenant, [request.id])
@@ -131,7 +131,10 @@ const scopeOf = async (dependencies: CostDependencies, request: IntervalCostRequ
   return accepted({ locations: locations.value, isWhole, devices })
 }
 
-/** The one zone of some locations; UTC where there are none, and where they differ, which a calendar does not allow. */
+/**
+ * Return the common time zone of locations: UTC if there are no locations, or if they differ.
+ * Refuses different zones if the buckets follow a calendar.
+ */
 const zoneOf = (
   { timeZone }: CostDependencies,
   locations: readonly CostedLocation[],
@@ -141,12 +144,12 @@ const zoneOf = (
   if (names.size > 1 && isCalendar) {
     return refused(
       'location_ambiguous',
-      'location_id is required with aggregation: the locations lie in several time zones',
+      'location_id is required with aggregation, because the locations are in several time zones',
       'location_id',
     )
   }
   const zone = timeZone(names.size === 1 ? ([...names][0] ?? 'UTC') : 'UTC')
-  if (zone === null) throw new RangeError('a location lies in an unknown zone')
+  if (zone === null) throw new RangeError('A location has an unknown time zone.')
   return accepted(zone)
 }
 
@@ -158,7 +161,7 @@ const bucketEdges = (
 ): Result<readonly number[]> => {
   const tooManyBuckets = refused(
     'too_many_elements',
-    `Ask for at most ${costLimits.elements} elements: a shorter span or a coarser aggregation`,
+    `Ask for at most ${costLimits.elements} elements. Choose a shorter period or a coarser aggregation`,
     'aggregation',
   )
   if (unit === null) return accepted([from, to])
@@ -184,7 +187,7 @@ const costsOf = (
   return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
 }
 
-/** What an answer about locations says of the records of their devices. */
+/** Describe the device records of an answer: included, mixed with records of the location, or excluded with their costs. */
 const deviceNoteOf = async (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
@@ -201,8 +204,9 @@ const deviceNoteOf = async (
 }
 
 /**
- * Return the offsets of an answer: buckets in the zone of the location, a whole span as `answerOffset` says. Locations of several zones
- * have no zone in common. Source: docs/rules/versions-and-transport.md #offsets-of-answers.
+ * Return the offsets of an answer: buckets use the zone of the location, a whole interval follows `answerOffset`.
+ * Locations in different zones have no common zone.
+ * Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
 const answerOffsets = (
   zone: TimeZone,
@@ -214,10 +218,10 @@ const answerOffsets = (
   return { zone: isOneZone ? zone : null, isBucket, requested }
 }
 
-/** The code of ISO 4217 for no currency: a customer or account without locations has cost nothing, in none. */
+/** ISO 4217 code for no currency. A customer or account without locations has costs of zero without a currency. */
 const noCurrency = 'XXX'
 
-/** Calculate what is stored of an object in a span. Source: docs/rules/costs.md #objects. */
+/** Calculate the stored costs of an object in an interval. Source: docs/rules/costs.md #objects. */
 export const calculateIntervalCost = async (
   dependencies: CostDependencies,
   request: IntervalCostRequest,

@@ -28,13 +28,13 @@ import { recordPrefix, recordViewOf } from './record-view.ts'
 
 const noRecord = refused('not_found', 'No record has this id')
 
-/** So many pieces are written at once, in some ms. */
+/** Maximum number of pieces that the request thread writes, which takes some ms. */
 const maxInlinePieces = 1_500
 
-/** How many pieces of a row are answered that its own columns do not tell. */
+/** Return the number of pieces that must be read for a row. A row with one piece needs no read. */
 const answeredPieces = ({ cost, pieceCount }: ListedRow): number => (cost === null || pieceCount < 2 ? 0 : pieceCount)
 
-/** Read the pieces of those rows that have several. */
+/** Read the pieces of the rows that have several pieces. */
 const readPieceBlocks = async (
   { clickHouse }: CostDependencies,
   tenant: Tenant,
@@ -44,7 +44,7 @@ const readPieceBlocks = async (
   return rowsWithPieces.length === 0 ? [] : blocksOfRows(clickHouse, tenant, rowsWithPieces)
 }
 
-/** Give a stored record and why it cost what it cost. Source: docs/rules/metering.md #reading-records. */
+/** Answer a stored record with the pieces that explain its cost. Source: docs/rules/metering.md #reading-records. */
 export const retrieveRecord = async (
   dependencies: CostDependencies,
   request: RequestOf<typeof meterRecordRetrieve>,
@@ -113,7 +113,7 @@ const selectionOf = async (
   return accepted(locationIds.length === 0 ? null : { locationIds, deviceIds, ...references, ...interval })
 }
 
-/** Find the record that a cursor names. */
+/** Find the record of the cursor; null if there is no cursor. */
 const cursorOf = async (
   { clickHouse }: CostDependencies,
   request: RecordListRequest,
@@ -128,7 +128,7 @@ const cursorOf = async (
   return row === null ? refused('cursor_not_found', `${field} must be the id of a record`, field) : accepted(row)
 }
 
-/** The rows of a page that have no more pieces together than a page may have; the first one in any case. */
+/** Shorten a page to the maximum number of pieces per page. The first row always remains. */
 const limitPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
   let pieces = 0
   const firstBeyond = rows.findIndex((row, index) => {
@@ -162,7 +162,7 @@ export const listRecords = async (
   const hasMore = listed.length > page.length
   if (isBackwards) page.reverse()
   if (request.wantsCsv === true) {
-    // A table has no pieces.
+    // A CSV table has no pieces.
     const data = page.map(row => storedRecordToWire(recordViewOf(row)))
     return accepted({ object: 'list', url: '/meters/records', has_more: hasMore, data })
   }

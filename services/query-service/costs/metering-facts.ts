@@ -8,7 +8,7 @@ import {
 } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import type { MeteringFacts } from '../dependencies.ts'
 
-/** Read what the stored rows tell of locations and devices; a text that is no id of the kind has none. */
+/** Create the reader of facts about locations and devices from stored rows. An invalid id has no rows. */
 export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({
   lastSeen: (tenant, deviceIds) =>
     lastSeenOfDevices(

@@ -10,7 +10,7 @@ import { Failure } from '../../platform/failure.ts'
 import type { StoredCosts } from '../work/cost-work.ts'
 import { areSmall } from './answer-costs.ts'
 
-/** How often rows are read that change meanwhile. */
+/** Maximum number of reads of rows that change during the read. */
 const maxReads = 20
 
 const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
@@ -24,9 +24,10 @@ const crossedRowsOf = (blocks: readonly Buffer[]): CrossingRows => {
   }
 }
 
+/** Sums and crossing rows of the same state of the stored rows. */
 type ConsistentRead = { readonly lines: string; readonly blocks: readonly Buffer[] }
 
-/** Read the sums and the rows that cross edges; null if those rows changed in between. */
+/** Read the sums and the rows that cross edges; null if the crossing rows changed between the two reads. */
 const readOnce = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -37,7 +38,7 @@ const readOnce = async (
   if (crossed === null) return { lines, blocks: [] }
   const blocks: Buffer[] = []
   for await (const block of blocksAcrossBuckets(db, tenant, filter, edges)) blocks.push(block)
-  // To decode many rows takes longer than to add them up again in the engine.
+  // Decoding many rows takes longer than adding them up again in ClickHouse.
   const crossedAgain = areSmall(blocks)
     ? crossedRowsOf(blocks)
     : (await readBucketSums(db, tenant, filter, edges)).crossingRows
@@ -47,10 +48,11 @@ const readOnce = async (
 }
 
 /**
- * Read what some filters cost between edges, for the work that adds it up. Each filter shows one state of its rows: the sums are one statement,
- * and a row that crosses an edge crosses it in each of its versions, because start and end belong to its identity. So rows that cross edges and
- * are the same as in the sums belong to that state; otherwise both are read again. Filters are of different locations, which are costed
- * apart from each other. Throws `costs_changing` (retriable) if rows change during each of several reads.
+ * Read the costs of the rows that match each filter, between edges. The result of each filter shows one state of its rows.
+ * One statement reads the sums. A row that crosses an edge crosses it in each version, because start and end are part of
+ * its identity. If the crossing rows are unchanged since the sums, both belong to the same state. Otherwise both are read
+ * again. The filters select different locations, whose costs do not depend on each other.
+ * Throws `costs_changing` (retriable) after 20 reads during which rows changed.
  */
 export const readCosts = async (
   db: ClickHouse,
@@ -64,7 +66,7 @@ export const readCosts = async (
     let read: ConsistentRead | null = null
     for (let reads = 0; read === null && reads < maxReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
     if (read === null)
-      throw new Failure('costs_changing', 'the rows of a cost read changed during each read', { retriable: true })
+      throw new Failure('costs_changing', 'The stored costs changed during each read. Repeat the request.', { retriable: true })
     sums.push(read.lines)
     blocks.push(...read.blocks)
   }

@@ -2,10 +2,10 @@ import type { StoredRecordView } from '../../contract/metering/meter-record-read
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { piecesOf } from './cost-row.ts'
 
-/** What stands before the digits of a record's id. */
+/** Prefix of the id of a record. */
 export const recordPrefix = 'mre_'
 
-/** See a stored row as the record that is answered. */
+/** Convert a stored row to the record of an answer. */
 export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
   id: recordPrefix + row.recordId,
   accountId: row.accountId,
@@ -21,7 +21,7 @@ export const recordViewOf = (row: MeterCostRow): StoredRecordView => ({
   tariffIds: row.tariffIds,
   pricingRevision: row.pricingRevision,
   priceRevision: row.marketSourceIds.length === 0 ? null : Number(row.priceRevision),
-  // The parts of an unpriced estimate have no price to explain.
+  // The pieces of an unpriced estimate have no price to explain.
   pieces: row.cost === null ? [] : piecesOf(row),
   receivedAt: row.receivedAt,
 })

@@ -10,8 +10,8 @@ const timeoutMs = 5_000
 const pollMs = 50
 
 /**
- * Give the receipt of a submission. A batch that was accepted a moment ago is waited for; one that was never given to this caller is
- * known by its check. Source: docs/rules/metering.md #receipts.
+ * Answer the receipt of a submission. Waits up to 5 s for the receipt of a batch that was accepted recently. The check digits
+ * of the id show whether the batch belongs to the caller. Source: docs/rules/metering.md #receipts.
  */
 export const retrieveBatch = async (
   { clickHouse, batchIds }: CostDependencies,
@@ -31,5 +31,5 @@ export const retrieveBatch = async (
     if (performance.now() >= deadline) break
     await sleep(pollMs)
   }
-  return refused('batch_pending', 'The batch is accepted and not stored yet: ask again in a moment')
+  return refused('batch_pending', 'The batch is accepted but not stored yet. Send the request again in a moment')
 }

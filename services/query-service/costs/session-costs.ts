@@ -12,7 +12,7 @@ import { chooseLocations } from './interval-costs.ts'
 
 type SessionCostRequest = RequestOf<typeof operation>
 
-/** Calculate what the records of a session cost together, or each. Source: docs/rules/costs.md #sessions. */
+/** Calculate the costs of the records of a session, together or per record. Source: docs/rules/costs.md #sessions. */
 export const calculateSessionCost = async (
   { database, clickHouse, thread }: CostDependencies,
   request: SessionCostRequest,
@@ -29,7 +29,7 @@ export const calculateSessionCost = async (
   if (other !== undefined) {
     return refused(
       'location_ambiguous',
-      'location_id is required: the session has records at several locations',
+      'location_id is required, because the session has records at several locations',
       'location_id',
     )
   }

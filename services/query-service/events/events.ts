@@ -10,7 +10,7 @@ import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { runWork } from '../work/run-work.ts'
 
-/** Data of so many characters is read and written at once, in some ms. */
+/** Maximum length in characters of events that the request thread writes, which takes some ms. */
 const maxInlineDataLength = 65_536
 
 const answerEvents = async (
@@ -38,7 +38,7 @@ const answerEventList = async (
   request: RequestOf<typeof eventList>,
 ): Promise<Outcome<AnswerOf<typeof eventList>>> => {
   const { event_type: type, object_id: objectId = null, start_time: start, end_time: end } = request.query
-  // A type that no event has now may be one that events had before.
+  // A type that no longer exists may be the type of an older event.
   const isTypeFilter = type === '*' || type?.endsWith('.*') === true
   const types = type === undefined || type === '*' ? null : isTypeFilter ? typesOfFilter(type) : [type]
   const filter = { types, objectId, from: start?.at ?? null, to: end?.at ?? null }

@@ -37,10 +37,10 @@ const noDelivery = refused('not_found', 'No delivery of this webhook endpoint ha
 
 const endpointDisabled = refused(
   'webhook_endpoint_disabled',
-  'This webhook endpoint is disabled: set its status to ENABLED first',
+  'This webhook endpoint is disabled. Set its status to ENABLED first',
 )
 
-/** Find the endpoint of a request that sends something to it. Refuses `not_found` and `webhook_endpoint_disabled`. */
+/** Find the endpoint of a request that sends an event. Refuses `not_found` and `webhook_endpoint_disabled`. */
 const enabledEndpoint = async (transaction: TenantTransaction, id: string): Promise<Result<StoredEndpoint>> => {
   const endpoint = await retrieveEndpoint(transaction, id)
   if (endpoint === null) return noEndpoint
@@ -106,7 +106,7 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
   ),
 ]
 
-/** Bind the operations on what is sent to webhook endpoints. */
+/** Bind the operations on deliveries, attempts and resends of webhook endpoints. */
 export const webhookDeliveryOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   ...deliveryBindings(dependencies),
   bind(webhookResendCreate, request =>

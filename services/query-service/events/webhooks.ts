@@ -32,7 +32,7 @@ import { omitUndefined } from '../omit-undefined.ts'
 
 export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
 
-/** What auditors read: the endpoint as it is now, without its secret. */
+/** Describe a change of an endpoint. The audit entry contains the endpoint without its secret. */
 const auditedChange = <T>(action: string, endpoint: StoredEndpoint, value: T): Change<T> => ({
   value,
   events: [],
@@ -48,7 +48,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
     if (version !== undefined && version !== requestVersion) {
       return refused(
         'field_invalid',
-        `api_version must be ${requestVersion}, the Api-Version of this request; send the other one as the header`,
+        `api_version must be ${requestVersion}, the Api-Version of this request. Send another version in the Api-Version header`,
         'api_version',
       )
     }

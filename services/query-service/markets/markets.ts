@@ -25,13 +25,13 @@ import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../ch
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { runWork } from '../work/run-work.ts'
 
-/** A shared source is seen in the mode of whoever looks. */
+/** Convert a market source to a JSON object. A shared source has the mode of the caller. */
 const toWire = (market: StoredMarket, { caller }: Pick<RequestOf<Operation>, 'caller'>): MarketWire =>
   marketToWire({ ...market, liveMode: market.liveMode ?? caller.liveMode })
 
 const noMarket = refused('not_found', 'No market source has this id')
 
-/** Read as the keeper that the caller is: the operator of the shared sources, or an account of its own. */
+/** Read market sources as the operator or as an account, by the scope of the caller. */
 const readMarket = <T>(
   { database }: QueryServiceDependencies,
   request: RequestOf<Operation>,
@@ -39,7 +39,10 @@ const readMarket = <T>(
 ): Promise<T> =>
   request.caller.scope === 'operator' ? withOperator(database, read) : withTenant(database, tenantOf(request), read)
 
-/** Change as the keeper that the caller is. Changes of sources refuse before they write, so the operator's need no undoing. */
+/**
+ * Change market sources as the operator or as an account, by the scope of the caller.
+ * `work` refuses before it writes, so a refusal to the operator needs no rollback.
+ */
 const changeMarket = async <T>(
   dependencies: QueryServiceDependencies,
   operation: Operation,
@@ -63,7 +66,7 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     changeMarket(dependencies, marketCreate, request, async transaction => {
       const { display_name: displayName, currency_code: currencyCode, area = null } = request.body
       if (!dependencies.isCurrency(currencyCode)) {
-        return refused('field_invalid', 'currency_code must be that of a currency in use, such as EUR', 'currency_code')
+        return refused('field_invalid', 'currency_code must be the code of a currency in use, such as EUR', 'currency_code')
       }
       const draft = { displayName, currencyCode, area, resolutionMinutes: null, importer: null }
       return accepted({ value: toWire(await createMarket(transaction, draft, request.at), request), events: [] })
@@ -104,12 +107,12 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
     )
     if (read === null) return noMarket
     const { id, currencyCode, liveMode } = toMarket(read.market, request)
-    const { apiVersion: layout, signal, caller } = request
+    const { apiVersion, signal, caller } = request
     const input = {
       view: { id, currencyCode, liveMode },
       blocks: read.blocks,
       offsetMinutes: end.offsetMinutes,
-      layout,
+      apiVersion,
     }
     const bytes = read.blocks.reduce((length, block) => length + block.length, 0)
     const isSmall = read.blocks.length <= 1

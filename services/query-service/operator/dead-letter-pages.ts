@@ -3,10 +3,10 @@ import type { Codec } from '../../platform/log/avro/codec.ts'
 import { deadLetterTopic, type Log, type StoredMessage } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
 
-/** A dead letter where it stands: `id` is partition and offset; `letter` is null where its own bytes cannot be read. */
+/** Dead letter with its id (partition and offset) and append time in ms; `letter` is null if its bytes cannot be decoded. */
 export type FoundDeadLetter = { readonly id: string; readonly at: number; readonly letter: DeadLetter | null }
 
-/** Which letters are asked for: `since` in ms; `before` is the `next` of the page before. */
+/** Filter of a page: `since` in ms; `before` is the `next` of the previous page. */
 export type DeadLetterFilter = {
   readonly limit: number
   readonly code: string | null
@@ -21,9 +21,10 @@ type DeadLetterSource = {
   readonly codec: Pick<Codec, 'decodeDeadLetter'>
 }
 
-/** Messages that are read at once, so that large ones do not fill the memory, and letters that one page looks at. */
+/** Limits of one read, so that large messages do not fill the memory: 32 messages, 4 MiB. */
 const maxWindowMessages = 32
 const maxWindowBytes = 4 * 1_048_576
+/** Maximum number of letters that one page reads. */
 const maxReadLetters = 5_000
 
 const readLetter = async (
@@ -40,7 +41,7 @@ const readLetter = async (
   }
 }
 
-/** The messages of a partition before an offset, newest first. */
+/** Read the messages of a partition before an offset, newest first. */
 async function* readBackwards(
   { log }: DeadLetterSource,
   partition: number,
@@ -66,7 +67,7 @@ async function* readBackwards(
   return undefined
 }
 
-/** The newest message of each partition that has one, and what comes behind it. */
+/** Open a reader per partition. `newest` returns the newest unread message of all partitions; `advance` reads the next. */
 const openNewestFirst = async (source: DeadLetterSource, offsets: readonly number[]) => {
   const heads = new Map<number, StoredMessage>()
   const readers = Array.from({ length: source.log.partitions(deadLetterTopic) }, (_, partition) =>
@@ -88,8 +89,9 @@ const openNewestFirst = async (source: DeadLetterSource, offsets: readonly numbe
 }
 
 /**
- * Read a page of dead letters, newest first over all partitions. It may hold fewer letters than asked for while `next` goes on:
- * one page looks at 5,000 letters at most. `next` names a place in each partition, so letters that come meanwhile do not shift pages.
+ * Read a page of dead letters of all partitions, newest first. A page reads at most 5,000 letters, so a filtered page may
+ * have fewer letters than `limit` and still have a `next`. `next` contains an offset per partition, so that new letters
+ * do not shift the pages.
  */
 export const readDeadLetterPage = async (
   source: DeadLetterSource,
@@ -109,7 +111,7 @@ export const readDeadLetterPage = async (
   return { letters, next: null }
 }
 
-/** Find a letter by its id; null where there is none, or none any more. */
+/** Find a dead letter by its id; null if it does not exist or is past its retention. */
 export const findDeadLetter = async (source: DeadLetterSource, id: string): Promise<FoundDeadLetter | null> => {
   const [, partition, offset] = /^(\d{1,4})-(\d{1,12})$/.exec(id)?.map(Number) ?? []
   if (partition === undefined || offset === undefined || partition >= source.log.partitions(deadLetterTopic))

@@ -3,20 +3,21 @@ import type { DeadLetter } from '../../platform/log/messages.ts'
 import { partitionOf } from '../../platform/log/partition.ts'
 import { fromReplayHeader, type ReplayOrigin, toReplayHeader } from '../../platform/log/replay-header.ts'
 
+/** Message that replays a dead letter, or the reason why the letter cannot be replayed. */
 export type Replay =
   | { readonly ok: true; readonly topic: TopicName; readonly partition: number; readonly message: Message }
   | { readonly ok: false; readonly reason: string }
 
-/** The lanes as they are now. */
+/** Current generation and number of partitions. */
 type CurrentPartitions = { readonly generation: number; readonly partitions: number }
 
-/** A message that was not written by the gateway tells no generation; it then is of the present one. */
+/** Return the generation of a letter. A message without the header was not written by the gateway and has the current one. */
 const generationOf = ({ headers }: DeadLetter, currentGeneration: number): number => {
   const { generation = '' } = headers
   return /^\d{1,4}$/.test(generation) ? Number(generation) : currentGeneration
 }
 
-/** Where a letter's first record stood first, also after it was replayed and put aside again. */
+/** Return the first offset and position of a letter's first record, also if the letter was replayed and dead-lettered again. */
 const replayOriginOf = (
   letter: DeadLetter,
   replayOrigin: ReplayOrigin | null,
@@ -40,24 +41,25 @@ const readReplayOrigin = ({ headers }: DeadLetter): ReplayOrigin | null | 'malfo
 }
 
 /**
- * Lay out the message that puts a letter back into its lane: the bytes and headers as they came, stamped with the present generation, and
- * with the place where they stood first. A single record goes to the lane of its location; a whole message to the lane it came from, and
- * is refused where lanes have been divided anew since, because its locations may be in several by now.
+ * Create the message that replays a dead letter: the bytes and headers of the letter, with the current generation and the
+ * first offset and position of its records. A single record goes to the partition of its location. A whole message goes
+ * to the partition that it came from. If the number of partitions has changed, a whole message cannot be replayed:
+ * its locations may be in several partitions.
  */
 export const replayOf = (letter: DeadLetter, { generation, partitions }: CurrentPartitions): Replay => {
-  if (letter.topic !== recordTopic) return { ok: false, reason: `it came from ${letter.topic}, which is not replayed` }
+  if (letter.topic !== recordTopic) return { ok: false, reason: `Only messages of ${recordTopic} can be replayed. This message came from ${letter.topic}.` }
   const isWholeMessage = letter.position < 0
   if (isWholeMessage && generationOf(letter, generation) !== generation) {
     return {
       ok: false,
-      reason: 'the lanes were divided anew since it was put aside, and it is a whole message of many locations',
+      reason: 'The number of partitions has changed since. A whole message of many locations cannot be replayed.',
     }
   }
   const replayOrigin = readReplayOrigin(letter)
   if (replayOrigin === 'malformed')
-    return { ok: false, reason: 'its replay header is malformed, so its standing is not known' }
+    return { ok: false, reason: 'The replay header of the message is malformed, so its first position is unknown.' }
   const headers = {
-    // The receipts of a chunk are kept by its id; a message without one gets one, else it could not be read.
+    // Receipts are stored by chunk id, so a message without a chunk id gets one.
     chunk: `replay-${letter.partition}-${letter.offset}`,
     ...letter.headers,
     generation: String(generation),

@@ -18,23 +18,24 @@ import type { Logger } from '../../platform/telemetry/logger.ts'
 import { type FoundDeadLetter, findDeadLetter, readDeadLetterPage } from './dead-letter-pages.ts'
 import { replayOf } from './dead-letter-replay.ts'
 
+/** Log, codec and logger of the operations on dead letters. */
 export type DeadLetterDependencies = {
   readonly log: Pick<Log, 'append' | 'peek' | 'partitions'>
   readonly codec: Pick<Codec, 'decodeDeadLetter' | 'decodeMeterMessage'>
-  /** The present generation of the lanes. */
+  /** Return the current generation of the partitions. */
   readonly generation: () => number
   readonly logger: Pick<Logger, 'info'>
 }
 
 const path = '/operator/dead-letters'
 
-/** Letters are of all accounts: no account's own key opens them, whatever its scope. */
+/** Restrict an operation to the operator. Dead letters belong to all accounts, so no key of an account may read them. */
 const forOperator =
   <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
   async (request: Request): Promise<Outcome<Answer>> =>
     request.caller.scope === 'operator'
       ? run(request)
-      : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
+      : refused('insufficient_scope', 'This request needs the X-Operator-Key. Send it as a header')
 
 const summaryToWire = ({ id, at, letter }: FoundDeadLetter): DeadLetterSummary => ({
   id,
@@ -43,11 +44,11 @@ const summaryToWire = ({ id, at, letter }: FoundDeadLetter): DeadLetterSummary =
   offset: letter?.offset ?? null,
   position: letter === null || letter.position < 0 ? null : letter.position,
   code: letter?.code ?? 'letter_unreadable',
-  reason: letter?.reason ?? 'the letter itself cannot be read',
+  reason: letter?.reason ?? 'The dead letter cannot be decoded.',
   time_failed: writeInstant(letter?.failedAt ?? at),
 })
 
-/** Integers that JSON numbers would round are written as text. */
+/** Replace integers that JSON numbers would round with text. */
 const withTextIntegers = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member)))
 
@@ -87,16 +88,16 @@ const replayLetter = async (dependencies: DeadLetterDependencies, id: string): P
   const notReplayed = (reason: string): DeadLetterReplay => ({ id, replayed: false, lane: null, offset: null, reason })
   if (letter === null)
     return notReplayed(
-      deadLetter === null ? 'there is no dead letter with this id' : 'the letter itself cannot be read',
+      deadLetter === null ? 'No dead letter has this id.' : 'The dead letter cannot be decoded.',
     )
   const replay = replayOf(letter, { generation: generation(), partitions: log.partitions(recordTopic) })
   if (!replay.ok) return notReplayed(replay.reason)
   const offset = await log.append(replay.topic, replay.partition, replay.message)
-  logger.info({ letter: id, code: letter.code, lane: replay.partition, offset }, 'a dead letter was replayed')
+  logger.info({ letter: id, code: letter.code, lane: replay.partition, offset }, 'Dead letter replayed')
   return { id, replayed: true, lane: replay.partition, offset, reason: null }
 }
 
-/** Bind the operator's operations on dead letters. They belong into no document for callers. */
+/** Bind the operator's operations on dead letters. The OpenAPI documents for callers do not contain them. */
 export const deadLetterOperations = (dependencies: DeadLetterDependencies): readonly Binding[] => [
   bind(
     deadLetterList,
@@ -122,7 +123,7 @@ export const deadLetterOperations = (dependencies: DeadLetterDependencies): read
     forOperator(async ({ id }) => {
       const deadLetter = await findDeadLetter(dependencies, id)
       return deadLetter === null
-        ? refused('not_found', 'There is no dead letter with this id')
+        ? refused('not_found', 'No dead letter has this id')
         : accepted(await deadLetterToWire(dependencies, deadLetter))
     }),
   ),

@@ -9,10 +9,10 @@ import type { SeriesHead, SeriesInput } from '../work/price-work.ts'
 import { discardWork, runWork, type Work } from '../work/run-work.ts'
 import { firstContract, type GatheredPrices, refuseSeries } from './gather-prices.ts'
 
-/** So many pieces are priced and written at once, in some ms. */
+/** Maximum number of pieces that the request thread prices and writes, which takes some ms. */
 const maxInlinePieces = 1_500
 
-/** Give what prices a span as plain data. */
+/** Copy the prices of an interval as plain data for the work thread. */
 export const seriesInputOf = ({ cachedPricing: { snapshot }, request, counted }: GatheredPrices): SeriesInput => ({
   pricing: copyPricing(snapshot, [request.direction], request),
   request,
@@ -23,7 +23,7 @@ export const seriesInputOf = ({ cachedPricing: { snapshot }, request, counted }:
 type SeriesName = 'price' | 'audit' | 'duration' | 'limit'
 
 /**
- * Price a span and answer with what is made of it, or refuse what has no price.
+ * Price an interval and answer with the result of the work. Refuses time without a price.
  * Source: docs/rules/prices-and-audits.md #time-without-a-price; docs/rules/schedules.md #time-without-a-price.
  */
 export const answerSeries = async <Name extends SeriesName>(

@@ -22,22 +22,25 @@ import {
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
 const hourMs = 3_600_000
-/** No record is from before or after. */
+/** Interval of all records. */
 const recordTimes: QueryInterval = { from: Date.UTC(1999, 0, 1), to: Date.UTC(2200, 0, 1) }
-/** A span is told in so many buckets at first; one in which a tier ends is cut into so many more, unless its records are few. */
+/**
+ * An interval is first read in 600 buckets. A bucket in which a tier ends is divided into 64 buckets.
+ * If the buckets to divide have at most 20,000 records together, their records are read instead.
+ */
 const initialBuckets = 600
 const refinedBuckets = 64
 const maxListedRecords = 20_000
-/** So many buckets are told more finely in one statement. */
+/** Maximum number of buckets that one statement refines. */
 const maxRefinedPerStatement = 100
 
-/** The starts of equal parts of a span, none shorter than `shortest`. */
+/** Return the starts of equal buckets of an interval, each at least `minLengthMs` long. */
 const bucketStarts = ({ from, to }: QueryInterval, bucketCount: number, minLengthMs: number): readonly number[] => {
   const length = Math.max(minLengthMs, Math.ceil((to - from) / bucketCount))
   return Array.from({ length: Math.ceil((to - from) / length) }, (_, index) => from + index * length)
 }
 
-/** What is read from: the rows of one location and direction, whole within cells that these instants bound. */
+/** Rows of one location and direction that lie within one counting interval. `edges` are the bounds of the counting intervals. */
 type RowSource = {
   readonly db: ClickHouse
   readonly tenant: Tenant
@@ -50,7 +53,7 @@ const edgesOfCountingIntervals = (countedIntervals: readonly CountingInterval[])
   countedIntervals.at(-1)?.end ?? 0,
 ]
 
-/** Read the buckets into which `startsOf` cuts each of some spans, which are in order and apart from each other. */
+/** Read the energy per bucket. `startsOf` divides each interval into buckets. The intervals are in order and disjoint. */
 const readBuckets = async (
   { db, tenant, flow, edges }: RowSource,
   intervals: readonly QueryInterval[],
@@ -65,6 +68,7 @@ const readBuckets = async (
   return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: endOf.get(from) ?? from + 1 }))
 }
 
+/** Read the energy per start of a record. */
 const readBucketsByStart = async (
   { db, tenant, flow, edges }: RowSource,
   intervals: readonly QueryInterval[],
@@ -73,7 +77,7 @@ const readBucketsByStart = async (
   return found.map(({ from, ...sum }) => ({ ...sum, start: from, end: from + 1 }))
 }
 
-/** Tell buckets more finely: record by record where they hold few, else in parts. */
+/** Refine coarse buckets: by record if they have few records, otherwise by smaller buckets. */
 const refineBuckets = (rows: RowSource, coarse: readonly EnergyBucket[]): Promise<readonly EnergyBucket[]> => {
   const intervals = coarse.map(({ start, end }): QueryInterval => ({ from: start, to: end }))
   const records = coarse.reduce((sum, bucket) => sum + bucket.records, 0)
@@ -81,7 +85,7 @@ const refineBuckets = (rows: RowSource, coarse: readonly EnergyBucket[]): Promis
   return readBuckets(rows, intervals, interval => bucketStarts(interval, refinedBuckets, 1))
 }
 
-/** Where actuals have taken the energy of an estimate: its pieces without any. */
+/** Return the intervals of an estimate that actuals cover: its pieces without energy. */
 const coveredIntervals = ({ energySubmitted, end, pieces }: MeterCostRow): readonly Interval[] =>
   energySubmitted === null
     ? []
@@ -95,7 +99,7 @@ const submittedOf = (row: MeterCostRow): MeterRecord => ({
   confidence: row.recordConfidence,
 })
 
-/** Read what covers estimates that have no pieces to tell it, because some of their time has no price. */
+/** Read the records that cover estimates without pieces. Such estimates have no pieces because part of their time has no price. */
 const readCoverage = async (
   { db, tenant, flow }: RowSource,
   estimates: readonly MeterCostRow[],
@@ -110,7 +114,7 @@ const readCoverage = async (
   return coverageLookup(stored)
 }
 
-/** Read what the records that lie across cells bring to each accumulator. */
+/** Read the energy that records across counting intervals add to each accumulator. */
 const readCrossingEnergy = async (rows: RowSource, snapshot: PricingSnapshot): Promise<readonly CrossingEnergy[]> => {
   const crossingRows: MeterCostRow[] = []
   for await (const block of rowsAcross(rows.db, rows.tenant, rows.flow, rows.edges))
@@ -132,14 +136,14 @@ const readCrossingEnergy = async (rows: RowSource, snapshot: PricingSnapshot): P
   })
 }
 
-/** What accumulators have counted, by `tierKey`; what is absent has counted nothing. */
+/** Counted energy of accumulators, by `accumulatorKey`. An absent accumulator has counted nothing. */
 export type CountedSteps = ReadonlyMap<number, readonly CountedStep[]>
 
 const noSteps: CountedSteps = new Map()
 
 /**
- * Read from the stored rows of a location what its accumulators have counted at `from`, and when they meet the bounds of tiers in
- * [from, to). The cost is that of adding up the rows of the months concerned in the store, however many they are.
+ * Read from the stored rows of a location the energy that its accumulators have counted at `from`, and the instants at which
+ * they reach the bounds of tiers in [from, to). ClickHouse adds up the rows of the months concerned.
  * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const countedStepsOf = async (

@@ -10,8 +10,8 @@ import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-co
 const fullConfidence = 1_000_000
 
 /**
- * Read the generation that a location expects in a span: its stored LOCAL records, those of its devices included, with a confidence
- * below 1. What measured records have taken of an estimate is no longer in it.
+ * Read the expected generation of a location in an interval: its stored LOCAL records with a confidence below 1, including
+ * records of its devices. Energy of an estimate that measured records cover is excluded.
  * Source: docs/rules/schedules.md #own-generation.
  */
 export const expectedGeneration = async (
@@ -29,7 +29,7 @@ export const expectedGeneration = async (
   return found
 }
 
-/** An estimate that was cut has pieces, of which those that are covered hold nothing. */
+/** Return the uncovered time of an estimate. A covered piece has no energy; an estimate without pieces is uncovered. */
 const generationOf = ({
   start,
   end,
@@ -46,4 +46,4 @@ const generationOf = ({
           energy: piece.energy,
           confidence,
         }))
-        .filter(part => part.end > part.start && part.energy > 0n)
+        .filter(piece => piece.end > piece.start && piece.energy > 0n)

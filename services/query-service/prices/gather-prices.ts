@@ -22,39 +22,39 @@ import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { decidesRefusal } from '../work/price-work.ts'
 import { type CountedSteps, countedStepsOf } from './counted-steps.ts'
 
-/** What the readings of prices are made from; `pricing` is their own, so that a look into the past moves nothing that others hold. */
+/** Dependencies of price reads. `pricing` is a cache of their own, so that reads of the past do not evict entries of others. */
 export type PriceDependencies = {
   readonly database: Database
   readonly clickHouse: ClickHouse
   readonly pricing: PricingCache
-  /** Does what takes long. */
+  /** Thread for long work. */
   readonly thread: Pick<WorkThread, 'begin'>
 }
 
-/** A location and what prices it by now; `changedAt` in ms. */
+/** Location with its current pricing. `changedAt`: last change of its prices (ms). */
 type GatheredPricing = {
   readonly location: StoredLocation
   readonly changedAt: number
   readonly cachedPricing: CachedPricing
 }
 
-/** All that prices a span of a location by now. */
+/** Current pricing of a location for an interval, with the energy that its tiers have counted. */
 export type GatheredPrices = GatheredPricing & {
   readonly request: { readonly direction: TariffDirection; readonly start: number; readonly end: number }
   readonly counted: CountedSteps
 }
 
-/** From when on (ms) prices are needed, and what speaks against the request once the clock of its location is known. */
+/** `start`: instant from which prices are needed (ms). `refuse`: check of the request that needs the time zone of the location. */
 type PricingInput = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
 
 const noLocation = refused('not_found', 'No location has this id')
 
-/** The pricing book reads market prices from an instant on; there are none from before. */
+/** Earliest instant from which the pricing cache reads market prices (ms). There are no earlier prices. */
 const earliestPrices = 0
 
 /**
- * Gather what prices a location: the newest revisions of its tariffs and market prices. Refuses `not_found` and what `refuse` says.
- * Throws `Failure` where a store is away.
+ * Load the pricing of a location: the newest revisions of its tariffs and market prices.
+ * Refuses `not_found` and what `refuse` refuses. Throws `Failure` if a store is unavailable.
  */
 export const gatherPricing = async (
   { database, pricing }: PriceDependencies,
@@ -78,8 +78,8 @@ export const gatherPricing = async (
 }
 
 /**
- * Gather what prices a span of a location: its pricing, and what its tiers have counted by the stored rows. Refuses what `gatherPricing`
- * refuses. Throws `Failure` where a store is away.
+ * Load the pricing of a location for an interval, and the energy that its tiers have counted from the stored rows.
+ * Refuses what `gatherPricing` refuses. Throws `Failure` if a store is unavailable.
  */
 export const gatherPrices = async (
   dependencies: PriceDependencies,
@@ -96,7 +96,7 @@ export const gatherPrices = async (
   return accepted({ ...found.value, request: { direction, start, end }, counted })
 }
 
-/** Tell when prices are worth asking for again, after `at` (ms). Source: docs/rules/earlier-version.md #prices. */
+/** Return the next instant after `at` (ms) at which prices may change. Source: docs/rules/earlier-version.md #prices. */
 export const nextUpdateOf = async (
   { database }: Pick<PriceDependencies, 'database'>,
   { cachedPricing, request }: GatheredPrices,
@@ -112,23 +112,24 @@ export const nextUpdateOf = async (
   )
 }
 
-/** When the first contract of a direction begins (ms); null where there never was one. */
+/** Return the start of the first contract of a direction (ms); null if there never was a contract. */
 export const firstContract = (snapshot: PricingSnapshot, direction: TariffDirection): number | null =>
-  snapshot.directions[direction].pricePeriods.find(era => era.commodityId !== null)?.start ?? null
+  snapshot.directions[direction].pricePeriods.find(period => period.commodityId !== null)?.start ?? null
 
 const noPrice = (direction: TariffDirection, at: string): Refusal =>
   refused(
     'no_price_data',
-    `There is no market price for ${direction} at ${at}; end the span there or earlier, or begin it later`,
+    `There is no market price for ${direction} at ${at}. End the period at this time or earlier, or start it later`,
   ).refusal
 
-/** What is known of a series: how many elements it has, and the gaps that decide on it, in order. */
+/** Number of elements of a series, and its gaps in order of time. */
 type SeriesGaps = { readonly elements: number; readonly unpriced: readonly UnpricedInterval[] }
 
 /**
- * Say why a series cannot be answered; null when it can. Time before the first contract may be left out of it, no other.
- * Refuses the first instant that has no price otherwise, or all of the span where nothing is left: `no_tariff_connected`, while one is on
- * its way `pending_connect`, or `no_price_data`. Source: docs/rules/prices-and-audits.md #time-without-a-price.
+ * Return the reason why a series cannot be answered; null if it can. A series may leave out only time before the first contract.
+ * The refusal names the first other instant without a price, or the whole interval if no element is left:
+ * `no_tariff_connected`, `pending_connect` if the provider has not delivered the tariff yet, or `no_price_data`.
+ * Source: docs/rules/prices-and-audits.md #time-without-a-price.
  */
 export const refuseSeries = (
   gathered: Pick<GatheredPrices, 'location' | 'cachedPricing'>,

@@ -15,7 +15,7 @@ import { tenantOf } from '../change.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
 import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
 
-/** What both readings need of a request. */
+/** Members of a request that prices and audits use. */
 type PriceSeriesRequest = Pick<
   RequestOf<typeof priceAuditRetrieve>,
   'caller' | 'at' | 'apiVersion' | 'id' | 'body' | 'signal'
@@ -51,7 +51,7 @@ const viewOf = (
   createdAt: at,
 })
 
-/** What the earlier layout tells besides. */
+/** Load the members that only the earlier API version has. */
 const earlierPriceOf = async (
   dependencies: PriceDependencies,
   { query, at }: RequestOf<typeof priceRetrieve>,
@@ -62,7 +62,7 @@ const earlierPriceOf = async (
   nextUpdate: await nextUpdateOf(dependencies, gathered, at),
 })
 
-/** Answer what energy costs at a location over a span. Source: docs/rules/prices-and-audits.md #elements. */
+/** Answer the prices of energy at a location in an interval. Source: docs/rules/prices-and-audits.md #elements. */
 const retrievePrices = async (
   dependencies: PriceDependencies,
   request: RequestOf<typeof priceRetrieve>,
@@ -76,7 +76,7 @@ const retrievePrices = async (
   return answerSeries(dependencies, request, series.value, { name: 'price', input })
 }
 
-/** Answer how the prices of a span are made up. Source: docs/rules/prices-and-audits.md #audit. */
+/** Answer the components of the prices of an interval. Source: docs/rules/prices-and-audits.md #audit. */
 const retrieveAudit = async (
   dependencies: PriceDependencies,
   request: RequestOf<typeof priceAuditRetrieve>,
@@ -91,7 +91,7 @@ const retrieveAudit = async (
   return answerSeries(dependencies, request, series.value, { name: 'audit', input })
 }
 
-/** Bind the readings of prices. */
+/** Bind the operations on prices and price audits. */
 export const priceOperations = (dependencies: PriceDependencies): readonly Binding[] => [
   bind(priceRetrieve, request => retrievePrices(dependencies, request)),
   bind(priceAuditRetrieve, request => retrieveAudit(dependencies, request)),

@@ -8,14 +8,14 @@ import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { runWork } from '../work/run-work.ts'
 
-const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id')
+const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id. Create a new schedule')
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 
-/** A schedule of so many characters is put into the words of the earlier version at once, in some ms. */
+/** Maximum length in characters of a plan that the request thread converts to the earlier API version, which takes some ms. */
 const maxInlineLength = 65_536
 
-/** Give a schedule by amount again: it stands in the event that told of it. Source: docs/rules/schedules.md #reading-a-plan. */
+/** Answer a stored plan from its `schedule.created` event. Source: docs/rules/schedules.md #reading-a-plan. */
 export const retrieveSchedule = async (
   { database, thread }: QueryServiceDependencies,
   request: RequestOf<typeof scheduleAmountRetrieve>,

@@ -22,7 +22,7 @@ import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
 
 type AmountScheduleRequest = RequestOf<typeof scheduleAmount>
 
-/** Read what is asked for in the domain's terms; a device without a power of its own has the location's. */
+/** Convert the body to the request of the domain. A device without `max_power` uses the `max_power` of the location. */
 const amountRequestOf = ({ max_power: site, shaving_threshold: threshold, data }: AmountBody): AmountRequest => ({
   sitePower: site?.power ?? null,
   threshold:
@@ -60,13 +60,13 @@ type GatheredPlanInput = {
   readonly isSmall: boolean
 }
 
-/** The time (ms) from the first start of some windows to their last end. */
+/** Return the interval (ms) from the first start of windows to their last end. */
 const enclosingInterval = (windows: AmountRequest['devices']) => ({
   from: windows.reduce((earliest, { start }) => Math.min(earliest, start), Number.POSITIVE_INFINITY),
   to: windows.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY),
 })
 
-/** Plans of so many windows × pieces of price take some ms; where tiers tie all time together, those of a tenth. */
+/** Maximum number of windows × price pieces that the request thread plans, which takes some ms. Tiered prices allow a tenth. */
 const maxSmallPlan = 2_000
 
 const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boolean => {
@@ -81,8 +81,8 @@ const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boo
 }
 
 /**
- * Gather the prices of both directions, what the tiers of each have counted when its first window begins, and the generation that is
- * expected while imports may run.
+ * Load the prices of both directions, the energy that the tiers of each direction have counted at the start of its first
+ * window, and the expected generation during the import windows.
  */
 const gatherPlanInput = async (
   dependencies: PriceDependencies,
@@ -113,7 +113,7 @@ const gatherPlanInput = async (
   ]) {
     if (windows.length === 0) continue
     const steps = await countedStepsOf(dependencies.clickHouse, tenant, snapshot, direction, enclosingInterval(windows))
-    for (const [key, of] of steps) counted.set(key, of)
+    for (const [key, countedEnergy] of steps) counted.set(key, countedEnergy)
   }
   const generation =
     imports.length === 0
@@ -129,7 +129,7 @@ const gatherPlanInput = async (
 
 const maxSmallGeneration = 100
 
-/** A plan as it was written in UTF-8: in the names of the current layout, and in those of the request's. */
+/** Text of a plan in UTF-8, in the current API version and in the API version of the request. */
 type WrittenPlan = { readonly current: Buffer<ArrayBuffer>; readonly requested: Buffer<ArrayBuffer> }
 
 const readPlan = async (answer: StartedWork['answer']): Promise<WrittenPlan> => {
@@ -144,8 +144,8 @@ const readPlan = async (answer: StartedWork['answer']): Promise<WrittenPlan> => 
 }
 
 /**
- * Plan what devices take and give, and write the event that tells of the plan. Refuses `not_found` (`location_not_found` where the location
- * is named in the body), `device_not_found`, and what `planAmount` refuses.
+ * Plan the energy that devices take and deliver, and write the event of the plan. Refuses `not_found` (`location_not_found` if the
+ * body names the location), `device_not_found`, and what `planAmount` refuses.
  * Source: docs/rules/schedules.md #amount, #event.
  */
 export const createAmountSchedule = async (

@@ -15,14 +15,14 @@ import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies
 import { retrieveSchedule } from './retrieve-schedule.ts'
 import { createAmountSchedule } from './schedule-amounts.ts'
 
-/** What schedules are made from: prices, and what writes the event of a new plan. */
+/** Dependencies of schedules: prices, and the stores that the event of a new plan is written to. */
 export type ScheduleDependencies = PriceDependencies & QueryServiceDependencies
 
 type WindowRequest = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'apiVersion' | 'id' | 'signal'> & {
   readonly body: Parameters<typeof readWindow>[0] & { readonly segment: 'LOW' | 'HIGH' }
 }
 
-/** A window and what prices it. */
+/** Window with its prices. */
 type PricedWindow = { readonly interval: RequestedInterval; readonly gathered: GatheredPrices }
 
 const readWindowPrices = async (
@@ -57,7 +57,7 @@ const viewOf = async (
 
 const minuteMs = 60_000
 
-/** Answer the cheapest or dearest time of a duration. Source: docs/rules/schedules.md #duration. */
+/** Answer the cheapest or most expensive time of a duration. Source: docs/rules/schedules.md #duration. */
 const scheduleByDuration = async (
   dependencies: PriceDependencies,
   request: RequestOf<typeof scheduleDuration>,
@@ -79,7 +79,7 @@ const scheduleByDuration = async (
   return answerSeries(dependencies, request, window.value, { name: 'duration', input })
 }
 
-/** Answer all time on one side of a price. Source: docs/rules/schedules.md #limit. */
+/** Answer all time below or above a price limit. Source: docs/rules/schedules.md #limit. */
 const scheduleByLimit = async (
   dependencies: PriceDependencies,
   request: RequestOf<typeof scheduleLimit>,
@@ -97,7 +97,7 @@ const scheduleByLimit = async (
   return answerSeries(dependencies, request, window.value, { name: 'limit', input })
 }
 
-/** Bind the schedules. */
+/** Bind the operations on schedules. */
 export const scheduleOperations = (dependencies: ScheduleDependencies): readonly Binding[] => [
   bind(scheduleDuration, request => scheduleByDuration(dependencies, request)),
   bind(scheduleLimit, request => scheduleByLimit(dependencies, request)),

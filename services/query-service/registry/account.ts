@@ -6,12 +6,12 @@ import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** Bind the operation that shows a caller its own account. */
+/** Bind the operation that returns the account of the caller. */
 export const accountOperations = ({ database, requestsPerSecond }: QueryServiceDependencies): readonly Binding[] => [
   bind(accountRetrieve, async request => {
     const { accountId, liveMode } = request.caller
     const account = await withTenant(database, tenantOf(request), ({ query }) => retrieveAccount(query, accountId))
-    if (account === null) return refused('not_found', 'The account of this key does not exist; ask the operator')
+    if (account === null) return refused('not_found', 'The account of this key does not exist. Ask the operator for a new key')
     return accepted(
       accountToWire({ ...account, liveMode, requestsPerSecond: account.requestsPerSecond ?? requestsPerSecond }),
     )

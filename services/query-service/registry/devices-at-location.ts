@@ -6,7 +6,7 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** Devices that are looked up at once: of some that a location had, many may be deleted by now. */
+/** Maximum number of devices per read. Many devices of a location may be deleted. */
 const maxDevicesPerRead = 500
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
@@ -14,8 +14,8 @@ const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 type LocationDeviceFilter = { readonly locationId: string; readonly referenceId: string | null }
 
 /**
- * Find the active devices that stored records of a location name, as many as tell a page and whether more follow; the page itself is
- * read by `listDevices`. No transaction waits for the metering rows. Refuses `location_not_found`.
+ * Find the active devices that have stored records at a location: at most one more than a page, in the order of the page.
+ * `listDevices` then reads the page. No transaction waits for ClickHouse. Refuses `location_not_found`.
  */
 export const devicesAtLocation = async (
   { database, metering }: Pick<QueryServiceDependencies, 'database' | 'metering'>,
@@ -27,7 +27,7 @@ export const devicesAtLocation = async (
   if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
   const isBackwards = page.endingBefore !== null
   let cursor = page.startingAfter ?? page.endingBefore
-  // The list refuses a cursor that is no id.
+  // `listDevices` refuses a cursor that is not an id.
   if (cursor !== null && !isId('device', cursor)) return accepted([])
   if (referenceId !== null) {
     const named = await withTenant(database, tenant, transaction => listDevices(transaction, { referenceId }, oneItem))

@@ -28,7 +28,7 @@ import { answerList } from '../list.ts'
 import { omitUndefined } from '../omit-undefined.ts'
 import { devicesAtLocation } from './devices-at-location.ts'
 
-/** Write devices with the time at which each was last heard of. */
+/** Convert devices to JSON objects, each with the time of its newest record. */
 const devicesToWire = async (
   { metering }: QueryServiceDependencies,
   request: RequestOf<Operation>,
@@ -46,7 +46,7 @@ const deviceChange = (type: string, device: DeviceWire): Change<DeviceWire> => (
 
 const noDevice = refused('not_found', 'No device has this id')
 
-/** Bind the operations on devices. `last_seen` is read before the transaction, so that none waits for the metering rows. */
+/** Bind the operations on devices. They read `last_seen` before the transaction, so that it does not wait for ClickHouse. */
 export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(deviceCreate, request =>
     change(dependencies, deviceCreate, request, async transaction => {

@@ -6,7 +6,7 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** More than any location has. */
+/** Page of all tariffs: more than any location has. */
 const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
 const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
@@ -33,7 +33,7 @@ const statusOf = (
 
 const noTariff: Omit<TariffKindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
 
-/** Answer the status of a location at `at` (ms), written for the wire; null when there is no such location. */
+/** Return the status of a location at `at` (ms) as a JSON object; null if the location does not exist. */
 export const locationStatus = async (
   { database, providersOf }: QueryServiceDependencies,
   tenant: Tenant,

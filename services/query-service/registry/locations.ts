@@ -40,17 +40,17 @@ import {
 const noCustomer = refused('customer_not_found', 'No customer has this id', 'customer_id')
 const noLocation = refused('not_found', 'No location has this id')
 
-/** What a choice is written as, and what is still open of it; null where nothing is. */
+/** Location to store, and a hint to the caller about its market area; null if there is no hint. */
 type ResolvedChoice = { readonly draft: LocationDraft; readonly hint: string | null }
 
-/** Name the areas between which an address does not decide. Source: docs/rules/registry.md #market-area. */
+/** List the market areas of an address that fits several areas. Source: docs/rules/registry.md #market-area. */
 const hintOf = ({ importSourceId }: LocationInput, { marketArea, marketAreas }: ResolvedLocation): string | null => {
   if (importSourceId !== null || marketArea !== null || marketAreas.length < 2) return null
   const areas = `${marketAreas.slice(0, -1).join(', ')} and ${marketAreas.at(-1)}`
-  return `The address does not decide between the market areas ${areas}: set market_sources.import to the source of the right one.`
+  return `The address fits the market areas ${areas}. Set market_sources.import to the source of the right area.`
 }
 
-/** Turn a choice into what is written: place and market source looked up. */
+/** Resolve the input of a location to the location to store, with its place and market source. */
 const resolveChoice = async (
   transaction: TenantTransaction,
   choice: LocationInput,
@@ -155,6 +155,6 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
 
 const currencyInUse = refused(
   'currency_in_use',
-  'The currency cannot change once tariffs or records exist: create another location',
+  'The currency cannot change after tariffs or records exist. Create another location',
   'currency_code',
 )

@@ -4,7 +4,7 @@ import { tokenLifetimeSeconds } from '../../platform/access/bearer-token.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** Bind the operation that gives bearer tokens; its caller is the key's. Source: docs/rules/authentication.md #login. */
+/** Bind the operation that exchanges an API key for a bearer token. Source: docs/rules/authentication.md #login. */
 export const loginOperations = ({ bearerTokens }: QueryServiceDependencies): readonly Binding[] => [
   bind(accountLogin, async ({ caller: { accountId, liveMode, keyId }, at }) => {
     const token = await bearerTokens.sign({ accountId, liveMode, keyId }, at)

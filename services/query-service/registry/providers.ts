@@ -4,7 +4,7 @@ import { pageOfProviders } from '../../platform/postgres/connect/providers.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 
-/** Bind the list of suppliers, which are the same for all accounts. */
+/** Bind the list of suppliers. All accounts see the same suppliers. */
 export const providerOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(providerList, request => {
     const { country_code: country = null, postal_address_type: addressType = null } = request.query

@@ -6,20 +6,21 @@ import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 
-/** Where a location is and what it counts in, choices and address taken together; its market sources are still to be found. */
+/** Place and currency of a location, from its input and its address. The market sources are not resolved yet. */
 export type ResolvedLocation = {
   readonly timezone: string
   readonly currencyCode: string
   readonly geoLocation: GeoPlace['geoLocation']
   readonly marketArea: string | null
-  /** All areas that the address may belong to. */
+  /** All market areas that the address may belong to. */
   readonly marketAreas: readonly string[]
 }
 
 /**
- * Work out zone, currency and coordinates of a location from what its caller chose and where its address is.
- * An address that cannot be placed stands if zone and currency are given. Refuses `field_required` for an address that is missing
- * without them, `field_invalid` for unknown zones and currencies, and what `placeOf` refuses.
+ * Determine time zone, currency and coordinates of a location from its input and its address. The input takes precedence.
+ * An address that cannot be found is accepted if time zone and currency are given.
+ * Refuses `field_required` if the address is missing without both, `field_invalid` for an unknown time zone or currency,
+ * and what `geocode` refuses.
  * Source: docs/rules/registry.md #locations, #placing-an-address.
  */
 export const resolveLocation = (
@@ -31,7 +32,7 @@ export const resolveLocation = (
     return refused('field_invalid', 'timezone must be the name of an IANA time zone, such as Europe/Berlin', 'timezone')
   }
   if (choice.currencyCode !== null && !isCurrency(choice.currencyCode)) {
-    return refused('field_invalid', 'currency_code must be that of a currency in use, such as EUR', 'currency_code')
+    return refused('field_invalid', 'currency_code must be the code of a currency in use, such as EUR', 'currency_code')
   }
   const chosen = { timezone: timezone?.name ?? null, currencyCode: choice.currencyCode }
   if (choice.postalAddress === null) return withoutAddress(chosen)
@@ -62,14 +63,14 @@ const withoutAddress = ({
   timezone === null || currencyCode === null
     ? refused(
         'field_required',
-        'postal_address is required, unless timezone and currency_code are both given',
+        'postal_address is required. Send it, or send both timezone and currency_code',
         'postal_address',
       )
     : accepted({ timezone, currencyCode, geoLocation: null, marketArea: null, marketAreas: [] })
 
 /**
- * Write down a choice with what it resolves to. `areaSourceId` is the shared source of the market area in the location's currency,
- * null where there is none; export follows import.
+ * Create the location to store from its input and its resolved place. `areaSourceId` is the shared market source of the
+ * market area in the currency of the location; null if there is none. The export source defaults to the import source.
  * Source: docs/rules/registry.md #market-area, #market-sources-of-locations.
  */
 export const locationDraft = (
@@ -97,7 +98,7 @@ export const locationDraft = (
   }
 }
 
-/** Give what the caller of a stored location has chosen, with the changes of a PATCH. */
+/** Return the input of a stored location with the changes of a PATCH. */
 export const changedChoice = (location: StoredLocation, change: LocationChange): LocationInput => ({
   referenceId: location.referenceId,
   customerId: location.customerId,
@@ -115,5 +116,5 @@ const resolvingMembers = [
   'exportSourceId',
 ] as const satisfies readonly (keyof LocationChange)[]
 
-/** Tell whether a change can move a location; one that cannot leaves what was resolved as it is. */
+/** Return whether a change can affect time zone, currency or market sources. Other changes keep the resolved values. */
 export const needsResolution = (change: LocationChange): boolean => resolvingMembers.some(member => member in change)

@@ -42,8 +42,8 @@ import { omitUndefined } from '../omit-undefined.ts'
 const noTariff = refused('not_found', 'No tariff has this id')
 
 /**
- * Read the prices of a PATCH as a version of its tariff. Undefined if the PATCH has none, or repeats the prices that apply at `at` (ms)
- * without an instant. Refuses what a new tariff refuses in its schedule.
+ * Read the prices of a PATCH as a version of its tariff. The result is undefined if the PATCH has no prices, or if it
+ * repeats the prices that apply at `at` (ms) without an instant. Refuses an invalid schedule, as for a new tariff.
  */
 function* versionOf(
   tariff: StoredTariff,
@@ -65,7 +65,7 @@ function* versionOf(
   return accepted(isUnchanged ? undefined : { effectiveFrom: from?.at ?? at, schedule: terms.value.schedule })
 }
 
-/** The event that a change of a tariff is for its location. */
+/** Create the event that reports a change of a tariff to the subscribers of its location. */
 const locationEvents = async (
   transaction: TenantTransaction,
   locationId: string,
@@ -76,7 +76,7 @@ const locationEvents = async (
   return [{ type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) }]
 }
 
-/** Note a change of a tariff for subscribers, auditors and lanes. */
+/** Describe a change of a tariff, with its event, audit entry and recost request. */
 const tariffChange = async (
   transaction: TenantTransaction,
   { tariff, recostRequest }: TariffChange,
@@ -92,7 +92,7 @@ const tariffChange = async (
   }
 }
 
-/** Judge the zone that a draft names against that of its location. */
+/** Check that the time zone of a draft is the time zone of its location. */
 const validateZone = async (
   transaction: TenantTransaction,
   { locationId, timezone }: TariffInput,
@@ -104,14 +104,14 @@ const validateZone = async (
     ? accepted(null)
     : refused(
         'field_invalid',
-        `timezone must be ${location.timezone}, that of the location, or be left out`,
+        `timezone must be ${location.timezone}, the time zone of the location. Correct it or leave it out`,
         'timezone',
       )
 }
 
 const recreateAdvice = 'delete the tariff, with void=true if it must never have applied, and create another one'
 
-/** Read and write the tariffs of a list one after the other, so that only one of them is in memory in each of its forms. */
+/** Decode and convert the tariffs of a list one by one, so that only one decoded tariff is in memory. */
 function* listToWire(
   tariffs: readonly (() => Generator<void, StoredTariff>)[],
   at: number,

@@ -13,7 +13,7 @@ import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
-/** A plan to be made and written, as plain data. `pending` are the directions whose tariff is on its way. */
+/** Input of a plan as plain data. `pending`: directions whose tariff the provider has not delivered yet. */
 export type AmountInput = {
   readonly pricing: PricingCopy
   readonly counted: CountedSteps
@@ -25,10 +25,10 @@ export type AmountInput = {
   readonly apiVersion: ApiVersion
 }
 
-/** Why there is no plan; null: there is one. */
+/** Refusal of a plan; null if the plan succeeded. */
 export type AmountHead = { readonly refusal: Refusal | null }
 
-/** What stands between the texts of a plan: no text of JSON holds it. */
+/** Separator of the two texts of a plan. JSON text without indentation never contains it. */
 export const textSeparator = '\n'
 
 const writerOf =
@@ -42,10 +42,13 @@ const writerOf =
       plan: { ...plan, devices: plan.devices.slice(from, to) },
     })
 
-/** Windows of a plan may have thousands of pieces each. */
+/** Windows per chunk. A window may have thousands of pieces. */
 const windowsPerChunk = 8
 
-/** Plan, and write the plan in the names of the current layout, as its event has it, and after `textEnd` in those of the request's, if others. */
+/**
+ * Calculate a plan. Write the plan in the current API version, as its event contains it. If the request has another API version,
+ * `textSeparator` and the plan in that version follow.
+ */
 export function* amountWork(input: AmountInput): PausableWork {
   const { counted, generation, pending, request, body, apiVersion } = input
   const planning = planAmount(
@@ -69,7 +72,7 @@ export function* amountWork(input: AmountInput): PausableWork {
     operation: scheduleAmount,
     count: planned.value.devices.length,
     write: writerOf(input, planned.value),
-    atATime: windowsPerChunk,
+    maxPerStep: windowsPerChunk,
   }
   yield* encodeTexts(answerTexts({ ...answer, apiVersion: 'current' }))
   if (apiVersion === 'current') return

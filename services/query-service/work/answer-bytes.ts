@@ -4,18 +4,18 @@ import type { Operation } from '../../contract/operation.ts'
 import { type LongObject, objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 
-/** So many characters make a chunk. */
-const maxChunkLength = 65_536
+/** Minimum length of a chunk in characters. */
+const minChunkLength = 65_536
 
 const encoder = new TextEncoder()
 
-/** An answer whose `data` is long. */
+/** Answer with a long `data`. */
 export type LongAnswer = Omit<LongObject<'data'>, 'member' | 'translate'> & {
   readonly operation: Operation
   readonly apiVersion: ApiVersion
 }
 
-/** Write the text of an answer part by part. */
+/** Write the text of an answer in parts. */
 export const answerTexts = ({ operation, apiVersion, ...answer }: LongAnswer): Generator<string> =>
   objectTexts({ ...answer, member: 'data', translate: whole => answerInApiVersion(operation, whole, apiVersion) })
 
@@ -24,7 +24,7 @@ export function* encodeTexts(texts: Iterable<string>): PausableWork {
   let text = ''
   for (const part of texts) {
     text += part
-    if (text.length >= maxChunkLength) {
+    if (text.length >= minChunkLength) {
       yield { bytes: encoder.encode(text) }
       text = ''
     } else yield undefined

@@ -26,7 +26,7 @@ import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { costRowOf } from '../costs/cost-row.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
-/** Stored costs between edges as the engine gave them: the sums of each statement, and the rows that cross an edge. */
+/** Stored costs between edges as ClickHouse returned them: the sums of each statement, and the rows that cross an edge. */
 export type StoredCosts = {
   readonly edges: readonly number[]
   readonly sums: readonly string[]
@@ -35,16 +35,17 @@ export type StoredCosts = {
 
 type View = Omit<EnergyCostView, 'entries' | 'deviceRecords'>
 
-/** How an answer is written: as a table or as JSON in a layout. */
+/** Format of an answer: a CSV table, or JSON in an API version. */
 type AnswerFormat = { readonly apiVersion: ApiVersion; readonly isTable: boolean }
 
-/** In which offset instants are written: of a zone at each instant, or as `answerOffset` says. */
+/** Offsets of the instants of an answer: the offset of the zone for buckets, otherwise as `answerOffset` returns. */
 export type AnswerOffsets = { readonly zone: TimeZone | null; readonly isBucket: boolean; readonly requested: number }
 
+/** Input of the costs of an interval. */
 export type IntervalCostInput = AnswerFormat & {
   readonly view: View
   readonly costs: StoredCosts
-  /** What is told of the records of devices; `excluded`: those that are left out, if any may be. */
+  /** Device records of the answer. `excluded`: costs of the excluded device records; null if there are none. */
   readonly devices: {
     readonly isIncluded: boolean
     readonly isMixed: boolean
@@ -71,13 +72,13 @@ function* sumElements({ edges, sums, blocks }: StoredCosts): Generator<undefined
   return yield* costInBucketsByRow(edges, rows, whole)
 }
 
-/** Energy of the records of devices that a span leaves out, priced or not; null if there are none. */
+/** Return the energy of the excluded device records, priced or not; null if there are none. */
 function* excludedEnergy(stored: StoredCosts | null) {
   const [sum] = stored === null ? [] : yield* sumElements(stored)
   return sum === undefined || sum.records === 0 ? null : sum.energy + sum.unpricedEnergy
 }
 
-/** So many elements are written without a pause. */
+/** Maximum number of elements between two pauses. */
 const elementsPerChunk = 256
 
 type AnswerToWrite = AnswerFormat & {
@@ -109,7 +110,7 @@ function* write(answerToWrite: AnswerToWrite): PausableWork {
   )
 }
 
-/** Add up stored costs between edges, and write the answer. */
+/** Add up stored costs between edges and write the answer. */
 export function* intervalCostWork({ view, costs, devices, offsets, ...format }: IntervalCostInput): PausableWork {
   const { zone, isBucket, requested } = offsets
   const offsetOf = isBucket && zone !== null ? zoneOffset(zone) : answerOffset(zone, requested)
@@ -122,6 +123,7 @@ export function* intervalCostWork({ view, costs, devices, offsets, ...format }: 
 
 type MeteredDevice = { readonly deviceId: string | null }
 
+/** Input of the costs of a session. `isByRecord`: one entry per record instead of one entry for the session. */
 export type SessionCostInput = AnswerFormat & {
   readonly view: Omit<View, 'objectId'>
   readonly blocks: readonly Uint8Array[]
@@ -132,7 +134,7 @@ export type SessionCostInput = AnswerFormat & {
   readonly locationId: string
 }
 
-/** The device of a session if there is exactly one, else the location. */
+/** Return the device of a session if it has exactly one, otherwise the location. */
 const objectOf = (meteredObjects: readonly MeteredDevice[], locationId: string): string => {
   const objects = new Set(meteredObjects.map(({ deviceId }) => deviceId))
   const [only] = objects
@@ -151,7 +153,7 @@ function* entriesOf(rows: readonly MeterCostRow[], { isByRecord, sessionReferenc
   return entries
 }
 
-/** Add up the records of a session, or give each, and write the answer. */
+/** Calculate the costs of a session, or of each of its records, and write the answer. */
 export function* sessionCostWork(input: SessionCostInput): PausableWork {
   const { apiVersion, isTable, blocks, flow, meteredObjects, locationId } = input
   const rows = (yield* decodeRows(blocks)).filter(

@@ -5,14 +5,14 @@ import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
-/** Events to be written: a page of a list, or one alone (`hasMore` null). */
+/** Events to write: a page of a list, or a single event (`hasMore` null). */
 export type EventsInput = {
   readonly events: readonly Event[]
   readonly apiVersion: ApiVersion
   readonly hasMore: boolean | null
 }
 
-/** Write what one event tells of, in the names of an API version. */
+/** Write the data of an event in an API version. */
 export function* eventDataWork({
   event,
   apiVersion,
@@ -24,7 +24,7 @@ export function* eventDataWork({
   yield* encodeTexts([JSON.stringify(eventToWire(event, apiVersion).data)])
 }
 
-/** Write events, of which each may tell of a plan of megabytes. */
+/** Write events. An event may contain a plan of several MiB. */
 export function* eventsWork({ events, apiVersion, hasMore }: EventsInput): PausableWork {
   yield { head: null }
   if (hasMore === null) {

@@ -21,7 +21,10 @@ import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
-/** What prices a span, as plain data. `firstContract`: time before it may be left out (ms); null where there never was a contract. */
+/**
+ * Pricing of an interval as plain data. `firstContract`: start of the first contract (ms); null if there never was a contract.
+ * Time before the first contract may be left out.
+ */
 export type SeriesInput = {
   readonly pricing: PricingCopy
   readonly request: Omit<PriceRequest, 'counted'>
@@ -29,14 +32,14 @@ export type SeriesInput = {
   readonly firstContract: number | null
 }
 
-/** What decides on the refusal of a series: how many elements it has, its first gap, and the first one that may not be left out. */
+/** Facts that decide on the refusal of a series: its number of elements, its first gap, and the first gap that is not allowed. */
 export type SeriesHead = {
   readonly elements: number
   readonly unpriced: readonly UnpricedInterval[]
   readonly hasSlots: boolean
 }
 
-/** Tell whether a gap may not be left out of a series. Source: docs/rules/prices-and-audits.md #time-without-a-price. */
+/** Return whether a gap is not allowed in a series. Source: docs/rules/prices-and-audits.md #time-without-a-price. */
 export const decidesRefusal =
   (firstContract: number | null) =>
   ({ end, missing }: UnpricedInterval): boolean =>
@@ -48,7 +51,7 @@ const headOf = (
   hasSlots = true,
 ): SeriesHead => {
   const gap = unpriced.find(decidesRefusal(firstContract))
-  const gaps = [...new Set([unpriced[0], gap])].filter(one => one !== undefined)
+  const gaps = [...new Set([unpriced[0], gap])].filter(interval => interval !== undefined)
   return { elements: elements.length, unpriced: gaps, hasSlots }
 }
 
@@ -59,13 +62,14 @@ const priceRequestOf = ({ request, counted }: SeriesInput): PriceRequest => ({
 
 type View = Omit<PriceView<never>, 'elements' | 'offsetOf'>
 
+/** Input of prices. `earlier`: options of the earlier API version; null in the current version. */
 export type PriceInput = SeriesInput & {
   readonly view: View
   readonly apiVersion: ApiVersion
   readonly earlier: EarlierPriceOptions | null
 }
 
-/** The view of an answer with the offsets of its instants. */
+/** Add the offsets of the instants to the view of an answer. */
 const withOffsets = <ViewWithInterval extends { readonly interval: RequestedInterval }>({
   pricing,
   view,
@@ -77,7 +81,7 @@ const withOffsets = <ViewWithInterval extends { readonly interval: RequestedInte
   offsetOf: answerOffset(pricing.timeZone, view.interval.endOffset),
 })
 
-/** Price a span and write the answer. */
+/** Calculate the prices of an interval and write the answer. */
 export function* priceWork(input: PriceInput): PausableWork {
   const { apiVersion, earlier, firstContract } = input
   const view = withOffsets(input)
@@ -88,7 +92,7 @@ export function* priceWork(input: PriceInput): PausableWork {
   yield* encodeTexts(answerTexts({ operation: priceRetrieve, apiVersion, count: series.elements.length, write }))
 }
 
-/** Price a span with the parts of its prices and write the answer. */
+/** Calculate the prices of an interval with their components and write the answer. */
 export function* auditWork(input: Omit<PriceInput, 'earlier'>): PausableWork {
   const { apiVersion, firstContract } = input
   const view = withOffsets(input)
@@ -102,7 +106,7 @@ export function* auditWork(input: Omit<PriceInput, 'earlier'>): PausableWork {
 
 type WindowBase = Omit<WindowView, 'unpriced' | 'offsetOf'>
 
-/** `duration` in minutes. */
+/** Input of a schedule by duration. `duration` in minutes. */
 export type DurationInput = SeriesInput & {
   readonly view: WindowBase
   readonly apiVersion: ApiVersion
@@ -112,10 +116,10 @@ export type DurationInput = SeriesInput & {
 
 const minuteMs = 60_000
 
-/** Unpriced time is written once, beside no element. */
+/** Return the unpriced intervals for the part without elements, so that they are written once. */
 const unpricedOf = ({ unpriced }: PriceSeries<unknown>, to: number) => ({ unpriced: to === 0 ? unpriced : [] })
 
-/** Choose the cheapest or dearest time of a duration and write the answer. */
+/** Choose the cheapest or most expensive time of a duration and write the answer. */
 export function* durationWork(input: DurationInput): PausableWork {
   const { apiVersion, duration, contiguous, firstContract } = input
   const view = withOffsets(input)
@@ -137,13 +141,14 @@ export function* durationWork(input: DurationInput): PausableWork {
   yield* encodeTexts(answerTexts({ operation: scheduleDuration, apiVersion, count: slots?.length ?? 0, write }))
 }
 
+/** Input of a schedule by price limit. */
 export type LimitInput = SeriesInput & {
   readonly view: WindowBase
   readonly apiVersion: ApiVersion
   readonly bound: PriceBound
 }
 
-/** Choose all time on one side of a price and write the answer. */
+/** Choose all time below or above a price limit and write the answer. */
 export function* limitWork(input: LimitInput): PausableWork {
   const { apiVersion, bound, firstContract } = input
   const view = withOffsets(input)

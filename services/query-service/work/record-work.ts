@@ -8,16 +8,17 @@ import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../costs/record-view.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
-/** Rows to be written in order; those with many pieces stand in `blocks` too, as the engine gave them. */
+/** Rows to write, in order. `blocks` contains the rows with several pieces again, with their pieces, as ClickHouse returned them. */
 type RowsInput = {
   readonly rows: readonly MeterCostRow[]
   readonly blocks: readonly Uint8Array[]
   readonly apiVersion: ApiVersion
 }
 
+/** Input of a page of records. */
 export type RecordListInput = RowsInput & { readonly hasMore: boolean }
 
-/** Decode blocks, with a pause after each, and give the rows with their pieces. */
+/** Decode blocks, with a pause after each, and return the rows with their pieces. */
 function* rowsWithPieces({ rows, blocks }: RowsInput): Generator<undefined, readonly MeterCostRow[]> {
   const found = new Map<string, MeterCostRow>()
   for (const block of blocks) {

@@ -8,24 +8,24 @@ import { workTable } from './work-table.ts'
 type WorkName = keyof typeof workTable
 type InputOf<Name extends WorkName> = Parameters<(typeof workTable)[Name]>[0]
 
-/** Work to be done; what is small is done at once, in this thread. */
+/** Work to run. Small work runs at once in the calling thread. */
 export type Work<Name extends WorkName> = {
   readonly name: Name
   readonly input: InputOf<Name>
   readonly isSmall: boolean
-  /** What the input takes while it waits, unless that is little. */
+  /** Size of the input while it waits, in bytes; 0 for a small input. */
   readonly bytes?: number
   readonly account: string
   readonly signal: AbortSignal
 }
 
-/** What work knew before its bytes, and the bytes, which must be read or left. */
+/** Started work: its head, and its answer. The caller must read the answer or discard it with `discardWork`. */
 export type StartedWork = {
   readonly head: unknown
   readonly answer: Exclude<SerializedAnswer, { readonly text: string }>
 }
 
-/** Leave work whose bytes nobody needs. */
+/** Discard the answer of started work. */
 export const discardWork = async ({ answer }: StartedWork): Promise<void> => {
   if ('chunks' in answer) await discardChunks(answer.chunks)
 }
@@ -43,8 +43,8 @@ const runNow = (work: PausableWork): StartedWork => {
 }
 
 /**
- * Begin work: small work is done here and now, other work in the thread, in its account's turn. Refuses `unavailable` where too much work of the
- * account waits. Source: docs/promises.md #i8, #s6.
+ * Run work. Small work runs at once in the calling thread. Other work runs in the work thread, which serves accounts in turn.
+ * Refuses `unavailable` if too much work of the account waits. Source: docs/promises.md #i8, #s6.
  */
 export const runWork = async <Name extends WorkName>(
   thread: Pick<WorkThread, 'begin'>,

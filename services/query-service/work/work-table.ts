@@ -6,7 +6,7 @@ import { marketPricesWork } from './market-work.ts'
 import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
 
-/** The long work of the query service. */
+/** Functions of the long work of the query service, by name. */
 export const workTable = {
   amount: amountWork,
   audit: auditWork,

@@ -1,8 +1,8 @@
 import type { WorkThreadOptions } from '../../platform/work-thread/work-thread.ts'
 
 /**
- * The thread of the query service. An account has two works under way at the most, and as many as reads that it may ask for at once wait: it can fill neither
- * the thread nor the memory. Source: docs/promises.md #s6.
+ * Options of the work thread of the query service. An account can run 2 works at a time, and 62 can wait, so that one account
+ * cannot fill the thread or the memory. Source: docs/promises.md #s6.
  */
 export const workThreadOptions: WorkThreadOptions = {
   script: new URL('./work-process.ts', import.meta.url),
