@@ -40,8 +40,8 @@ export const tenantOf = ({ caller }: Pick<RequestOf<Operation>, 'caller'>): Tena
 })
 
 /**
- * Change records of the caller in one transaction. The transaction also stores the events and, under an Idempotency-Key,
- * the answer. A refusal rolls back the transaction.
+ * Change records of the caller in one transaction. The transaction also stores the events and, under an
+ * Idempotency-Key, the answer. A refusal rolls back the transaction.
  * After the commit this waits up to 1 s for the recost requests. The relay sends those that take longer.
  * Refuses what `work` refuses, and `idempotency_in_progress` if another process has taken over the request.
  * Source: docs/rules/versions-and-transport.md #idempotency; docs/architecture.md #outbox-and-leases, #recost-requests.
@@ -98,7 +98,9 @@ const saveAnswer = async (
   return idempotency.finishWithin(transaction, claim, { status: operation.status, apiVersion, body })
 }
 
-/** Send recost requests and changed prices to their partitions. Return after 1 s at the latest; the sending continues. */
+/**
+ * Send recost requests and changed prices to their partitions. Return after 1 s at the latest; the sending continues.
+ */
 export const publishRecosts = async (
   { publishRecosts: publish, announcePrices }: QueryServiceDependencies,
   { recostRequests = [], changedPrices = null }: Pick<Change<unknown>, 'recostRequests' | 'changedPrices'>,

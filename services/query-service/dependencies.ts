@@ -2,26 +2,16 @@ import type { TimeZone } from '../domain/civil-time.ts'
 import type { Result } from '../domain/refusal.ts'
 import type { BearerTokens } from '../platform/access/bearer-token.ts'
 import type { Secret } from '../platform/access/secrets.ts'
-import type { DevicePage } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { GeoPlace, PostalAddress } from '../platform/geocoding/geo-place.ts'
 import type { IdempotencyKeys } from '../platform/http/idempotency-store.ts'
+import type { BatchIds } from '../platform/ids/batch-id.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { OutboxMessage } from '../platform/postgres/events/outbox.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { WorkThread } from '../platform/work-thread/work-thread.ts'
-
-/** What the metering rows tell of a location or device. */
-export type MeteringFacts = {
-  /** When the newest record of each device was received (ms); devices without records are left out. */
-  readonly lastSeen: (tenant: Tenant, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
-  /** Devices of which records at a location are stored: the next ones after a cursor by descending id, or before one (`isBack`) by ascending id. */
-  readonly devicesAt: (tenant: Tenant, locationId: string, page: DevicePage) => Promise<readonly string[]>
-  /** Whether any record of a device at a location is stored. */
-  readonly wasMeteredAt: (tenant: Tenant, deviceId: string, locationId: string) => Promise<boolean>
-  /** Whether any record of a location is stored. */
-  readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
-}
+import type { MeteringFacts } from './costs/metering-facts.ts'
 
 /** Supplier of energy as callers see it. */
 export type Provider = { readonly id: string; readonly displayName: string; readonly logoUrl: string | null }
@@ -48,7 +38,7 @@ export type QueryServiceDependencies = {
   readonly onReferencesChanged: (tenant: Tenant) => void
   /** Validate the URL of a webhook endpoint and return its normal form. Refuses `webhook_url_refused`. */
   readonly validateWebhookUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
-  /** Thread for long work. */
+  /** Thread that runs the work of large requests. */
   readonly thread: Pick<WorkThread, 'begin'>
   readonly bearerTokens: BearerTokens
   readonly idempotency: Pick<IdempotencyKeys, 'finishWithin'>
@@ -56,4 +46,15 @@ export type QueryServiceDependencies = {
   readonly secret: Secret
   /** Default rate limit of an account, for display; null if there is none. */
   readonly requestsPerSecond: number | null
+}
+
+/** Dependencies of the operations on costs, records and receipts. */
+export type CostDependencies = {
+  readonly database: Database
+  readonly clickHouse: ClickHouse
+  readonly batchIds: BatchIds
+  /** Find a time zone by its IANA name; null if the name is unknown. */
+  readonly timeZone: (name: string) => TimeZone | null
+  /** Thread that runs the work of large requests. */
+  readonly thread: Pick<WorkThread, 'begin'>
 }

@@ -11,14 +11,13 @@ import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependenc
 import { timeZone } from '../platform/time-zone.ts'
 import { openWorkThread, type WorkThread } from '../platform/work-thread/work-thread.ts'
 import { openConnect } from './connect/open-connect.ts'
-import { costOperations } from './costs/cost-operations.ts'
 import { meteringFacts } from './costs/metering-facts.ts'
 import type { QueryServiceDependencies } from './dependencies.ts'
-import { queryServiceOperations } from './operations.ts'
+import { costOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
-import { workThreadOptions } from './work/work-thread-options.ts'
+import { workThreadOptions } from './work/run-work.ts'
 
 /** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
 export type QueryServiceOptions = SharedDependencies &

@@ -1,5 +1,9 @@
 import type { Binding } from '../platform/http/binding.ts'
-import type { QueryServiceDependencies } from './dependencies.ts'
+import { intervalCostOperation } from './costs/interval-costs.ts'
+import { meterBatchOperations } from './costs/meter-batches.ts'
+import { meterRecordOperations } from './costs/meter-records.ts'
+import { sessionCostOperation } from './costs/session-costs.ts'
+import type { CostDependencies, QueryServiceDependencies } from './dependencies.ts'
 import { eventOperations } from './events/events.ts'
 import { webhookDeliveryOperations } from './events/webhook-deliveries.ts'
 import { webhookOperations } from './events/webhooks.ts'
@@ -8,13 +12,19 @@ import { accountOperations } from './registry/account.ts'
 import { customerOperations } from './registry/customers.ts'
 import { deviceOperations } from './registry/devices.ts'
 import { locationOperations } from './registry/locations.ts'
-import { loginOperations } from './registry/login.ts'
 import { providerOperations } from './registry/providers.ts'
 import { tariffOperations } from './registry/tariffs.ts'
 
-/** Bind the operations of the query service to what they are made from. */
+/** Bind the operations on costs, records and receipts. */
+export const costOperations = (dependencies: CostDependencies): readonly Binding[] => [
+  intervalCostOperation(dependencies),
+  sessionCostOperation(dependencies),
+  ...meterBatchOperations(dependencies),
+  ...meterRecordOperations(dependencies),
+]
+
+/** Bind the operations on the objects of an account: registry, tariffs, market sources, events and webhooks. */
 export const queryServiceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
-  ...loginOperations(dependencies),
   ...accountOperations(dependencies),
   ...customerOperations(dependencies),
   ...locationOperations(dependencies),

@@ -53,8 +53,9 @@ const refusalCount = (report: (skipped: ReadonlyMap<string, number>) => void): (
 /**
  * Create the function that writes the events of refused changes of customers, locations and devices. Refusals of other
  * operations write no event. A request that is refused because its duplicate is in progress writes none either.
- * Each key causes at most 100 events per minute, so that a caller without write access cannot fill the store. The events
- * above the limit are counted and logged. Only valid keys are counted, so the memory is bounded by the keys in use.
+ * Each key causes at most 100 events per minute, so that a caller without write access cannot fill the store. The
+ * events above the limit are counted and logged. Only valid keys are counted, so the memory is bounded by the keys in
+ * use.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const refusalEvents = (

@@ -78,7 +78,11 @@ const captureLibrary = async ({ transaction, session, data }: CaptureInput): Pro
   const offered = await libraryTariffsOf(transaction, session, session.state.provider?.id ?? null)
   return offered.some(libraryTariff => libraryTariff.id === tariff.id)
     ? accepted({ page: 'library', tariffId: tariff.id, name: tariff.name })
-    : refused('tariff_id_invalid', 'This tariff is not offered at this address. Choose a tariff from the list', 'data.tariff.id')
+    : refused(
+        'tariff_id_invalid',
+        'This tariff is not offered at this address. Choose a tariff from the list',
+        'data.tariff.id',
+      )
 }
 
 /** Read an advanced tariff. The page accepts the same body as POST /tariffs and validates it by the same rules. */
@@ -114,7 +118,8 @@ const captureName = ({ session, data, isSkipped }: CaptureInput): Result<PageSub
 const actionMissing = refused('action_missing', 'The action is missing. Send one of the actions of this page', 'action')
 
 /**
- * Read the data that was posted for a page and look up the objects that it names. Refuses with the error codes of the page.
+ * Read the data that was posted for a page and look up the objects that it names. Refuses with the error codes of the
+ * page.
  * Source: docs/rules/connect.md #pages.
  */
 export const capturePage = async (page: ConnectPageName, capture: CaptureInput): Promise<Result<PageSubmission>> => {

@@ -32,7 +32,8 @@ const maxAttempts = 3
 
 /**
  * Change a session in one transaction, with its tariff, events and audit entries. The transaction locks the session.
- * After the commit this waits for the recost requests. Refuses what `work` refuses; a refusal rolls back the transaction.
+ * After the commit this waits for the recost requests. Refuses what `work` refuses; a refusal rolls back the
+ * transaction.
  */
 export const changeSession = async (
   dependencies: ConnectDependencies,

@@ -31,7 +31,11 @@ type Request = RequestOf<typeof connectStep>
 /** Account of the time slices in which calls are read. The account of a call is unknown until its token is read. */
 const connectAccount = 'connect'
 
-const noToken = refused('connect_token_missing', 'The connect_token is missing. Send the connect_token of the session', 'connect_token')
+const noToken = refused(
+  'connect_token_missing',
+  'The connect_token is missing. Send the connect_token of the session',
+  'connect_token',
+)
 
 /** Return the `context` of an error. It contains the route of the call if its text is valid for a route. */
 const contextOf = (route: string | null): string =>
@@ -100,8 +104,9 @@ const refusalOfError = (error: unknown, { logger }: ConnectDependencies, { reque
 }
 
 /**
- * Answer one call of the Connect flow in the API version of the session. A refusal contains the page and the token and does not
- * change the session. Source: docs/rules/connect.md #calls.
+ * Answer one call of the Connect flow in the API version of the session. A refusal contains the page and the token and
+ * does not change the session.
+ * Source: docs/rules/connect.md #calls.
  */
 export const answerConnectCall =
   (dependencies: ConnectDependencies) =>

@@ -20,7 +20,10 @@ export type ConnectDependencies = QueryServiceDependencies & {
   readonly connectPaths: readonly string[]
 }
 
-/** Effects of a step. The events and audit entries are written in its transaction, the recost requests are sent after it. */
+/**
+ * Effects of a step. The events and audit entries are written in its transaction, the recost requests are sent after
+ * it.
+ */
 export type Effects = {
   readonly events: readonly EventDraft[]
   readonly audit: readonly { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]

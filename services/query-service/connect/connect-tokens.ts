@@ -54,7 +54,10 @@ const validateReferences = async (
   return accepted({ direction: tariff.direction, type: tariff.type })
 }
 
-/** Find the customer of a session's location; null if the location is new or has none, or if the caller names a customer. */
+/**
+ * Find the customer of a session's location; null if the location is new or has none, or if the caller names a
+ * customer.
+ */
 const customerOfLocation = async (
   transaction: TenantTransaction,
   request: Omit<StoredSession['request'], 'callbackUrl'>,
@@ -124,7 +127,10 @@ export const makeSession = async (
   return accepted({ session, token })
 }
 
-const notFinished = refused('pending_connect', 'The person has not finished this session yet. Send the request again later')
+const notFinished = refused(
+  'pending_connect',
+  'The person has not finished this session yet. Send the request again later',
+)
 const noSession = refused('not_found', 'No Connect session has this token, or it has expired')
 
 /** Return a complete session. `token` is null if the caller named the session by its id. */

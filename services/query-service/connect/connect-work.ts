@@ -185,8 +185,9 @@ const announceSessions = async (dependencies: ConnectDependencies, attempt: Atte
 type Attempt = (work: Promise<void>) => Promise<boolean>
 
 /**
- * Do the work that is due at `at` (ms): fetch tariffs from their providers, publish events of sessions, remove expired sessions.
- * Failed work is logged and retried later. Returns true if more work is due. Must run in one process at a time.
+ * Do the work that is due at `at` (ms): fetch tariffs from their providers, publish events of sessions, remove expired
+ * sessions. Failed work is logged and retried later. Returns true if more work is due. Must run in one process at a
+ * time.
  */
 export const runConnectWork = async (dependencies: ConnectDependencies, at: number): Promise<boolean> => {
   const { database, logger } = dependencies

@@ -115,7 +115,10 @@ const surchargeData = ({ config, state }: StoredSession): Data => {
   }
 }
 
-/** Return the contract term of a page. An open end is null in both API versions, although the earlier version may omit it. */
+/**
+ * Return the contract term of a page. An open end is null in both API versions, although the earlier version may omit
+ * it.
+ */
 const termData = ({ term }: ConnectState, zone: TimeZone | null): Data => ({
   contract_start_date: dateOrNull(zone, term?.start),
   contract_end_date: dateOrNull(zone, term?.end),

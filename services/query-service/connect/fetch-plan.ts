@@ -10,8 +10,8 @@ import type { TariffCredentials } from '../../platform/postgres/connect/tariff-c
 import type { ConnectDependencies } from './connect-dependencies.ts'
 
 /**
- * Result of a fetch from a provider: the tariff, accounts to choose from, rejected credentials, a refused request, or no answer in
- * time (`away`). Messages come from the provider and are shown to the person.
+ * Result of a fetch from a provider: the tariff, accounts to choose from, rejected credentials, a refused request, or
+ * no answer in time (`away`). Messages come from the provider and are shown to the person.
  */
 export type PlanFetchResult =
   | { readonly kind: 'plan'; readonly plan: TariffPlan }
@@ -46,8 +46,9 @@ const readResponse = async (status: number, bytes: Uint8Array): Promise<PlanFetc
 }
 
 /**
- * Fetch a tariff from the app of a provider, within 10 s and 1 MiB and without redirects. The credentials are sent only to this
- * provider. Errors of the provider are results and are not thrown. Source: docs/rules/connect.md #fetching-tariffs.
+ * Fetch a tariff from the app of a provider, within 10 s and 1 MiB and without redirects. The credentials are sent only
+ * to this provider. Errors of the provider are results and are not thrown.
+ * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const fetchPlan = async (
   { fetch, credentialsSeal }: Pick<ConnectDependencies, 'fetch' | 'credentialsSeal'>,

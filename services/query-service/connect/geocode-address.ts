@@ -47,8 +47,9 @@ export const lacksState = ({ country_code = '', state }: ConnectAddress): boolea
   country_code.trim().toUpperCase() === 'US' && state === undefined
 
 /**
- * List the market areas that a person may choose from. If one area is the whole country, the other areas are listed only if one of
- * them has prices. Source: docs/rules/connect.md #market-regions.
+ * List the market areas that a person may choose from. If one area is the whole country, the other areas are listed
+ * only if one of them has prices.
+ * Source: docs/rules/connect.md #market-regions.
  */
 const selectableRegions = async (
   database: ConnectDependencies['database'],
@@ -62,7 +63,8 @@ const selectableRegions = async (
 }
 
 /**
- * Find market areas and currency of a complete address. Settings of an existing location take precedence over the address.
+ * Find market areas and currency of a complete address. Settings of an existing location take precedence over the
+ * address.
  * Refuses `geo_location_not_found` and `country_code_invalid`.
  */
 export const geocodeAddress = async (
@@ -93,8 +95,9 @@ export const geocodeAddress = async (
 }
 
 /**
- * Find market areas and currency of an address; null if the address is incomplete or not found. If the session edits the tariff of
- * a location (`edits`), the country alone is sufficient. Source: docs/rules/connect.md #transitions.
+ * Find market areas and currency of an address; null if the address is incomplete or not found. If the session edits
+ * the tariff of a location (`edits`), the country alone is sufficient.
+ * Source: docs/rules/connect.md #transitions.
  */
 export const geocodeIfComplete = async (
   dependencies: Pick<ConnectDependencies, 'geocode' | 'areasOf' | 'database'>,

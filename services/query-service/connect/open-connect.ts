@@ -1,14 +1,18 @@
+import { connectStep } from '../../contract/connect/connect-call.ts'
 import { connectPathsOf } from '../../contract/connect/connect-url.ts'
+import { sameRoute } from '../../contract/operation.ts'
 import { sealWith } from '../../platform/access/seal.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
 import { marketAreasOf } from '../../platform/geocoding/market-areas.ts'
-import type { Binding } from '../../platform/http/binding.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
 import { credentialsPurpose } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { seedSuppliers } from '../../platform/provider-catalogue/suppliers.ts'
 import type { LeasedWork } from '../../platform/role-module.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
+import { importTariff } from './connect-batch.ts'
+import { answerConnectCall } from './connect-call.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
-import { connectOperations } from './connect-operations.ts'
+import { connectTokenOperations } from './connect-tokens.ts'
 import { connectWork } from './connect-work.ts'
 
 /** Settings of Connect, in addition to the dependencies of all operations. */
@@ -26,6 +30,29 @@ export type ConnectModule = {
   readonly operations: readonly Binding[]
   readonly work: LeasedWork
 }
+
+/** Add the paths that the operator configured to the routes of the call, each with and without a slash at its end. */
+const connectStepAt = (paths: readonly string[]): typeof connectStep => {
+  const others = paths
+    .flatMap(path => [path, `${path}/`])
+    .filter(path => !connectStep.routes.current.some(route => route.path === path))
+  const otherRoutes = others.map(path => sameRoute('POST', path))
+  const { current, earlier } = connectStep.routes
+  return {
+    ...connectStep,
+    routes: {
+      current: [...current, ...otherRoutes.flatMap(routes => routes.current)],
+      earlier: [...earlier, ...otherRoutes.flatMap(routes => routes.earlier)],
+    },
+  }
+}
+
+/** Bind the operations of Connect. */
+const connectOperations = (dependencies: ConnectDependencies): readonly Binding[] => [
+  ...connectTokenOperations(dependencies),
+  importTariff(dependencies),
+  bind(connectStepAt(dependencies.connectPaths), answerConnectCall(dependencies)),
+]
 
 /** Open Connect. New suppliers of the built-in catalogue are written to PostgreSQL. */
 export const openConnect = async (

@@ -18,7 +18,10 @@ import { geocodeIfComplete, knownAddressOf } from './geocode-address.ts'
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
-/** Find the location of a session: the saved location, the named location, or the location with the reference; null if none exists. */
+/**
+ * Find the location of a session: the saved location, the named location, or the location with the reference; null if
+ * none exists.
+ */
 export const locationOf = async (
   transaction: TenantTransaction,
   {
@@ -62,8 +65,8 @@ export const currentTariff = async (
 }
 
 /**
- * Return the status of the tariff of a session's kind at its location. `pending`: this session waits for the tariff of a provider,
- * also if the location had a tariff before. `connected`: a contract runs or is going to begin.
+ * Return the status of the tariff of a session's kind at its location. `pending`: this session waits for the tariff of
+ * a provider, also if the location had a tariff before. `connected`: a contract runs or is going to begin.
  */
 export const connectTariffStatusOf = async (
   transaction: TenantTransaction,
@@ -148,8 +151,8 @@ const connectingProvider = async (
 }
 
 /**
- * Create the first state of a session from its location, its address and the tariff that it renews. `edits`: the location has a tariff
- * that the session may change, or the session was created to change one.
+ * Create the first state of a session from its location, its address and the tariff that it renews. `edits`: the
+ * location has a tariff that the session may change, or the session was created to change one.
  */
 export const initialState = async (
   dependencies: ConnectDependencies,

@@ -48,7 +48,11 @@ const noLogin = refused(
   'The session has no provider with a login. Send session_start to get the current page',
   'route',
 )
-const noMetadata = refused('auth_metadata_invalid', 'The form has no fields. Send the fields of the form as data', 'data')
+const noMetadata = refused(
+  'auth_metadata_invalid',
+  'The form has no fields. Send the fields of the form as data',
+  'data',
+)
 const unknownMetadata = refused(
   'auth_metadata_invalid',
   'The auth_metadata_id is missing or unknown. Send the auth_metadata_id of this session',
@@ -149,7 +153,10 @@ const metadataOf = async (
   return credentials?.sessionId === found.sessionId && credentials.providerId === provider.id ? credentials : null
 }
 
-/** Add the data of a further page: the chosen account, or fields such as a one-time code. Refuses fields that are too long. */
+/**
+ * Add the data of a further page: the chosen account, or fields such as a one-time code. Refuses fields that are too
+ * long.
+ */
 const withMoreFields = (
   { dependencies, found }: ProviderLoginContext,
   credentials: TariffCredentials,
@@ -170,7 +177,8 @@ const withMoreFields = (
   const { seal, open } = dependencies.credentialsSeal
   const { auth_metadata_id: _, ...fields } = sent ?? {}
   const before = parseJson(Buffer.from(open(credentials.sealed, credentials.id)))
-  if (!before.ok || !isJsonObject(before.value)) throw new RangeError(`The credentials ${credentials.id} are not a JSON object.`)
+  if (!before.ok || !isJsonObject(before.value))
+    throw new RangeError(`The credentials ${credentials.id} are not a JSON object.`)
   // A code that is entered again replaces the previous code.
   const merged = JSON.stringify({ ...before.value, ...fields })
   return merged.length > maxFieldsLength
@@ -286,8 +294,9 @@ const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPa
 }
 
 /**
- * Answer a call of a provider's app, in which a person logs in while the session waits. Credentials are encrypted before they are
- * stored, are used only after consent, and are never part of an answer. Source: docs/rules/connect.md #provider-login.
+ * Answer a call of a provider's app, in which a person logs in while the session waits. Credentials are encrypted
+ * before they are stored, are used only after consent, and are never part of an answer.
+ * Source: docs/rules/connect.md #provider-login.
  */
 export const answerProvider = async (
   dependencies: ConnectDependencies,

@@ -94,8 +94,8 @@ const endReplacedTariffs = async (
 export type PutTariffResult = ReplacementResult & { readonly tariff: StoredTariff }
 
 /**
- * Save a tariff for a location. Existing tariffs of the kind end at the start of the new tariff. Without a start the tariff
- * applies from the local day of `at`; the first tariff of a location applies without a start.
+ * Save a tariff for a location. Existing tariffs of the kind end at the start of the new tariff. Without a start the
+ * tariff applies from the local day of `at`; the first tariff of a location applies without a start.
  * Refuses what creating a tariff refuses.
  * Source: docs/rules/connect.md #start-of-the-tariff.
  */
@@ -134,8 +134,8 @@ export const putTariff = async (
 }
 
 /**
- * Void a saved tariff and restore the tariffs that it replaced. Tariffs that others have changed or replaced in the meantime
- * remain unchanged. Refuses `not_found`.
+ * Void a saved tariff and restore the tariffs that it replaced. Tariffs that others have changed or replaced in the
+ * meantime remain unchanged. Refuses `not_found`.
  */
 export const takeBackTariff = async (
   transaction: TenantTransaction,
@@ -147,7 +147,8 @@ export const takeBackTariff = async (
   if (!voided.ok) return voided
   let effects = await tariffEffects('tariff.void', voided.value, at)
   for (const before of replaced) {
-    // The recost request of the voided tariff covers the restored tariffs: it reaches to the next tariff that does not overlap.
+    // The recost request of the voided tariff covers the restored tariffs:
+    // it reaches to the next tariff that does not overlap.
     const restored = await restoreTariff(
       transaction,
       before,

@@ -44,7 +44,10 @@ const planTerms = (
     schedule: plan.schedule,
   })
 
-/** Update a tariff to the plan of its provider. A new name or end updates the tariff. New prices create another tariff from today. */
+/**
+ * Update a tariff to the plan of its provider. A new name or end updates the tariff. New prices create another tariff
+ * from today.
+ */
 const updateFromPlan = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -82,7 +85,10 @@ const updateFromPlan = async (
   )
 }
 
-/** Save a tariff that a provider has delivered, and fetch it again after a day. Delete the credentials if the location is deleted. */
+/**
+ * Save a tariff that a provider has delivered, and fetch it again after a day. Delete the credentials if the location
+ * is deleted.
+ */
 export const saveFetchedTariff = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -103,15 +109,18 @@ export const saveFetchedTariff = async (
   return saved
 }
 
-/** Return the next attempt after a failure: after half of the failing time, 1 minute to 1 hour; after 48 h once a day. */
+/**
+ * Return the next attempt after a failure: after half of the failing time, 1 minute to 1 hour; after 48 h once a day.
+ */
 const nextAttemptAt = (failingSince: number, at: number): number => {
   const failingMs = at - failingSince
   return at + (failingMs >= providerTimeoutMs ? dayMs : Math.min(hourMs, Math.max(minuteMs, failingMs / 2)))
 }
 
 /**
- * Record that a tariff could not be fetched. After 48 h without success this writes the event `tariff.fetch.failed` once, and a
- * tariff that was fetched before gets the status ERROR. Source: docs/rules/connect.md #fetching-tariffs.
+ * Record that a tariff could not be fetched. After 48 h without success this writes the event `tariff.fetch.failed`
+ * once, and a tariff that was fetched before gets the status ERROR.
+ * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const recordFetchFailure = async (
   transaction: TenantTransaction,

@@ -34,7 +34,10 @@ export const locationEvent = (
   data: locationToWire(locationView(location, at)),
 })
 
-/** Find or create the customer of a session; null if the session has none. Refuses `customer_not_found` for a deleted customer. */
+/**
+ * Find or create the customer of a session; null if the session has none. Refuses `customer_not_found` for a deleted
+ * customer.
+ */
 const saveCustomer = async (
   transaction: TenantTransaction,
   { customerId, request }: StoredSession,

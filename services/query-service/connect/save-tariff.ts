@@ -91,8 +91,9 @@ const updateSavedTariff = async (
 }
 
 /**
- * Save the tariff of a session, with its customer and location. Saving the same tariff again changes nothing. Another tariff in the
- * same session replaces the first one: the first tariff is voided, and the tariffs that it had ended apply again.
+ * Save the tariff of a session, with its customer and location. Saving the same tariff again changes nothing. Another
+ * tariff in the same session replaces the first one: the first tariff is voided, and the tariffs that it had ended
+ * apply again.
  * Returns the session with the ids of the saved objects.
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
@@ -135,8 +136,9 @@ export const saveTariff = async (
 }
 
 /**
- * End the tariff of a session's kind at its location now. Its history remains; its provider credentials are deleted. A location
- * without a tariff does not change. Source: docs/rules/connect.md #saving-the-tariff.
+ * End the tariff of a session's kind at its location now. Its history remains; its provider credentials are deleted. A
+ * location without a tariff does not change.
+ * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const disconnectTariff = async (
   transaction: TenantTransaction,

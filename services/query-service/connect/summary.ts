@@ -103,7 +103,10 @@ const compileTariff = async (
   return compileSnapshot(input, createPricingPool())
 }
 
-/** Return the time zone of a session's location, or of its address if the location does not exist; null if both are unknown. */
+/**
+ * Return the time zone of a session's location, or of its address if the location does not exist; null if both are
+ * unknown.
+ */
 export const zoneOfSession = (
   dependencies: Pick<ConnectDependencies, 'geocode' | 'timeZone'>,
   { state }: Pick<StoredSession, 'state'>,
@@ -145,7 +148,9 @@ export const ratesOfDesired = async (
     : ratesOfThreeDays(snapshot, tariff.direction, at)
 }
 
-/** Return the rates of a saved tariff. For a COMMODITY tariff this is the whole price of energy, including grid fees. */
+/**
+ * Return the rates of a saved tariff. For a COMMODITY tariff this is the whole price of energy, including grid fees.
+ */
 export const ratesOfStored = async (
   dependencies: ConnectDependencies,
   transaction: TenantTransaction,
@@ -165,8 +170,8 @@ export const ratesOfStored = async (
 }
 
 /**
- * Return whether the saved tariff of a location has a price now, or at the start of a future contract. Includes uncommitted changes
- * of the transaction. Considers published market prices only.
+ * Return whether the saved tariff of a location has a price now, or at the start of a future contract. Includes
+ * uncommitted changes of the transaction. Considers published market prices only.
  */
 export const isPriced = async (
   dependencies: ConnectDependencies,

@@ -16,7 +16,11 @@ import { disconnectTariff, saveTariff } from './save-tariff.ts'
 /** Session after a step, with its effects. `isEnding`: the visit ends with this step. */
 export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean; readonly effects: Effects }
 
-const noRoute = refused('route_invalid', 'The route is missing or unknown. Send the route of the current page, or session_start', 'route')
+const noRoute = refused(
+  'route_invalid',
+  'The route is missing or unknown. Send the route of the current page, or session_start',
+  'route',
+)
 const noAction = refused('action_invalid', 'The action is unknown. Send one of the actions of this page', 'action')
 
 /** Former names of actions that clients still send. */
@@ -125,7 +129,8 @@ const isStart = ({ route, action }: ConnectCall): boolean =>
 
 /**
  * Take one step of a session: read the call, apply the transition, and perform its effect, such as saving the tariff.
- * Refuses with the error codes of the page; then the session does not change. Source: docs/rules/connect.md #calls, #transitions.
+ * Refuses with the error codes of the page; then the session does not change.
+ * Source: docs/rules/connect.md #calls, #transitions.
  */
 export const takeStep = async (
   dependencies: ConnectDependencies,

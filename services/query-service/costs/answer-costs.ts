@@ -1,6 +1,6 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
-import { runWork, type Work } from '../work/run-work.ts'
-import type { CostDependencies } from './cost-dependencies.ts'
+import type { CostDependencies } from '../dependencies.ts'
+import { answerWork, type Work } from '../work/run-work.ts'
 
 /** Maximum number of elements that the request thread calculates and writes, which takes some ms. */
 export const maxInlineElements = 200
@@ -17,10 +17,13 @@ export const areSmall = (blocks: readonly Uint8Array[]): boolean => totalLength(
 type CostName = 'intervalCost' | 'sessionCost'
 type InputOf<Name extends CostName> = Work<Name>['input']
 
-/** Calculate costs and write the answer, as a CSV table if the request wants one. Work that is not small runs in the work thread. */
+/**
+ * Calculate costs and write the answer, as a CSV table if the request wants one. Work that is not small runs in the
+ * work thread.
+ */
 export const answerCosts = async <Name extends CostName>(
-  { thread }: Pick<CostDependencies, 'thread'>,
-  { caller, signal, apiVersion, wantsCsv }: Pick<RequestOf<Operation>, 'caller' | 'signal' | 'apiVersion' | 'wantsCsv'>,
+  dependencies: Pick<CostDependencies, 'thread'>,
+  request: Pick<RequestOf<Operation>, 'caller' | 'signal' | 'apiVersion' | 'wantsCsv'>,
   {
     input,
     ...work
@@ -29,8 +32,8 @@ export const answerCosts = async <Name extends CostName>(
     readonly bytes: number
   },
 ): Promise<Outcome<never>> => {
-  const isTable = wantsCsv === true
-  const workInput = { ...input, apiVersion, isTable } as unknown as InputOf<Name>
-  const started = await runWork(thread, { ...work, input: workInput, account: caller.accountId, signal })
-  return started.ok ? { ok: true, serialized: started.value.answer, isTable } : started
+  const isTable = request.wantsCsv === true
+  const workInput = { ...input, apiVersion: request.apiVersion, isTable } as unknown as InputOf<Name>
+  const answer = await answerWork(dependencies, request, { ...work, input: workInput })
+  return answer.ok ? { ...answer, isTable } : answer
 }

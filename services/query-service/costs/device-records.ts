@@ -39,8 +39,8 @@ const statementsOf = ({ ids, isWhole }: LocationSet): readonly (readonly string[
   isWhole ? [null] : splitIds(ids)
 
 /**
- * Decide for one location which device records its costs include. The decision considers all stored records of the location,
- * so that it is the same for each interval.
+ * Decide for one location which device records its costs include. The decision considers all stored records of the
+ * location, so that it is the same for each interval.
  * Source: docs/rules/costs.md #records-of-devices.
  */
 export const devicesAtLocation = async (
@@ -64,7 +64,9 @@ export const devicesAtLocation = async (
   }
 }
 
-/** Decide which device records a sum over locations includes. Each location has its own decision, as for one location. */
+/**
+ * Decide which device records a sum over locations includes. Each location has its own decision, as for one location.
+ */
 export const devicesAtLocations = async (
   db: ClickHouse,
   tenant: Tenant,

@@ -1,17 +1,18 @@
-import { costLimits, defaultFlow, type intervalCost } from '../../contract/costs/energy-cost.ts'
+import { costLimits, defaultFlow, energyCostToCsv, intervalCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type FlowDirections, meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import { locationsOfDevices, type MeteredObject } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
+import type { CostDependencies } from '../dependencies.ts'
 import type { AnswerOffsets } from '../work/cost-work.ts'
 import { answerCosts, areSmall, maxInlineElements, totalLength } from './answer-costs.ts'
-import type { CostDependencies } from './cost-dependencies.ts'
 import {
   type DeviceRecords,
   devicesAtLocation,
@@ -68,7 +69,10 @@ export const chooseLocations = (
   return accepted(inCurrency)
 }
 
-/** Select the locations whose costs are added up. If the locations have several currencies, those without costs are ignored. */
+/**
+ * Select the locations whose costs are added up. If the locations have several currencies, those without costs are
+ * ignored.
+ */
 const locationsWithCosts = async (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
@@ -83,9 +87,16 @@ const locationsWithCosts = async (
 }
 
 const severalLocations = (name: string) =>
-  refused('location_ambiguous', `location_id is required, because ${name} was metered at several locations`, 'location_id')
+  refused(
+    'location_ambiguous',
+    `location_id is required, because ${name} was metered at several locations`,
+    'location_id',
+  )
 
-/** Find the locations of a device: the locations at which it has rows. A device without rows can be requested at any location. */
+/**
+ * Find the locations of a device: the locations at which it has rows. A device without rows can be requested at any
+ * location.
+ */
 const deviceLocations = async (
   { database }: CostDependencies,
   request: IntervalCostRequest,
@@ -96,7 +107,11 @@ const deviceLocations = async (
   const requestedLocationId = request.query.location_id
   if (requestedLocationId !== undefined && ids.size === 0) ids.add(requestedLocationId)
   if (ids.size === 0)
-    return refused('location_ambiguous', 'location_id is required, because the device has no records yet', 'location_id')
+    return refused(
+      'location_ambiguous',
+      'location_id is required, because the device has no records yet',
+      'location_id',
+    )
   const locations = await withTenant(database, tenant, transaction => costedLocations(transaction, [...ids]))
   const chosen = chooseLocations(locations, request.query)
   return chosen.ok && chosen.value.length > 1 ? severalLocations('the device') : chosen
@@ -187,7 +202,9 @@ const costsOf = (
   return readLocationCosts(clickHouse, tenant, flow, { ids, isWhole }, devices, edges)
 }
 
-/** Describe the device records of an answer: included, mixed with records of the location, or excluded with their costs. */
+/**
+ * Describe the device records of an answer: included, mixed with records of the location, or excluded with their costs.
+ */
 const deviceNoteOf = async (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
@@ -222,7 +239,7 @@ const answerOffsets = (
 const noCurrency = 'XXX'
 
 /** Calculate the stored costs of an object in an interval. Source: docs/rules/costs.md #objects. */
-export const calculateIntervalCost = async (
+const calculateIntervalCost = async (
   dependencies: CostDependencies,
   request: IntervalCostRequest,
 ): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
@@ -261,3 +278,7 @@ export const calculateIntervalCost = async (
   )
   return answerCosts(dependencies, request, { name: 'intervalCost', input, isSmall, bytes })
 }
+
+/** Bind the operation on the costs of an interval. */
+export const intervalCostOperation = (dependencies: CostDependencies): Binding =>
+  bind(intervalCost, request => calculateIntervalCost(dependencies, request), energyCostToCsv)

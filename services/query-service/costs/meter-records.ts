@@ -1,8 +1,9 @@
 import { pageRequest } from '../../contract/list.ts'
 import {
-  type meterRecordList,
-  type meterRecordRetrieve,
+  meterRecordList,
+  meterRecordRetrieve,
   recordListLimits,
+  storedRecordsToCsv,
   storedRecordToWire,
 } from '../../contract/metering/meter-record-read.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
@@ -18,13 +19,14 @@ import {
 import { locationsOfSession, type Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { locationsOfDevices } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
 import { costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
-import { runWork } from '../work/run-work.ts'
+import type { CostDependencies } from '../dependencies.ts'
+import { answerWork } from '../work/run-work.ts'
 import { totalLength } from './answer-costs.ts'
-import type { CostDependencies } from './cost-dependencies.ts'
-import { recordPrefix, recordViewOf } from './record-view.ts'
+import { recordPrefix, recordViewOf } from './stored-row.ts'
 
 const noRecord = refused('not_found', 'No record has this id')
 
@@ -45,7 +47,7 @@ const readPieceBlocks = async (
 }
 
 /** Answer a stored record with the pieces that explain its cost. Source: docs/rules/metering.md #reading-records. */
-export const retrieveRecord = async (
+const retrieveRecord = async (
   dependencies: CostDependencies,
   request: RequestOf<typeof meterRecordRetrieve>,
 ): Promise<Outcome<AnswerOf<typeof meterRecordRetrieve>>> => {
@@ -58,22 +60,13 @@ export const retrieveRecord = async (
     blocks: await readPieceBlocks(dependencies, tenant, [row]),
     apiVersion: request.apiVersion,
   }
-  const { signal } = request
   const isSmall = answeredPieces(row) <= maxInlinePieces
-  const started = await runWork(dependencies.thread, {
-    name: 'record',
-    input,
-    isSmall,
-    bytes: totalLength(input.blocks),
-    account: tenant.accountId,
-    signal,
-  })
-  return started.ok ? { ok: true, serialized: started.value.answer } : started
+  return answerWork(dependencies, request, { name: 'record', input, isSmall, bytes: totalLength(input.blocks) })
 }
 
 type RecordListRequest = RequestOf<typeof meterRecordList>
 
-/** Where the records are that the query names; `null`: there can be none. */
+/** Convert a query to the selection of its rows; null if no row can match. */
 const selectionOf = async (
   { database, clickHouse, batchIds }: CostDependencies,
   request: RecordListRequest,
@@ -138,8 +131,11 @@ const limitPieces = (rows: readonly ListedRow[]): readonly ListedRow[] => {
   return firstBeyond === -1 ? rows : rows.slice(0, firstBeyond)
 }
 
-/** List records, newest start first. Source: docs/rules/metering.md #reading-records; docs/rules/identifiers-and-lists.md #lists. */
-export const listRecords = async (
+/**
+ * List records, newest start first.
+ * Source: docs/rules/metering.md #reading-records; docs/rules/identifiers-and-lists.md #lists.
+ */
+const listRecords = async (
   dependencies: CostDependencies,
   request: RecordListRequest,
 ): Promise<Outcome<AnswerOf<typeof meterRecordList>>> => {
@@ -173,14 +169,11 @@ export const listRecords = async (
     hasMore,
   }
   const isSmall = page.reduce((sum, row) => sum + answeredPieces(row), 0) <= maxInlinePieces
-  const { signal } = request
-  const started = await runWork(dependencies.thread, {
-    name: 'recordList',
-    input,
-    isSmall,
-    bytes: totalLength(input.blocks),
-    account: tenant.accountId,
-    signal,
-  })
-  return started.ok ? { ok: true, serialized: started.value.answer } : started
+  return answerWork(dependencies, request, { name: 'recordList', input, isSmall, bytes: totalLength(input.blocks) })
 }
+
+/** Bind the operations on records. */
+export const meterRecordOperations = (dependencies: CostDependencies): readonly Binding[] => [
+  bind(meterRecordRetrieve, request => retrieveRecord(dependencies, request)),
+  bind(meterRecordList, request => listRecords(dependencies, request), storedRecordsToCsv),
+]

@@ -1,12 +1,30 @@
 import { isId } from '../../domain/identifier.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
+  type DevicePage,
   devicesOfLocation,
   intervalOfLocation,
   lastSeenOfDevices,
   locationsOfDevices,
 } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
-import type { MeteringFacts } from '../dependencies.ts'
+import type { Tenant } from '../../platform/postgres/transaction.ts'
+
+/** Reader of facts about locations and devices from their stored rows. */
+export type MeteringFacts = {
+  /**
+   * Return the time (ms) at which the newest record of each device was received. Devices without records are left out.
+   */
+  readonly lastSeen: (tenant: Tenant, deviceIds: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  /**
+   * List the devices with stored records at a location: after a cursor by descending id, or before it (`isBack`) by
+   * ascending id.
+   */
+  readonly devicesAt: (tenant: Tenant, locationId: string, page: DevicePage) => Promise<readonly string[]>
+  /** Return whether a record of a device at a location is stored. */
+  readonly wasMeteredAt: (tenant: Tenant, deviceId: string, locationId: string) => Promise<boolean>
+  /** Return whether a record of a location is stored. */
+  readonly hasRecords: (tenant: Tenant, locationId: string) => Promise<boolean>
+}
 
 /** Create the reader of facts about locations and devices from stored rows. An invalid id has no rows. */
 export const meteringFacts = (clickHouse: ClickHouse): MeteringFacts => ({

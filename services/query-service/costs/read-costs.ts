@@ -48,11 +48,11 @@ const readOnce = async (
 }
 
 /**
- * Read the costs of the rows that match each filter, between edges. The result of each filter shows one state of its rows.
- * One statement reads the sums. A row that crosses an edge crosses it in each version, because start and end are part of
- * its identity. If the crossing rows are unchanged since the sums, both belong to the same state. Otherwise both are read
- * again. The filters select different locations, whose costs do not depend on each other.
- * Throws `costs_changing` (retriable) after 20 reads during which rows changed.
+ * Read the costs of the rows that match each filter, between edges. The result of each filter shows one state of its
+ * rows. One statement reads the sums. A row that crosses an edge crosses it in each version, because start and end are
+ * part of its identity. If the crossing rows are unchanged since the sums, both belong to the same state. Otherwise
+ * both are read again. The filters select different locations, whose costs do not depend on each other. Throws
+ * `costs_changing` (retriable) after 20 reads during which rows changed.
  */
 export const readCosts = async (
   db: ClickHouse,
@@ -66,7 +66,9 @@ export const readCosts = async (
     let read: ConsistentRead | null = null
     for (let reads = 0; read === null && reads < maxReads; reads += 1) read = await readOnce(db, tenant, filter, edges)
     if (read === null)
-      throw new Failure('costs_changing', 'The stored costs changed during each read. Repeat the request.', { retriable: true })
+      throw new Failure('costs_changing', 'The stored costs changed during each read. Repeat the request.', {
+        retriable: true,
+      })
     sums.push(read.lines)
     blocks.push(...read.blocks)
   }

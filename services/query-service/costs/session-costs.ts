@@ -1,22 +1,23 @@
-import { defaultFlow, type sessionCost as operation } from '../../contract/costs/energy-cost.ts'
+import { defaultFlow, energyCostToCsv, sessionCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
 import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
 import { costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
+import type { CostDependencies } from '../dependencies.ts'
 import { answerCosts, areSmall, totalLength } from './answer-costs.ts'
-import type { CostDependencies } from './cost-dependencies.ts'
 import { chooseLocations } from './interval-costs.ts'
 
-type SessionCostRequest = RequestOf<typeof operation>
+type SessionCostRequest = RequestOf<typeof sessionCost>
 
 /** Calculate the costs of the records of a session, together or per record. Source: docs/rules/costs.md #sessions. */
-export const calculateSessionCost = async (
+const calculateSessionCost = async (
   { database, clickHouse, thread }: CostDependencies,
   request: SessionCostRequest,
-): Promise<Outcome<AnswerOf<typeof operation>>> => {
+): Promise<Outcome<AnswerOf<typeof sessionCost>>> => {
   const tenant = tenantOf(request)
   const meteredObjects = await locationsOfSession(clickHouse, tenant, request.id)
   if (meteredObjects.length === 0) return refused('not_found', 'No record has this session_reference_id')
@@ -66,3 +67,7 @@ export const calculateSessionCost = async (
     bytes: totalLength(blocks),
   })
 }
+
+/** Bind the operation on the costs of a session. */
+export const sessionCostOperation = (dependencies: CostDependencies): Binding =>
+  bind(sessionCost, request => calculateSessionCost(dependencies, request), energyCostToCsv)

@@ -8,29 +8,21 @@ import { listEvents, retrieveEvent } from '../../platform/postgres/events/events
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { runWork } from '../work/run-work.ts'
+import { answerWork } from '../work/run-work.ts'
 
 /** Maximum length in characters of events that the request thread writes, which takes some ms. */
 const maxInlineDataLength = 65_536
 
-const answerEvents = async (
-  { thread }: QueryServiceDependencies,
-  { caller, apiVersion, signal }: RequestOf<Operation>,
+const answerEvents = (
+  dependencies: QueryServiceDependencies,
+  request: RequestOf<Operation>,
   events: readonly Event[],
   hasMore: boolean | null,
 ): Promise<Outcome<never>> => {
   const totalLength = events.reduce((length, { data }) => length + data.length, 0)
   const isSmall = totalLength <= maxInlineDataLength
-  const input = { events, apiVersion, hasMore }
-  const started = await runWork(thread, {
-    name: 'events',
-    input,
-    isSmall,
-    bytes: totalLength,
-    account: caller.accountId,
-    signal,
-  })
-  return started.ok ? { ok: true, serialized: started.value.answer } : started
+  const input = { events, apiVersion: request.apiVersion, hasMore }
+  return answerWork(dependencies, request, { name: 'events', input, isSmall, bytes: totalLength })
 }
 
 const answerEventList = async (

@@ -48,7 +48,7 @@ const createBinding = (dependencies: QueryServiceDependencies): Binding =>
     if (version !== undefined && version !== requestVersion) {
       return refused(
         'field_invalid',
-        `api_version must be ${requestVersion}, the Api-Version of this request. Send another version in the Api-Version header`,
+        `api_version must be ${requestVersion}, the Api-Version of this request. Change the header to use another version`,
         'api_version',
       )
     }

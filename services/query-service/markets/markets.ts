@@ -23,11 +23,15 @@ import {
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { runWork } from '../work/run-work.ts'
+import { answerWork } from '../work/run-work.ts'
 
-/** Convert a market source to a JSON object. A shared source has the mode of the caller. */
-const toWire = (market: StoredMarket, { caller }: Pick<RequestOf<Operation>, 'caller'>): MarketWire =>
-  marketToWire({ ...market, liveMode: market.liveMode ?? caller.liveMode })
+type Caller = Pick<RequestOf<Operation>, 'caller'>
+
+/** Return the mode of a market source. A shared source has the mode of the caller. */
+const liveModeOf = ({ liveMode }: StoredMarket, { caller }: Caller): boolean => liveMode ?? caller.liveMode
+
+const toWire = (market: StoredMarket, request: Caller): MarketWire =>
+  marketToWire({ ...market, liveMode: liveModeOf(market, request) })
 
 const noMarket = refused('not_found', 'No market source has this id')
 
@@ -60,13 +64,46 @@ const changeMarket = async <T>(
   return accepted(outcome.value.value)
 }
 
+const putPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(marketPricePut, request =>
+    changeMarket(dependencies, marketPricePut, request, async transaction => {
+      const putResult = await putMarketPrices(transaction, request.id, request.body, request.at)
+      if (!putResult.ok) return putResult
+      const { stored, replaced, unchanged, fanOut } = putResult.value
+      return accepted({ value: { stored, replaced, unchanged }, events: [], changedPrices: fanOut })
+    }),
+  )
+
+const listPricesBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(marketPriceList, async request => {
+    const { start_time: start, end_time: end } = request.query
+    const read = await readMarket(dependencies, request, transaction =>
+      readMarketPrices(transaction, request.id, { from: start.at, to: end.at }),
+    )
+    if (read === null) return noMarket
+    const { id, currencyCode } = read.market
+    const input = {
+      view: { id, currencyCode, liveMode: liveModeOf(read.market, request) },
+      blocks: read.blocks,
+      offsetMinutes: end.offsetMinutes,
+      apiVersion: request.apiVersion,
+    }
+    const bytes = read.blocks.reduce((length, block) => length + block.length, 0)
+    const isSmall = read.blocks.length <= 1
+    return answerWork(dependencies, request, { name: 'marketPrices', input, isSmall, bytes })
+  })
+
 /** Bind the operations on market sources and their prices. */
 export const marketOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(marketCreate, request =>
     changeMarket(dependencies, marketCreate, request, async transaction => {
       const { display_name: displayName, currency_code: currencyCode, area = null } = request.body
       if (!dependencies.isCurrency(currencyCode)) {
-        return refused('field_invalid', 'currency_code must be the code of a currency in use, such as EUR', 'currency_code')
+        return refused(
+          'field_invalid',
+          'currency_code must be the code of a currency in use, such as EUR',
+          'currency_code',
+        )
       }
       const draft = { displayName, currencyCode, area, resolutionMinutes: null, importer: null }
       return accepted({ value: toWire(await createMarket(transaction, draft, request.at), request), events: [] })
@@ -92,43 +129,6 @@ export const marketOperations = (dependencies: QueryServiceDependencies): readon
       return accepted({ value: { message: 'Accepted' as const }, events: [], audit })
     }),
   ),
-  bind(marketPricePut, request =>
-    changeMarket(dependencies, marketPricePut, request, async transaction => {
-      const putResult = await putMarketPrices(transaction, request.id, request.body, request.at)
-      if (!putResult.ok) return putResult
-      const { stored, replaced, unchanged, fanOut } = putResult.value
-      return accepted({ value: { stored, replaced, unchanged }, events: [], changedPrices: fanOut })
-    }),
-  ),
-  bind(marketPriceList, async request => {
-    const { start_time: start, end_time: end } = request.query
-    const read = await readMarket(dependencies, request, transaction =>
-      readMarketPrices(transaction, request.id, { from: start.at, to: end.at }),
-    )
-    if (read === null) return noMarket
-    const { id, currencyCode, liveMode } = toMarket(read.market, request)
-    const { apiVersion, signal, caller } = request
-    const input = {
-      view: { id, currencyCode, liveMode },
-      blocks: read.blocks,
-      offsetMinutes: end.offsetMinutes,
-      apiVersion,
-    }
-    const bytes = read.blocks.reduce((length, block) => length + block.length, 0)
-    const isSmall = read.blocks.length <= 1
-    const begun = await runWork(dependencies.thread, {
-      name: 'marketPrices',
-      input,
-      isSmall,
-      bytes,
-      account: caller.accountId,
-      signal,
-    })
-    return begun.ok ? { ok: true, serialized: begun.value.answer } : begun
-  }),
+  putPricesBinding(dependencies),
+  listPricesBinding(dependencies),
 ]
-
-const toMarket = (market: StoredMarket, { caller }: RequestOf<Operation>) => ({
-  ...market,
-  liveMode: market.liveMode ?? caller.liveMode,
-})

@@ -3,7 +3,7 @@ import type { Codec } from '../../platform/log/avro/codec.ts'
 import { deadLetterTopic, type Log, type StoredMessage } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
 
-/** Dead letter with its id (partition and offset) and append time in ms; `letter` is null if its bytes cannot be decoded. */
+/** Dead letter: `id` is partition and offset, `at` the append time in ms, `letter` null if its bytes are not readable. */
 export type FoundDeadLetter = { readonly id: string; readonly at: number; readonly letter: DeadLetter | null }
 
 /** Filter of a page: `since` in ms; `before` is the `next` of the previous page. */
@@ -67,7 +67,7 @@ async function* readBackwards(
   return undefined
 }
 
-/** Open a reader per partition. `newest` returns the newest unread message of all partitions; `advance` reads the next. */
+/** Open a reader per partition. `newest` returns the newest unread message; `advance` reads the next of a partition. */
 const openNewestFirst = async (source: DeadLetterSource, offsets: readonly number[]) => {
   const heads = new Map<number, StoredMessage>()
   const readers = Array.from({ length: source.log.partitions(deadLetterTopic) }, (_, partition) =>
@@ -89,9 +89,9 @@ const openNewestFirst = async (source: DeadLetterSource, offsets: readonly numbe
 }
 
 /**
- * Read a page of dead letters of all partitions, newest first. A page reads at most 5,000 letters, so a filtered page may
- * have fewer letters than `limit` and still have a `next`. `next` contains an offset per partition, so that new letters
- * do not shift the pages.
+ * Read a page of dead letters of all partitions, newest first. A page reads at most 5,000 letters, so a filtered page
+ * may have fewer letters than `limit` and still have a `next`. `next` contains an offset per partition, so that new
+ * letters do not shift the pages.
  */
 export const readDeadLetterPage = async (
   source: DeadLetterSource,

@@ -11,13 +11,16 @@ export type Replay =
 /** Current generation and number of partitions. */
 type CurrentPartitions = { readonly generation: number; readonly partitions: number }
 
-/** Return the generation of a letter. A message without the header was not written by the gateway and has the current one. */
+/** Return the generation of a letter. A message without the header is not from the gateway and has the current one. */
 const generationOf = ({ headers }: DeadLetter, currentGeneration: number): number => {
   const { generation = '' } = headers
   return /^\d{1,4}$/.test(generation) ? Number(generation) : currentGeneration
 }
 
-/** Return the first offset and position of a letter's first record, also if the letter was replayed and dead-lettered again. */
+/**
+ * Return the first offset and position of a letter's first record, also if the letter was replayed and dead-lettered
+ * again.
+ */
 const replayOriginOf = (
   letter: DeadLetter,
   replayOrigin: ReplayOrigin | null,
@@ -41,13 +44,17 @@ const readReplayOrigin = ({ headers }: DeadLetter): ReplayOrigin | null | 'malfo
 }
 
 /**
- * Create the message that replays a dead letter: the bytes and headers of the letter, with the current generation and the
- * first offset and position of its records. A single record goes to the partition of its location. A whole message goes
- * to the partition that it came from. If the number of partitions has changed, a whole message cannot be replayed:
+ * Create the message that replays a dead letter: the bytes and headers of the letter, with the current generation and
+ * the first offset and position of its records. A single record goes to the partition of its location. A whole message
+ * goes to the partition that it came from. If the number of partitions has changed, a whole message cannot be replayed:
  * its locations may be in several partitions.
  */
 export const replayOf = (letter: DeadLetter, { generation, partitions }: CurrentPartitions): Replay => {
-  if (letter.topic !== recordTopic) return { ok: false, reason: `Only messages of ${recordTopic} can be replayed. This message came from ${letter.topic}.` }
+  if (letter.topic !== recordTopic)
+    return {
+      ok: false,
+      reason: `Only messages of ${recordTopic} can be replayed. This message came from ${letter.topic}.`,
+    }
   const isWholeMessage = letter.position < 0
   if (isWholeMessage && generationOf(letter, generation) !== generation) {
     return {

@@ -29,7 +29,9 @@ export type DeadLetterDependencies = {
 
 const path = '/operator/dead-letters'
 
-/** Restrict an operation to the operator. Dead letters belong to all accounts, so no key of an account may read them. */
+/**
+ * Restrict an operation to the operator. Dead letters belong to all accounts, so no key of an account may read them.
+ */
 const forOperator =
   <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
   async (request: Request): Promise<Outcome<Answer>> =>
@@ -87,9 +89,7 @@ const replayLetter = async (dependencies: DeadLetterDependencies, id: string): P
   const letter = deadLetter?.letter ?? null
   const notReplayed = (reason: string): DeadLetterReplay => ({ id, replayed: false, lane: null, offset: null, reason })
   if (letter === null)
-    return notReplayed(
-      deadLetter === null ? 'No dead letter has this id.' : 'The dead letter cannot be decoded.',
-    )
+    return notReplayed(deadLetter === null ? 'No dead letter has this id.' : 'The dead letter cannot be decoded.')
   const replay = replayOf(letter, { generation: generation(), partitions: log.partitions(recordTopic) })
   if (!replay.ok) return notReplayed(replay.reason)
   const offset = await log.append(replay.topic, replay.partition, replay.message)

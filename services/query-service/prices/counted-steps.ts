@@ -40,7 +40,10 @@ const bucketStarts = ({ from, to }: QueryInterval, bucketCount: number, minLengt
   return Array.from({ length: Math.ceil((to - from) / length) }, (_, index) => from + index * length)
 }
 
-/** Rows of one location and direction that lie within one counting interval. `edges` are the bounds of the counting intervals. */
+/**
+ * Rows of one location and direction that lie within one counting interval. `edges` are the bounds of the counting
+ * intervals.
+ */
 type RowSource = {
   readonly db: ClickHouse
   readonly tenant: Tenant
@@ -53,7 +56,9 @@ const edgesOfCountingIntervals = (countedIntervals: readonly CountingInterval[])
   countedIntervals.at(-1)?.end ?? 0,
 ]
 
-/** Read the energy per bucket. `startsOf` divides each interval into buckets. The intervals are in order and disjoint. */
+/**
+ * Read the energy per bucket. `startsOf` divides each interval into buckets. The intervals are in order and disjoint.
+ */
 const readBuckets = async (
   { db, tenant, flow, edges }: RowSource,
   intervals: readonly QueryInterval[],
@@ -99,7 +104,10 @@ const submittedOf = (row: MeterCostRow): MeterRecord => ({
   confidence: row.recordConfidence,
 })
 
-/** Read the records that cover estimates without pieces. Such estimates have no pieces because part of their time has no price. */
+/**
+ * Read the records that cover estimates without pieces. Such estimates have no pieces because part of their time has no
+ * price.
+ */
 const readCoverage = async (
   { db, tenant, flow }: RowSource,
   estimates: readonly MeterCostRow[],
@@ -142,8 +150,9 @@ export type CountedSteps = ReadonlyMap<number, readonly CountedStep[]>
 const noSteps: CountedSteps = new Map()
 
 /**
- * Read from the stored rows of a location the energy that its accumulators have counted at `from`, and the instants at which
- * they reach the bounds of tiers in [from, to). ClickHouse adds up the rows of the months concerned.
+ * Calculate from the stored rows of a location the energy that its accumulators have counted at `from`.
+ * Also calculate the instants in [from, to) at which they reach the bounds of tiers.
+ * ClickHouse adds up the rows of the months concerned.
  * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const countedStepsOf = async (

@@ -22,12 +22,15 @@ import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
 import { decidesRefusal } from '../work/price-work.ts'
 import { type CountedSteps, countedStepsOf } from './counted-steps.ts'
 
-/** Dependencies of price reads. `pricing` is a cache of their own, so that reads of the past do not evict entries of others. */
+/**
+ * Dependencies of price reads. `pricing` is a cache of their own, so that reads of the past do not evict entries of
+ * others.
+ */
 export type PriceDependencies = {
   readonly database: Database
   readonly clickHouse: ClickHouse
   readonly pricing: PricingCache
-  /** Thread for long work. */
+  /** Thread that runs the work of large requests. */
   readonly thread: Pick<WorkThread, 'begin'>
 }
 
@@ -44,7 +47,10 @@ export type GatheredPrices = GatheredPricing & {
   readonly counted: CountedSteps
 }
 
-/** `start`: instant from which prices are needed (ms). `refuse`: check of the request that needs the time zone of the location. */
+/**
+ * `start`: instant from which prices are needed (ms). `refuse`: check of the request that needs the time zone of the
+ * location.
+ */
 type PricingInput = { readonly start: number; readonly refuse: (zone: TimeZone) => Refusal | null }
 
 const noLocation = refused('not_found', 'No location has this id')
@@ -54,7 +60,7 @@ const earliestPrices = 0
 
 /**
  * Load the pricing of a location: the newest revisions of its tariffs and market prices.
- * Refuses `not_found` and what `refuse` refuses. Throws `Failure` if a store is unavailable.
+ * Refuses `not_found`. Also refuses what `refuse` returns. Throws `Failure` if a store is unavailable.
  */
 export const gatherPricing = async (
   { database, pricing }: PriceDependencies,
@@ -96,7 +102,10 @@ export const gatherPrices = async (
   return accepted({ ...found.value, request: { direction, start, end }, counted })
 }
 
-/** Return the next instant after `at` (ms) at which prices may change. Source: docs/rules/earlier-version.md #prices. */
+/**
+ * Return the next instant after `at` (ms) at which prices may change.
+ * Source: docs/rules/earlier-version.md #prices.
+ */
 export const nextUpdateOf = async (
   { database }: Pick<PriceDependencies, 'database'>,
   { cachedPricing, request }: GatheredPrices,
@@ -126,9 +135,9 @@ const noPrice = (direction: TariffDirection, at: string): Refusal =>
 type SeriesGaps = { readonly elements: number; readonly unpriced: readonly UnpricedInterval[] }
 
 /**
- * Return the reason why a series cannot be answered; null if it can. A series may leave out only time before the first contract.
- * The refusal names the first other instant without a price, or the whole interval if no element is left:
- * `no_tariff_connected`, `pending_connect` if the provider has not delivered the tariff yet, or `no_price_data`.
+ * Return the reason why a series cannot be answered; null if it can. A series may leave out only time before the first
+ * contract. The refusal names the first other instant without a price, or the whole interval if no element is left.
+ * Codes: `no_tariff_connected`, `pending_connect` while the provider has not delivered the tariff, `no_price_data`.
  * Source: docs/rules/prices-and-audits.md #time-without-a-price.
  */
 export const refuseSeries = (

@@ -1,24 +1,40 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { scheduleAmount } from '../../contract/schedules/schedule-amount.ts'
+import {
+  scheduleAmount,
+  scheduleAmountRetrieve,
+  scheduleRetentionMs,
+} from '../../contract/schedules/schedule-amount.ts'
 import { type AmountBody, refuseLongPlan } from '../../contract/schedules/schedule-amount-request.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
+import { isId } from '../../domain/identifier.ts'
 import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { AmountRequest } from '../../domain/schedule/amount-request.ts'
+import type { AmountRequest, ExpectedGeneration } from '../../domain/schedule/amount-request.ts'
 import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { isTariffPending } from '../../domain/tariff/pending-tariff.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import {
+  type QueryInterval,
+  rowsInInterval,
+  type Tenant,
+} from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
+import { listEvents } from '../../platform/postgres/events/events.ts'
 import { findActiveDevices } from '../../platform/postgres/registry/devices.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { type AmountHead, type AmountInput, textSeparator } from '../work/amount-work.ts'
-import { discardWork, runWork, type StartedWork } from '../work/run-work.ts'
+import { answerWork, discardWork, runWork, type StartedWork } from '../work/run-work.ts'
 import { countedStepsOf } from './counted-steps.ts'
-import { expectedGeneration } from './expected-generation.ts'
 import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
+
+/** Dependencies of schedules: prices, and the stores that the event of a new plan is written to. */
+export type ScheduleDependencies = PriceDependencies & QueryServiceDependencies
 
 type AmountScheduleRequest = RequestOf<typeof scheduleAmount>
 
@@ -54,6 +70,47 @@ const validateDevices = async (
   )
 }
 
+const fullConfidence = 1_000_000
+
+/**
+ * Read the expected generation of a location in an interval: its stored LOCAL records with a confidence below 1,
+ * including records of its devices. Energy of an estimate that measured records cover is excluded.
+ * Source: docs/rules/schedules.md #own-generation.
+ */
+const expectedGeneration = async (
+  db: ClickHouse,
+  tenant: Tenant,
+  locationId: string,
+  interval: QueryInterval,
+): Promise<readonly ExpectedGeneration[]> => {
+  const found: ExpectedGeneration[] = []
+  const filter = { locationIds: [locationId], tariffDirection: 'LOCAL' } as const
+  for await (const rows of rowsInInterval(db, tenant, filter, interval)) {
+    for (const row of rows)
+      if (row.recordConfidence < fullConfidence && row.end > row.start) found.push(...generationOf(row))
+  }
+  return found
+}
+
+/** Return the uncovered time of an estimate. A covered piece has no energy; an estimate without pieces is uncovered. */
+const generationOf = ({
+  start,
+  end,
+  energy,
+  recordConfidence: confidence,
+  pieces,
+}: MeterCostRow): ExpectedGeneration[] =>
+  pieces.length === 0
+    ? [{ start, end, energy, confidence }]
+    : pieces
+        .map((piece, index) => ({
+          start: piece.start,
+          end: pieces[index + 1]?.start ?? end,
+          energy: piece.energy,
+          confidence,
+        }))
+        .filter(piece => piece.end > piece.start && piece.energy > 0n)
+
 type GatheredPlanInput = {
   readonly location: StoredLocation
   readonly input: Omit<AmountInput, 'view' | 'body' | 'apiVersion'>
@@ -66,7 +123,10 @@ const enclosingInterval = (windows: AmountRequest['devices']) => ({
   to: windows.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY),
 })
 
-/** Maximum number of windows × price pieces that the request thread plans, which takes some ms. Tiered prices allow a tenth. */
+/**
+ * Maximum number of windows × price pieces that the request thread plans, which takes some ms. Tiered prices allow a
+ * tenth.
+ */
 const maxSmallPlan = 2_000
 
 const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boolean => {
@@ -81,8 +141,8 @@ const isSmallPlan = (snapshot: PricingSnapshot, { devices }: AmountRequest): boo
 }
 
 /**
- * Load the prices of both directions, the energy that the tiers of each direction have counted at the start of its first
- * window, and the expected generation during the import windows.
+ * Load the prices of both directions and the expected generation during the import windows.
+ * For each direction also load the energy that its tiers have counted at the start of its first window.
  */
 const gatherPlanInput = async (
   dependencies: PriceDependencies,
@@ -144,12 +204,12 @@ const readPlan = async (answer: StartedWork['answer']): Promise<WrittenPlan> => 
 }
 
 /**
- * Plan the energy that devices take and deliver, and write the event of the plan. Refuses `not_found` (`location_not_found` if the
- * body names the location), `device_not_found`, and what `planAmount` refuses.
+ * Plan the energy that devices take and deliver, and write the event of the plan. Refuses `device_not_found` and
+ * `not_found` (`location_not_found` if the body names the location). Also refuses what `planAmount` refuses.
  * Source: docs/rules/schedules.md #amount, #event.
  */
-export const createAmountSchedule = async (
-  dependencies: PriceDependencies & QueryServiceDependencies,
+const createAmountSchedule = async (
+  dependencies: ScheduleDependencies,
   request: AmountScheduleRequest,
 ): Promise<Outcome<AnswerOf<typeof scheduleAmount>>> => {
   const { body, caller, at, signal, apiVersion } = request
@@ -188,3 +248,37 @@ export const createAmountSchedule = async (
   )
   return changed.ok ? { ok: true, serialized: { bytes: plan.requested } } : changed
 }
+
+const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id. Create a new schedule')
+
+const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
+
+/**
+ * Maximum length in characters of a plan that the request thread converts to the earlier API version, which takes some
+ * ms.
+ */
+const maxInlineLength = 65_536
+
+/** Answer a stored plan from its `schedule.created` event. Source: docs/rules/schedules.md #reading-a-plan. */
+const retrieveSchedule = async (
+  dependencies: QueryServiceDependencies,
+  request: RequestOf<typeof scheduleAmountRetrieve>,
+): Promise<Outcome<AnswerOf<typeof scheduleAmountRetrieve>>> => {
+  const { id, at, apiVersion } = request
+  if (!isId('scheduleAmount', id)) return noSchedule
+  const filter = { types: ['schedule.created'], objectId: id, from: at - scheduleRetentionMs + 1, to: null }
+  const found = await withTenant(dependencies.database, tenantOf(request), transaction =>
+    listEvents(transaction, filter, oneItem),
+  )
+  const event = found.ok ? found.value.items[0] : undefined
+  if (event === undefined) return noSchedule
+  if (apiVersion === 'current') return { ok: true, serialized: { bytes: Buffer.from(event.data) } }
+  const isSmall = event.data.length <= maxInlineLength
+  return answerWork(dependencies, request, { name: 'eventData', input: { event, apiVersion }, isSmall })
+}
+
+/** Bind the operations on schedules by amount. */
+export const scheduleAmountOperations = (dependencies: ScheduleDependencies): readonly Binding[] => [
+  bind(scheduleAmount, request => createAmountSchedule(dependencies, request)),
+  bind(scheduleAmountRetrieve, request => retrieveSchedule(dependencies, request)),
+]

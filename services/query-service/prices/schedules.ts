@@ -1,6 +1,5 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type RequestedInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
-import { scheduleAmount, scheduleAmountRetrieve } from '../../contract/schedules/schedule-amount.ts'
 import { scheduleDuration } from '../../contract/schedules/schedule-duration.ts'
 import { scheduleLimit } from '../../contract/schedules/schedule-limit.ts'
 import { readWindow, scheduleLimits, type WindowView } from '../../contract/schedules/schedule-window.ts'
@@ -9,14 +8,9 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
 import { tenantOf } from '../change.ts'
-import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
 import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
-import { retrieveSchedule } from './retrieve-schedule.ts'
-import { createAmountSchedule } from './schedule-amounts.ts'
-
-/** Dependencies of schedules: prices, and the stores that the event of a new plan is written to. */
-export type ScheduleDependencies = PriceDependencies & QueryServiceDependencies
+import { type ScheduleDependencies, scheduleAmountOperations } from './schedule-amounts.ts'
 
 type WindowRequest = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'apiVersion' | 'id' | 'signal'> & {
   readonly body: Parameters<typeof readWindow>[0] & { readonly segment: 'LOW' | 'HIGH' }
@@ -101,6 +95,5 @@ const scheduleByLimit = async (
 export const scheduleOperations = (dependencies: ScheduleDependencies): readonly Binding[] => [
   bind(scheduleDuration, request => scheduleByDuration(dependencies, request)),
   bind(scheduleLimit, request => scheduleByLimit(dependencies, request)),
-  bind(scheduleAmount, request => createAmountSchedule(dependencies, request)),
-  bind(scheduleAmountRetrieve, request => retrieveSchedule(dependencies, request)),
+  ...scheduleAmountOperations(dependencies),
 ]

@@ -1,5 +1,5 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
-import { pageRequest } from '../../contract/list.ts'
+import { type PageRequest, pageRequest } from '../../contract/list.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
   type DeviceWire,
@@ -11,22 +11,24 @@ import {
   deviceToWire,
   deviceUpdate,
 } from '../../contract/registry/device.ts'
-import { accepted, refused } from '../../domain/refusal.ts'
+import { isId } from '../../domain/identifier.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
   createDevice,
   deleteDevice,
+  findActiveDevices,
   listDevices,
   retrieveDevice,
   type StoredDevice,
   updateDevice,
 } from '../../platform/postgres/registry/devices.ts'
-import { withTenant } from '../../platform/postgres/transaction.ts'
+import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
+import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import { omitUndefined } from '../omit-undefined.ts'
-import { devicesAtLocation } from './devices-at-location.ts'
 
 /** Convert devices to JSON objects, each with the time of its newest record. */
 const devicesToWire = async (
@@ -46,15 +48,51 @@ const deviceChange = (type: string, device: DeviceWire): Change<DeviceWire> => (
 
 const noDevice = refused('not_found', 'No device has this id')
 
-/** Bind the operations on devices. They read `last_seen` before the transaction, so that it does not wait for ClickHouse. */
-export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
-  bind(deviceCreate, request =>
-    change(dependencies, deviceCreate, request, async transaction => {
-      const draft = { referenceId: request.body.reference_id, metadata: request.body.metadata ?? {} }
-      const device = await createDevice(transaction, draft, request.at)
-      return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
-    }),
-  ),
+/** Maximum number of devices per read. Many devices of a location may be deleted. */
+const maxDevicesPerRead = 500
+
+const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
+
+type LocationDeviceFilter = { readonly locationId: string; readonly referenceId: string | null }
+
+/**
+ * Find the active devices that have stored records at a location: at most one more than a page, in the order of the
+ * page. `listDevices` then reads the page. No transaction waits for ClickHouse. Refuses `location_not_found`.
+ */
+const devicesAtLocation = async (
+  { database, metering }: Pick<QueryServiceDependencies, 'database' | 'metering'>,
+  tenant: Tenant,
+  { locationId, referenceId }: LocationDeviceFilter,
+  page: PageRequest,
+): Promise<Result<readonly string[]>> => {
+  const location = await withTenant(database, tenant, transaction => retrieveLocation(transaction, locationId))
+  if (location === null) return refused('location_not_found', 'No location has this id', 'location_id')
+  const isBackwards = page.endingBefore !== null
+  let cursor = page.startingAfter ?? page.endingBefore
+  // `listDevices` refuses a cursor that is not an id.
+  if (cursor !== null && !isId('device', cursor)) return accepted([])
+  if (referenceId !== null) {
+    const named = await withTenant(database, tenant, transaction => listDevices(transaction, { referenceId }, oneItem))
+    const ids = named.ok ? named.value.items.map(({ id }) => id) : []
+    const isMetered = await Promise.all(ids.map(id => metering.wasMeteredAt(tenant, id, locationId)))
+    return accepted(ids.filter((_, index) => isMetered[index]))
+  }
+  const found: string[] = []
+  while (found.length <= page.limit) {
+    const meteredIds = await metering.devicesAt(tenant, locationId, {
+      cursor,
+      isBack: isBackwards,
+      limit: maxDevicesPerRead,
+    })
+    const activeIds = await withTenant(database, tenant, transaction => findActiveDevices(transaction, meteredIds))
+    found.push(...meteredIds.filter(id => activeIds.has(id)))
+    if (meteredIds.length < maxDevicesPerRead) break
+    cursor = meteredIds.at(-1) ?? null
+  }
+  return accepted(found.slice(0, page.limit + 1))
+}
+
+const listBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(deviceList, async request => {
     const { location_id: locationId, reference_id: referenceId = null } = request.query
     const filter = locationId === undefined ? null : { locationId, referenceId }
@@ -71,7 +109,21 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
       (transaction, page) => listDevices(transaction, { referenceId, ids: deviceIds?.value ?? null }, page),
       devices => devicesToWire(dependencies, request, devices),
     )
-  }),
+  })
+
+/**
+ * Bind the operations on devices. They read `last_seen` before the transaction, so that it does not wait for
+ * ClickHouse.
+ */
+export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  bind(deviceCreate, request =>
+    change(dependencies, deviceCreate, request, async transaction => {
+      const draft = { referenceId: request.body.reference_id, metadata: request.body.metadata ?? {} }
+      const device = await createDevice(transaction, draft, request.at)
+      return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
+    }),
+  ),
+  listBinding(dependencies),
   bind(deviceRetrieve, async request => {
     const device = await withTenant(dependencies.database, tenantOf(request), transaction =>
       retrieveDevice(transaction, request.id),

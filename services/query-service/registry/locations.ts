@@ -9,11 +9,17 @@ import {
   locationToWire,
   locationUpdate,
 } from '../../contract/registry/location.ts'
-import { locationStatusRetrieve } from '../../contract/registry/location-status.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
+import {
+  locationStatusRetrieve,
+  locationStatusToWire,
+  type TariffKindStatus,
+} from '../../contract/registry/location-status.ts'
+import { forEachKind, locationView, shownTariff, structureType } from '../../contract/registry/location-view.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
+import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
+import { listTariffs } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import {
@@ -24,11 +30,10 @@ import {
   retrieveLocation,
   updateLocation,
 } from '../../platform/postgres/registry/locations.ts'
-import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { locationStatus } from './location-status.ts'
 import {
   changedChoice,
   locationDraft,
@@ -76,6 +81,98 @@ const locationChange = (
   return { value: hint === null ? wire : { ...wire, hint }, events: [{ type, objectId: location.id, data: wire }] }
 }
 
+/** Page of all tariffs: more than any location has. */
+const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
+
+const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
+  const page = await listTariffs(transaction, { locationId, direction: null, type: null }, allItems)
+  if (!page.ok) throw new Error(`Cannot list the tariffs of ${locationId}: ${page.refusal.message}`)
+  return page.value.items
+}
+
+const statusOf = (
+  tariff: StoredTariff,
+  provider: TariffKindStatus['provider'] | undefined,
+  at: number,
+): Omit<TariffKindStatus, 'status'> => ({
+  connectionType: tariff.connectionType,
+  provider: provider ?? null,
+  tariff: {
+    id: tariff.id,
+    displayName: tariff.displayName,
+    structureType: structureType(tariff, at),
+    contractStart: tariff.contractStart,
+    contractEnd: tariff.contractEnd,
+  },
+})
+
+const noTariffStatus: Omit<TariffKindStatus, 'status'> = { connectionType: null, provider: null, tariff: null }
+
+/** Return the status of a location at `at` (ms) as a JSON object; null if the location does not exist. */
+const locationStatus = async (
+  { database, providersOf }: QueryServiceDependencies,
+  tenant: Tenant,
+  id: string,
+  at: number,
+): Promise<ReturnType<typeof locationStatusToWire> | null> => {
+  const stored = await withTenant(database, tenant, async transaction => {
+    const location = await retrieveLocation(transaction, id)
+    return location === null ? null : { location, tariffs: await tariffsOf(transaction, id) }
+  })
+  if (stored === null) return null
+  const { location, tariffs } = stored
+  const providerIds = tariffs.map(({ providerId }) => providerId).filter(providerId => providerId !== null)
+  const providers = new Map(
+    (providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]),
+  )
+  const { tariffStatus } = locationView(location, at)
+  const kinds = forEachKind(kind => {
+    const found = shownTariff(tariffs, kind, at)
+    const shown = found === undefined ? noTariffStatus : statusOf(found, providers.get(found.providerId ?? ''), at)
+    return { status: tariffStatus[kind], ...shown }
+  })
+  return locationStatusToWire({ ...location, kinds })
+}
+
+const currencyInUse = refused(
+  'currency_in_use',
+  'The currency cannot change after tariffs or records exist. Create another location',
+  'currency_code',
+)
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(locationUpdate, async request => {
+    const { sent, change: body } = request.body
+    const hasRecords =
+      body.currencyCode === undefined && body.postalAddress === undefined
+        ? false
+        : await dependencies.metering.hasRecords(tenantOf(request), request.id)
+    return change(dependencies, locationUpdate, request, async transaction => {
+      const before = await lockLocation(transaction, request.id)
+      if (before === null) return noLocation
+      const fixedFieldRefusal = refuseFixedChange(
+        sent,
+        locationToWire(locationView(before, request.at)),
+        Object.keys(changeableLocationFields),
+      )
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const choice = changedChoice(before, body)
+      const { referenceId, customerId, metadata } = choice
+      const resolution = needsResolution(body)
+        ? await resolveChoice(transaction, choice, dependencies)
+        : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
+      if (!resolution.ok) return resolution
+      const { draft, hint } = resolution.value
+      if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
+      const location = await updateLocation(transaction, before, draft, request.at)
+      if (!location.ok) return location
+      return accepted({
+        ...locationChange('location.update', location.value.location, request.at, hint),
+        recostRequests: [location.value.recostRequest],
+      })
+    })
+  })
+
 /** Bind the operations on locations. */
 export const locationOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(locationCreate, request =>
@@ -111,37 +208,7 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     const status = await locationStatus(dependencies, tenantOf(request), request.id, request.at)
     return status === null ? noLocation : accepted(status)
   }),
-  bind(locationUpdate, async request => {
-    const { sent, change: body } = request.body
-    const hasRecords =
-      body.currencyCode === undefined && body.postalAddress === undefined
-        ? false
-        : await dependencies.metering.hasRecords(tenantOf(request), request.id)
-    return change(dependencies, locationUpdate, request, async transaction => {
-      const before = await lockLocation(transaction, request.id)
-      if (before === null) return noLocation
-      const fixedFieldRefusal = refuseFixedChange(
-        sent,
-        locationToWire(locationView(before, request.at)),
-        Object.keys(changeableLocationFields),
-      )
-      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const choice = changedChoice(before, body)
-      const { referenceId, customerId, metadata } = choice
-      const resolution = needsResolution(body)
-        ? await resolveChoice(transaction, choice, dependencies)
-        : accepted({ draft: { ...before, referenceId, customerId, metadata }, hint: null })
-      if (!resolution.ok) return resolution
-      const { draft, hint } = resolution.value
-      if (hasRecords && draft.currencyCode !== before.currencyCode) return currencyInUse
-      const location = await updateLocation(transaction, before, draft, request.at)
-      if (!location.ok) return location
-      return accepted({
-        ...locationChange('location.update', location.value.location, request.at, hint),
-        recostRequests: [location.value.recostRequest],
-      })
-    })
-  }),
+  updateBinding(dependencies),
   bind(locationDelete, request =>
     change(dependencies, locationDelete, request, async transaction => {
       const deleted = await deleteLocation(transaction, request.id, request.at)
@@ -152,9 +219,3 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     }),
   ),
 ]
-
-const currencyInUse = refused(
-  'currency_in_use',
-  'The currency cannot change after tariffs or records exist. Create another location',
-  'currency_code',
-)

@@ -17,10 +17,10 @@ export type ResolvedLocation = {
 }
 
 /**
- * Determine time zone, currency and coordinates of a location from its input and its address. The input takes precedence.
- * An address that cannot be found is accepted if time zone and currency are given.
- * Refuses `field_required` if the address is missing without both, `field_invalid` for an unknown time zone or currency,
- * and what `geocode` refuses.
+ * Determine time zone, currency and coordinates of a location. The input takes precedence over the address.
+ * An address that is not found is accepted if time zone and currency are given.
+ * Refuses `field_required` if the address and one of them are missing, `field_invalid` for an unknown time zone or
+ * currency. Also refuses what `geocode` refuses.
  * Source: docs/rules/registry.md #locations, #placing-an-address.
  */
 export const resolveLocation = (

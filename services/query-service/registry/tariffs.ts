@@ -121,8 +121,7 @@ function* listToWire(
   return written
 }
 
-/** Bind the operations on tariffs. */
-export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+const createBinding = (dependencies: QueryServiceDependencies): Binding =>
   bind(tariffCreate, async request => {
     const read = await runInTimeSlices(readTariffDraft(request.body), request.caller.accountId)
     if (!read.ok) return read
@@ -143,7 +142,35 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       if (!created.ok) return created
       return accepted(await tariffChange(transaction, created.value, 'tariff.create', request.at))
     })
-  }),
+  })
+
+const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
+  bind(tariffUpdate, request =>
+    change(dependencies, tariffUpdate, request, async transaction => {
+      const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
+      const tariff = await retrieveTariff(transaction, request.id)
+      if (tariff === null) return noTariff
+      const { accountId } = request.caller
+      const shown = await runInTimeSlices(tariffToWire(tariff, request.at), accountId)
+      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), recreateAdvice)
+      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
+      const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
+      if (!version.ok) return version
+      const patch = omitUndefined({
+        displayName,
+        providerId,
+        contractEnd: end === null ? null : end?.at,
+        version: version.value,
+      })
+      const updated = await updateTariff(transaction, request.id, patch, request.at)
+      if (!updated.ok) return updated
+      return accepted(await tariffChange(transaction, updated.value, 'tariff.update', request.at))
+    }),
+  )
+
+/** Bind the operations on tariffs. */
+export const tariffOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
+  createBinding(dependencies),
   bind(tariffList, request => {
     const { location_id: locationId = null, direction = null, type = null } = request.query
     return answerList(
@@ -166,28 +193,7 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       ? noTariff
       : accepted(await runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId))
   }),
-  bind(tariffUpdate, request =>
-    change(dependencies, tariffUpdate, request, async transaction => {
-      const { display_name: displayName, provider_id: providerId, contract_end_date: end } = request.body
-      const tariff = await retrieveTariff(transaction, request.id)
-      if (tariff === null) return noTariff
-      const { accountId } = request.caller
-      const shown = await runInTimeSlices(tariffToWire(tariff, request.at), accountId)
-      const fixedFieldRefusal = refuseFixedChange(request.body, shown, Object.keys(tariffPatch), recreateAdvice)
-      if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const version = await runInTimeSlices(versionOf(tariff, request.body, request.at), accountId)
-      if (!version.ok) return version
-      const patch = omitUndefined({
-        displayName,
-        providerId,
-        contractEnd: end === null ? null : end?.at,
-        version: version.value,
-      })
-      const updated = await updateTariff(transaction, request.id, patch, request.at)
-      if (!updated.ok) return updated
-      return accepted(await tariffChange(transaction, updated.value, 'tariff.update', request.at))
-    }),
-  ),
+  updateBinding(dependencies),
   bind(tariffDelete, request =>
     change(dependencies, tariffDelete, request, async transaction => {
       const removeTariff = request.query.void ? voidTariff : endTariff

@@ -46,8 +46,8 @@ const writerOf =
 const windowsPerChunk = 8
 
 /**
- * Calculate a plan. Write the plan in the current API version, as its event contains it. If the request has another API version,
- * `textSeparator` and the plan in that version follow.
+ * Calculate a plan. Write the plan in the current API version, as its event contains it. If the request has another API
+ * version, `textSeparator` and the plan in that version follow.
  */
 export function* amountWork(input: AmountInput): PausableWork {
   const { counted, generation, pending, request, body, apiVersion } = input

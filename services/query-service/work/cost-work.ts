@@ -23,10 +23,12 @@ import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-co
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CostSum, costSumsOf } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import { costRowOf } from '../costs/cost-row.ts'
+import { costRowOf } from '../costs/stored-row.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
-/** Stored costs between edges as ClickHouse returned them: the sums of each statement, and the rows that cross an edge. */
+/**
+ * Stored costs between edges as ClickHouse returned them: the sums of each statement, and the rows that cross an edge.
+ */
 export type StoredCosts = {
   readonly edges: readonly number[]
   readonly sums: readonly string[]

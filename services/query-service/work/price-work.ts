@@ -22,8 +22,8 @@ import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
 
 /**
- * Pricing of an interval as plain data. `firstContract`: start of the first contract (ms); null if there never was a contract.
- * Time before the first contract may be left out.
+ * Pricing of an interval as plain data. `firstContract`: start of the first contract (ms); null if there never was a
+ * contract. Time before the first contract may be left out.
  */
 export type SeriesInput = {
   readonly pricing: PricingCopy
@@ -32,7 +32,10 @@ export type SeriesInput = {
   readonly firstContract: number | null
 }
 
-/** Facts that decide on the refusal of a series: its number of elements, its first gap, and the first gap that is not allowed. */
+/**
+ * Facts that decide on the refusal of a series: its number of elements, its first gap, and the first gap that is not
+ * allowed.
+ */
 export type SeriesHead = {
   readonly elements: number
   readonly unpriced: readonly UnpricedInterval[]

@@ -5,10 +5,13 @@ import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-co
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { objectTexts } from '../../platform/http/object-texts.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import { recordViewOf } from '../costs/record-view.ts'
+import { recordViewOf } from '../costs/stored-row.ts'
 import { encodeTexts } from './answer-bytes.ts'
 
-/** Rows to write, in order. `blocks` contains the rows with several pieces again, with their pieces, as ClickHouse returned them. */
+/**
+ * Rows to write, in order. `blocks` contains the rows with several pieces again, with their pieces, as ClickHouse
+ * returned them.
+ */
 type RowsInput = {
   readonly rows: readonly MeterCostRow[]
   readonly blocks: readonly Uint8Array[]

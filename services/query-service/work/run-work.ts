@@ -1,9 +1,21 @@
-import type { SerializedAnswer } from '../../contract/operation.ts'
+import type { Operation, RequestOf, SerializedAnswer } from '../../contract/operation.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { discardChunks } from '../../platform/http/chunks.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
-import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
+import type { WorkThread, WorkThreadOptions } from '../../platform/work-thread/work-thread.ts'
 import { workTable } from './work-table.ts'
+
+/**
+ * Options of the work thread of the query service. An account can run 2 works at a time, and 62 can wait, so that one
+ * account cannot fill the thread or the memory.
+ * Source: docs/promises.md #s6.
+ */
+export const workThreadOptions: WorkThreadOptions = {
+  script: new URL('./work-process.ts', import.meta.url),
+  limits: { maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 62 },
+  maxWaitingBytes: 128 * 2 ** 20,
+  memoryMiB: 1_024,
+}
 
 type WorkName = keyof typeof workTable
 type InputOf<Name extends WorkName> = Parameters<(typeof workTable)[Name]>[0]
@@ -43,8 +55,10 @@ const runNow = (work: PausableWork): StartedWork => {
 }
 
 /**
- * Run work. Small work runs at once in the calling thread. Other work runs in the work thread, which serves accounts in turn.
- * Refuses `unavailable` if too much work of the account waits. Source: docs/promises.md #i8, #s6.
+ * Run work. Small work runs at once in the calling thread. Other work runs in the work thread, which serves accounts in
+ * turn.
+ * Refuses `unavailable` if too much work of the account waits.
+ * Source: docs/promises.md #i8, #s6.
  */
 export const runWork = async <Name extends WorkName>(
   thread: Pick<WorkThread, 'begin'>,
@@ -56,4 +70,16 @@ export const runWork = async <Name extends WorkName>(
   }
   const started = await thread.begin({ account, name, input, bytes, signal })
   return started.ok ? accepted({ head: started.value.head, answer: { chunks: started.value.chunks } }) : started
+}
+
+type WorkOutcome = Extract<Result<never>, { ok: false }> | { readonly ok: true; readonly serialized: SerializedAnswer }
+
+/** Run the work of a request and answer with its bytes. Refuses `unavailable` if too much work of the account waits. */
+export const answerWork = async <Name extends WorkName>(
+  { thread }: { readonly thread: Pick<WorkThread, 'begin'> },
+  { caller, signal }: Pick<RequestOf<Operation>, 'caller' | 'signal'>,
+  work: Omit<Work<Name>, 'account' | 'signal'>,
+): Promise<WorkOutcome> => {
+  const started = await runWork(thread, { ...work, account: caller.accountId, signal })
+  return started.ok ? { ok: true, serialized: started.value.answer } : started
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../../services/contract/metering/meter-record-read.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
-import { recordViewOf } from '../../../../services/query-service/costs/record-view.ts'
+import { recordViewOf } from '../../../../services/query-service/costs/stored-row.ts'
 import { recordListWork, recordWork } from '../../../../services/query-service/work/record-work.ts'
 
 const minuteMs = 60_000
