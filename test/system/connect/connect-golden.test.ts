@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { putProviders } from '../../../services/platform/postgres/connect/providers.ts'
 import { allRoutes, apiVersions, connectFixture } from '../../support/connect/connect-fixture.ts'
@@ -106,9 +105,8 @@ const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPag
 
 describe.each(apiVersions)('the pages of the %s layout', apiVersion => {
   it('stay as they were published', async () => {
-    mkdirSync(`test/golden/${apiVersion}`, { recursive: true })
     for (const [name, page] of await walk(apiVersion)) {
-      await expect(written(page)).toMatchFileSnapshot(`../golden/${apiVersion}/connect_${name}.json`)
+      await expect(written(page)).toMatchFileSnapshot(`../../golden/${apiVersion}/connect_${name}.json`)
     }
   })
 
@@ -120,7 +118,7 @@ describe.each(apiVersions)('the pages of the %s layout', apiVersion => {
         : ['/connect/tariff/token', { callback_uri: 'https://a.example.com/done' }]
     const { text } = await call('POST', path, { ...addresses, location_reference_id: 'golden' })
     await expect(goldenText(text).replace(/cot_[0-9a-f]{32}/g, 'cot_…')).toMatchFileSnapshot(
-      `../golden/${apiVersion}/connect_token.json`,
+      `../../golden/${apiVersion}/connect_token.json`,
     )
   })
 })

@@ -365,7 +365,7 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
         .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:…')
         .replace(/("(?:next_attempt|last_attempt)": )"[^"]+"/g, '$1"…"')
         .replace(/("duration_ms": )\d+/, '$1…')
-      await expect(masked).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
+      await expect(masked).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)
     }
   })
 })

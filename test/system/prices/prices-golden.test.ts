@@ -84,7 +84,7 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
     const client = await login(system.sandbox, 'test', apiVersion)
     for (const [name, { status, text }] of Object.entries(await answersIn(client, home, apiVersion))) {
       expect(status, `${name}: ${text}`).toBe(200)
-      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
+      await expect(blotted(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)
     }
     if (apiVersion === 'current') return
     const query = new URLSearchParams(span)

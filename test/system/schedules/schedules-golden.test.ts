@@ -96,7 +96,7 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
     )
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
-      await expect(blotted(text)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
+      await expect(blotted(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)
     }
   })
 })

@@ -77,7 +77,7 @@ describe('the end of a contract', () => {
     const { text } = await client.call('GET', `/events?object_id=${tariff}`, undefined, {
       'api-version': apiVersionDates[apiVersion],
     })
-    await expect(goldenText(text)).toMatchFileSnapshot(`../golden/${apiVersion}/event_of_contract_end.json`)
+    await expect(goldenText(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/event_of_contract_end.json`)
   })
 
   it('is told after a downtime over both instants, in their order', async () => {

@@ -107,7 +107,7 @@ describe.each(apiVersions)('the %s layout', async apiVersion => {
   const answers = await answersIn(apiVersion)
 
   it.each(Object.keys(answers))('writes %s as published', async name => {
-    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../golden/${apiVersion}/${name}.json`)
+    await expect(masked(answers[name] as Answer)).toMatchFileSnapshot(`../../../golden/${apiVersion}/${name}.json`)
   })
 })
 
