@@ -9,8 +9,8 @@ const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())
 afterEach(() => void vi.useRealTimers())
 
-describe('refused writes of a key without the right', () => {
-  it('leave at most 100 events a minute; the rest is counted in the log', async () => {
+describe('refused writes of a key without write access', () => {
+  it('cause at most 100 events per minute, and the others are counted in the log', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const service = openService(opened.database)
     const { live, test } = await makeAccount(service)
@@ -34,7 +34,7 @@ describe('refused writes of a key without the right', () => {
     expect(await events()).toBe(100)
     for (let index = 0; index < 7; index += 1) expect((await read('POST', '/customers', {})).status).toBe(403)
     expect(await events()).toBe(100)
-    // Another key has a count of its own.
+    // Each key has its own count.
     expect((await test.call('POST', '/customers', { unknown: 1 })).status).toBe(400)
     expect(await events()).toBe(101)
     vi.advanceTimersByTime(60_000)

@@ -11,7 +11,7 @@ useMeterTables()
 
 const edges = [base, base + hourMs, base + 2 * hourMs]
 
-/** Rows of one write: one within a bucket, others across an edge, each with a cost of its write. */
+/** Create the rows of one write: one within a bucket, others across an edge. Each cost identifies the write. */
 const written = (version: bigint, cost: bigint, across: number) =>
   Array.from({ length: across + 1 }, (_, index) => {
     const start = index === 0 ? base : base + hourMs / 2 + index
@@ -25,7 +25,7 @@ const written = (version: bigint, cost: bigint, across: number) =>
     })
   })
 
-/** The engine with something done before its stream of rows, so many times. */
+/** Create a ClickHouse client that runs a function before its first streams of rows. */
 const interrupted = (times: number, write: (time: number) => Promise<void>): ClickHouse => {
   let done = 0
   return {
@@ -40,7 +40,7 @@ const interrupted = (times: number, write: (time: number) => Promise<void>): Cli
   }
 }
 
-/** The different costs that an answer adds up, of rows within buckets and of rows across edges. */
+/** Return the distinct costs in an answer, of rows within buckets and of rows across edges. */
 const costsIn = async (engine: ClickHouse) => {
   const { sums, blocks } = await readCosts(engine, tenant, [{ locationIds: [location] }], edges)
   const whole = await runInTimeSlices(costSumsOf(sums.join('\n'), edges))
@@ -53,7 +53,7 @@ const costsIn = async (engine: ClickHouse) => {
 }
 
 describe('costs that are written while they are read', () => {
-  it.each([1, 2_000])('show one state: all of a write or nothing of it, with %i rows across edges', async across => {
+  it.each([1, 2_000])('contain all of a write or nothing of the write, with %i rows across edges', async across => {
     await insert(written(1n, 10n, across))
     expect(await costsIn(db)).toEqual({ whole: [10n], crossing: [10n], records: across })
     const changing = interrupted(1, () => insert(written(2n, 20n, across)))
@@ -62,7 +62,7 @@ describe('costs that are written while they are read', () => {
     expect(await costsIn(growing)).toEqual({ whole: [30n], crossing: [30n], records: across + 1 })
   })
 
-  it('are refused for the moment if they change during each read', async () => {
+  it('are refused as temporary if they change during each read', async () => {
     await insert(written(1n, 10n, 1))
     const restless = interrupted(100, time => insert(written(BigInt(time + 1), 20n, 1)))
     await expect(costsIn(restless)).rejects.toMatchObject({ code: 'costs_changing', retriable: true })

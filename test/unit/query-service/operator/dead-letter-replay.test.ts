@@ -29,8 +29,8 @@ const messageOf = (given: Partial<DeadLetter>, now = target) => {
   return replay
 }
 
-describe('the place of a replayed message', () => {
-  it('comes back from its header as it went in', () => {
+describe('the replay header', () => {
+  it('keeps the first offset of a message unchanged', () => {
     const origin = fc.record({
       generation: fc.nat(1_023),
       offset: fc.integer({ min: 0, max: 2 ** 38 - 1 }),
@@ -39,7 +39,7 @@ describe('the place of a replayed message', () => {
     fc.assert(fc.property(origin, place => void expect(fromReplayHeader(toReplayHeader(place))).toEqual(place)))
   })
 
-  it('is none where nothing was replayed, and a malformed one is refused', () => {
+  it('is absent from a message that was not replayed, and is refused if malformed', () => {
     expect(fromReplayHeader({ generation: '1' })).toBeNull()
     for (const replay of ['', '1.2', '1.2.3.4', '-1.2.3', '1.2.x'])
       expect(() => fromReplayHeader({ replay })).toThrow(RangeError)
@@ -47,20 +47,20 @@ describe('the place of a replayed message', () => {
 })
 
 describe('a replay', () => {
-  it('brings the same bytes, key and headers, and tells where they stood', () => {
+  it('contains the same bytes, key and headers, and the first offset of the message', () => {
     const { partition: lane, message } = messageOf({})
     expect(lane).toBe(5)
     expect(message).toMatchObject({ key: letter().key, value: letter().value, headers: letter().headers })
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 0 })
   })
 
-  it('of a single record goes to the lane of its location and keeps its position', () => {
+  it('of a single record goes to the partition of its location and keeps its position', () => {
     const { partition: lane, message } = messageOf({ position: 17, partition: 0 })
     expect(lane).toBe(partitionOf(letter().key, 8))
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 17 })
   })
 
-  it('keeps the first place, however often it is put aside again', () => {
+  it('keeps the first offset after each further dead-lettering', () => {
     const whole = messageOf({ headers: messageOf({}).message.headers, offset: 2_000 })
     expect(fromReplayHeader(whole.message.headers)).toEqual({ generation: 2, offset: 1_000, position: 0 })
     const single = messageOf({ headers: whole.message.headers, offset: 3_000, position: 4 })
@@ -69,15 +69,18 @@ describe('a replay', () => {
     expect(fromReplayHeader(again.message.headers)).toEqual({ generation: 2, offset: 1_000, position: 4 })
   })
 
-  it('is stamped with the present generation, in the standing of its own; a whole message of an earlier one is refused', () => {
+  it('carries the current generation and the offset of its own; an old whole message is refused', () => {
     const now = { generation: 3, partitions: 12 }
     const { partition: lane, message } = messageOf({ position: 1 }, now)
     expect([lane, message.headers['generation']]).toEqual([partitionOf(letter().key, 12), '3'])
     expect(fromReplayHeader(message.headers)).toEqual({ generation: 2, offset: 1_000, position: 1 })
-    expect(replayOf(letter(), now)).toMatchObject({ ok: false, reason: expect.stringContaining('divided anew') })
+    expect(replayOf(letter(), now)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('number of partitions has changed'),
+    })
   })
 
-  it('of bytes from elsewhere gets the headers without which nothing is read; what has another home is refused', () => {
+  it('of a foreign message gets the required headers; a message of another topic is refused', () => {
     expect(messageOf({ headers: { from: 'elsewhere' } }).message.headers).toMatchObject({
       generation: '2',
       chunk: 'replay-5-1000',

@@ -38,7 +38,7 @@ beforeAll(async () => {
   )
 })
 
-describe('what was put aside', () => {
+describe('a dead letter', () => {
   it('is listed newest first, by page, code and time', async () => {
     const letters = await listed()
     expect(letters.map(({ code, position }) => [code, position]).toSorted()).toEqual([
@@ -55,7 +55,7 @@ describe('what was put aside', () => {
     expect(await run('dead-letters', 'list', '--since', 'yesterday', '--base-url', baseUrl)).toMatchObject({ code: 2 })
   })
 
-  it('is listed whole page by page, none twice, while others come', async () => {
+  it('is on exactly one page while new dead letters are added', async () => {
     const seen: string[] = []
     for (let next: string | null = ''; next !== null; ) {
       const before: string = next === '' ? '' : `&before=${next}`
@@ -77,7 +77,7 @@ describe('what was put aside', () => {
     expect(new Set(seen).size).toBe(3)
   })
 
-  it('is shown with its bytes, its headers, and what they say', async () => {
+  it('is returned with its bytes, its headers and its decoded content', async () => {
     const [known] = await listed('--code', 'location_unknown')
     expect(await json('show', known?.id ?? '')).toMatchObject({
       headers: { chunk: 'laid', generation: '3' },
@@ -98,7 +98,7 @@ describe('what was put aside', () => {
     })
   })
 
-  it("is the operator's alone, whatever an account's key may do", async () => {
+  it('is visible to the operator only, not to any key of an account', async () => {
     const statusOf = async (headers: Readonly<Record<string, string>>) =>
       (await fetch(`${baseUrl}/operator/dead-letters`, { headers })).status
     expect(await statusOf({})).toBe(401)
@@ -107,7 +107,7 @@ describe('what was put aside', () => {
     expect(await statusOf({ 'X-Operator-Key': operatorKey })).toBe(200)
   })
 
-  it('is stored by a replay once its cause is gone, and once however often it is replayed', async () => {
+  it('is stored once by any number of replays after its cause is gone', async () => {
     const [two, one] = await listed('--code', 'location_unknown')
     expect(await run('dead-letters', 'replay', '--base-url', baseUrl)).toMatchObject({ code: 2 })
     await createMissing()
@@ -141,7 +141,7 @@ describe('what was put aside', () => {
     expect(await listed('--code', 'location_unknown')).toHaveLength(2)
   })
 
-  it('keeps the standing of its first place: what was sent again since holds', async () => {
+  it('keeps its first version, so that a record that was sent again since wins', async () => {
     expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 0), energy: 2_000_000_000n })
     expect(await rowOf(2)).toMatchObject({ sourceVersion: rowVersionOf(3, 0, 1) })
     const headers = toHeaders({ generation: 3, chunkId: 'sent again', batches: [] })
@@ -159,7 +159,7 @@ describe('what was put aside', () => {
     expect(await rowOf(1)).toMatchObject({ sourceVersion: rowVersionOf(3, sentAgain, 0), energy: 7_000_000_000n })
   })
 
-  it('is put aside again where its cause is still there, and an id that is none is told', async () => {
+  it('is dead-lettered again if its cause remains; an unknown id is reported', async () => {
     const before = await listed('--code', 'undecodable')
     const replayed = await run('dead-letters', 'replay', before[0]?.id ?? '', '7-12345', '--base-url', baseUrl)
     expect([replayed.code, replayed.out]).toEqual([
@@ -172,7 +172,7 @@ describe('what was put aside', () => {
     )
   })
 
-  it('says so where nothing answers', async () => {
+  it('is reported as unavailable if the service does not answer', async () => {
     const { code, err } = await run('dead-letters', 'list', '--base-url', 'http://127.0.0.1:9')
     expect([code, err]).toEqual([1, expect.stringContaining('Is the service running?')])
   })

@@ -35,7 +35,7 @@ const location = (more: Partial<StoredLocation>): StoredLocation => ({
   ...{ createdAt: start, ...more },
 })
 
-/** Why the prices of the span are refused, by the tariffs that the location has or had. */
+/** Return the refusal of the prices of an interval, for the tariffs that a location has or had. */
 const refusalOf = (
   tariffs: readonly Tariff[],
   more: Partial<StoredLocation> = {},
@@ -60,13 +60,13 @@ const always = tariff(allDay(1))
 const noon = start + dayMs / 2
 
 describe('a series of prices', () => {
-  it('is answered with all of its time, or without what lies before the first contract', () => {
+  it('covers all of its time, or all time after the start of the first contract', () => {
     expect(refusalOf([always])).toBe(null)
     expect(refusalOf([{ ...always, contractStart: noon }])).toBe(null)
     expect(refusalOf([{ ...always, contractEnd: noon }])).toBe(null)
   })
 
-  it('is refused where a tariff is missing, naming the first such instant in the offset of the location', () => {
+  it('is refused if a tariff is missing, and names the first such instant in the offset of the location', () => {
     const path = (apiVersion: 'current' | 'earlier') => refusalOf([], {}, apiVersion)?.message ?? ''
     expect(path('current')).toContain('post one to /tariffs with direction IMPORT')
     expect(path('earlier')).toContain('post one to /tariffs/elements with direction IMPORT')
@@ -78,14 +78,14 @@ describe('a series of prices', () => {
     ])
   })
 
-  it('is refused in other words while a tariff is on its way', () => {
+  it('is refused with pending_connect while a tariff is pending', () => {
     const onTheirWay: readonly PendingTariff[] = [{ direction: 'IMPORT', type: 'COMMODITY', failingSince: null }]
     expect(refusalOf([], { pendingTariffs: onTheirWay })?.code).toBe('pending_connect')
     expect(refusalOf([{ ...always, closedAt: noon }], { pendingTariffs: onTheirWay })?.code).toBe('pending_connect')
     expect(refusalOf([always], { pendingTariffs: onTheirWay })).toBe(null)
   })
 
-  it('is refused where the market has no price, whatever comes later', () => {
+  it('is refused if the market has no price, even if later prices exist', () => {
     const market = { ...tariff(allDay([rate(0)]), { marketRates: true }), contractStart: noon }
     const refusal = refusalOf([market])
     expect([refusal?.code, refusal?.message]).toEqual([

@@ -23,7 +23,7 @@ const { live } = await makeAccount(service)
 const orders = () => service.published.splice(0).map(({ payload }) => JSON.parse(payload))
 
 describe('a location', () => {
-  it('tells the status of each kind of tariff', async () => {
+  it('returns the status of each kind of tariff', async () => {
     const market = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const location = await makeLocation(live, { market_sources: { import: market } })
     const old = await make(live, '/tariffs', flatTariff(location, { ...contractYear(2024), display_name: 'Old' }))
@@ -72,7 +72,7 @@ describe('a location', () => {
     expect(await statusNow()).toMatchObject({ status: 'CONNECTED', tariff: { id: now } })
   })
 
-  it('keeps its currency once tariffs or records exist', async () => {
+  it('keeps its currency after tariffs or records exist', async () => {
     const [priced, metered, empty] = [await makeLocation(live), await makeLocation(live), await makeLocation(live)]
     await make(live, '/tariffs', flatTariff(priced))
     service.facts.withRecords.add(metered)
@@ -88,7 +88,7 @@ describe('a location', () => {
     })
   })
 
-  it('is priced again over all time when its zone or source changes', async () => {
+  it('is recosted for all time if its zone or source changes', async () => {
     const location = await makeLocation(live)
     const market = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     orders()
@@ -106,7 +106,7 @@ describe('a location', () => {
     })
   })
 
-  it('has no market source, and a hint, where its address does not decide between areas', async () => {
+  it('has a hint instead of a market source if its address fits several market areas', async () => {
     const markets = await Promise.all(
       ['SE3', 'SE4'].map(area =>
         withOperator(opened.database, transaction =>
@@ -123,7 +123,7 @@ describe('a location', () => {
     const near = await create('Oskarshamn')
     expect(near).toMatchObject({
       market_sources: { import: null, export: null },
-      hint: expect.stringMatching(/SE3, SE4, SE1 and SE2: set market_sources/),
+      hint: expect.stringMatching(/SE3, SE4, SE1 and SE2. Set market_sources/),
     })
     const read = (await live.call('GET', `/locations/${near['id']}`)).body
     expect([read['market_sources'], 'hint' in read]).toEqual([{ import: null, export: null }, false])
@@ -149,7 +149,7 @@ describe('a location', () => {
     })
   })
 
-  it('takes zone, currency and place from its address, and each choice over it until it is cleared', async () => {
+  it('uses zone, currency and place of its address; an explicit value wins until it is cleared', async () => {
     const id = await make(live, '/locations', {
       postal_address: { city: 'Zürich', country_code: 'CH' },
       timezone: 'Etc/GMT-5',
@@ -197,7 +197,7 @@ describe('market prices', () => {
     value,
   })
 
-  it('hold the last word on shared time, and say what they changed', async () => {
+  it('replace earlier prices of the same time, and the answer counts the changes', async () => {
     const path = `/markets/${await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })}`
     expect((await live.call('PUT', `${path}/prices`, [price(1, 0.2), price(0, -0.123456789)])).body).toEqual({
       stored: 2,
@@ -248,15 +248,15 @@ describe('market prices', () => {
     ['that share time', [price(5, 1), price(0, 1), price(4, 1, 2)], 'field_invalid', '[0].start_time'],
     ['that end before they start', [price(0, 1), price(1, 1, -1)], 'end_before_start', '[1].end_time'],
     ['with ten decimals', [price(0, 0.0000000001)], 'field_invalid', '[0].value'],
-    ['that are none', [], 'value_out_of_range', undefined],
-    ['that are no list', {}, 'field_invalid', undefined],
+    ['of an empty list', [], 'value_out_of_range', undefined],
+    ['that are not a list', {}, 'field_invalid', undefined],
   ])('%s are refused', async (_, body, code, field) => {
     const id = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const answer = await live.call('PUT', `/markets/${id}/prices`, body)
     expect([answer.status, answer.body['code'], answer.body['field']]).toEqual([400, code, field])
   })
 
-  it('are taken by ten thousand, and not by one more', async () => {
+  it('are accepted up to 10,000 per request', async () => {
     const id = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const prices = Array.from({ length: 10_001 }, (_, hour) => price(hour, 0.1))
     expect((await live.call('PUT', `/markets/${id}/prices`, prices.slice(1))).body).toEqual({
@@ -268,6 +268,6 @@ describe('market prices', () => {
   })
 })
 
-it('meets no fault of its own in all of this', () => {
+it('causes no internal error in these tests', () => {
   expect(service.errors).toEqual([])
 })

@@ -19,11 +19,11 @@ const service = openService(opened.database)
 const { live, test } = await makeAccount(service)
 const stranger = (await makeAccount(service)).live
 
-/** What an answer says, apart from the members that name one request. */
+/** Return the body of an answer without the members that identify the request. */
 const said = ({ status, body }: Answer) => ({ status, ...body, request_id: '', time_created: '' })
 
 describe('login', () => {
-  it('gives a token for an hour by GET and POST, in the mode of the key', async () => {
+  it('returns a token for 1 h by GET and POST, in the mode of the key', async () => {
     for (const [client, liveMode] of [
       [live, true],
       [test, false],
@@ -36,7 +36,7 @@ describe('login', () => {
     }
   })
 
-  it('without Api-Version is answered in the default version of the account', async () => {
+  it('uses the default version of the account if Api-Version is absent', async () => {
     const { live: early } = await makeAccount(service)
     await updateAccount(opened.database.operator, early.accountId, { defaultApiVersion: 'earlier' })
     for (const [client, version] of [
@@ -52,7 +52,7 @@ describe('login', () => {
     }
   })
 
-  it('answers a wrong key, an unknown account and a key of another account in the same words', async () => {
+  it('answers a wrong key, an unknown account and a key of another account with the same error', async () => {
     const [account, key = ''] = atob(live.basic.slice(6)).split(':')
     const wrong = [
       `${account}:sk_live_${'0'.repeat(48)}`,
@@ -71,7 +71,7 @@ describe('login', () => {
 })
 
 describe('an API key', () => {
-  it('opens the interface directly, as bearer and as Basic with its account, in its mode', async () => {
+  it('authenticates API requests in its mode, as bearer and as Basic with its account', async () => {
     for (const [client, liveMode] of [
       [live, true],
       [test, false],
@@ -84,7 +84,7 @@ describe('an API key', () => {
     }
   })
 
-  it('is named in the audit log by what it changes', async () => {
+  it('appears in the audit log with its changes', async () => {
     const { body } = await caller(service.app, { authorization: live.basic })('POST', '/webhooks', {
       url: 'https://1.1.1.1/hooks',
       event_types: ['*'],
@@ -95,7 +95,7 @@ describe('an API key', () => {
     expect(rows).toEqual([{ actor: live.keyId }])
   })
 
-  it('ends within 60 s of its revocation, and is told of its disabled account', async () => {
+  it('is refused within 60 s of its revocation, and with a clear error if its account is disabled', async () => {
     let clock = Date.UTC(2026, 0, 1)
     const timed = openService(opened.database, () => clock)
     const { live: ending, test: waiting } = await makeAccount(timed)
@@ -118,7 +118,7 @@ describe('an API key', () => {
 })
 
 describe('a token', () => {
-  it('ends within 60 s of its key, and waits out the time for which its account is disabled', async () => {
+  it('is refused within 60 s after its key, and works again after its account is enabled', async () => {
     let clock = Date.UTC(2026, 0, 1)
     const timed = openService(opened.database, () => clock)
     const { live: ending, test: waiting } = await makeAccount(timed)
@@ -140,7 +140,7 @@ describe('a token', () => {
 })
 
 describe('the operator', () => {
-  it('keeps market sources that every account may use and none may change', async () => {
+  it('owns market sources that each account can use and no account can change', async () => {
     const operator = caller(service.app, { 'x-operator-key': operatorKey })
     const shared = await idOf(
       await operator('POST', '/markets', { display_name: 'EPEX AT', currency_code: 'EUR', area: 'AT' }),

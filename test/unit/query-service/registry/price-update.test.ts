@@ -17,7 +17,7 @@ let at = Date.UTC(2026, 0, 15, 12)
 const service = openService(opened.database, () => at++)
 const { live } = await makeAccount(service)
 
-/** Data of the price.update events of a location since the last look, the oldest first. */
+/** Return the data of the price.update events of a location since the last call, oldest first. */
 const seen = new Set<unknown>()
 const newUpdates = async (location: string): Promise<readonly (readonly unknown[])[]> => {
   const events = listed(await live.call('GET', `/events?object_id=${location}&event_type=price.*&limit=100`))
@@ -37,7 +37,7 @@ const newUpdates = async (location: string): Promise<readonly (readonly unknown[
 
 const year = (number: number): string => `${number}-01-01T00:00:00Z`
 
-it('price.update comes with each change of a tariff, once, over the time that it touches', async () => {
+it('price.update is written once per change of a tariff, with the interval that changes', async () => {
   const location = await makeLocation(live)
   const first = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
   expect(await newUpdates(location)).toEqual([['IMPORT', year(2025), null]])
@@ -60,7 +60,7 @@ it('price.update comes with each change of a tariff, once, over the time that it
   expect(await newUpdates(location)).toEqual([])
 })
 
-it('price.update comes with a new zone for each direction with a tariff, and with a new source where the market is followed', async () => {
+it('price.update is written for a new zone per direction with a tariff, and for a new source of market tariffs', async () => {
   const location = await makeLocation(live)
   const market = async (name: string): Promise<string> =>
     make(live, '/markets', { display_name: name, currency_code: 'EUR' })

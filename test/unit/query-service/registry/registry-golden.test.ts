@@ -14,7 +14,7 @@ const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())
 const service = openService(opened.database)
 
-/** An answer with its ids and the times of its making blotted out; everything else as it was written. */
+/** Return the text of an answer with masked ids and creation times. */
 const masked = (answer: Answer): string =>
   `${JSON.stringify(JSON.parse(answer.text), null, 2)}\n`
     .replace(/\b([a-z]{3})_[0-9a-f]{24}\b/g, '$1_…')
@@ -51,7 +51,7 @@ const schedule = [
   },
 ]
 
-/** One of each object, as it is answered in a layout. */
+/** Create one object of each kind and return its answers in an API version. */
 const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string, Answer>>> => {
   const { live } = await makeAccount(service)
   const call = (method: string, path: string, body?: unknown) =>
@@ -103,7 +103,7 @@ const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string
   }
 }
 
-describe.each(apiVersions)('the %s layout', async apiVersion => {
+describe.each(apiVersions)('the %s API version', async apiVersion => {
   const answers = await answersIn(apiVersion)
 
   it.each(Object.keys(answers))('writes %s as published', async name => {
@@ -111,7 +111,7 @@ describe.each(apiVersions)('the %s layout', async apiVersion => {
   })
 })
 
-it('masks nothing but ids and times', () => {
+it('masks only ids and times', () => {
   const text = JSON.stringify({
     id: `loc_${'0'.repeat(24)}`,
     time_created: '2026-01-01T00:00:00Z',

@@ -18,7 +18,7 @@ const opened = await openTestDatabase()
 afterAll(() => opened[Symbol.asyncDispose]())
 const service = openService(opened.database)
 
-/** What happens between two pages: objects come, and the one at this place of the list (newest first) goes. */
+/** Change between two pages: objects are created, and the object at this index (newest first) is deleted. */
 const changes = fc.array(
   fc.oneof(
     fc.constant({ kind: 'create' as const }),
@@ -33,7 +33,7 @@ const walks = fc.record({
   towards: fc.constantFrom('older' as const, 'newer' as const),
 })
 
-/** Devices of one account as a plain list, newest first, and the real ones beside it. */
+/** Model of the devices of an account as a plain list, newest first, next to the stored devices. */
 const openModel = async (client: Client) => {
   let activeIds: string[] = []
   const create = async () => {
@@ -49,7 +49,7 @@ const openModel = async (client: Client) => {
 }
 
 describe('a list', () => {
-  it('shows what lives and nothing else, whole and in order, however objects come and go during a walk', async () => {
+  it('contains exactly the active objects, in order, while objects are created and deleted between pages', async () => {
     await fc.assert(
       fc.asyncProperty(walks, async ({ before, limit, between, towards }) => {
         const client = (await makeAccount(service)).live
@@ -81,7 +81,7 @@ describe('a list', () => {
     )
   })
 
-  it('gives 30 objects when no limit is asked for, 100 at most', async () => {
+  it('returns 30 objects without a limit, and at most 100', async () => {
     const client = (await makeAccount(service)).live
     for (let i = 0; i < 32; i++) await make(client, '/customers', {})
     expect(listed(await client.call('GET', '/customers'))).toHaveLength(30)
@@ -128,7 +128,7 @@ describe('a list', () => {
   )
 })
 
-/** The id of a deleted device that is older than all others: a cursor from which the whole list lies ahead. */
+/** Id of a deleted device that is older than all others: a cursor before the whole list. */
 const anOldObject = async (client: Client): Promise<string> => {
   const id = idOf(await client.call('POST', '/devices', { reference_id: 'oldest' }))
   await client.call('DELETE', `/devices/${id}`)
@@ -164,7 +164,7 @@ it('events are listed from a start to before an end', async () => {
   expect(await between(`start_time=${instants[2]}&limit=1`)).toEqual([third?.id])
 })
 
-it('an endpoint that was stored with an event type of before stays as it is', async () => {
+it('an endpoint that was stored with a former event type remains unchanged', async () => {
   const { live: own } = await makeAccount(service)
   const { body: account } = await own.call('GET', '/account')
   const stored = await changeTenant(

@@ -22,7 +22,7 @@ const { live, test } = await makeAccount(service)
 const stranger = (await makeAccount(service)).live
 const earlier = { 'api-version': '2024-08-24' }
 
-/** What an answer says, apart from the members that name one request. */
+/** Return the body of an answer without the members that identify the request. */
 const said = ({ status, body }: Answer) => ({ status, ...body, request_id: '', time_created: '' })
 
 const eventsOf = async (client: Client, objectId: string) =>
@@ -40,7 +40,7 @@ describe.each([
   it.each([
     ['current', {}],
     ['earlier', earlier],
-  ] as const)('are created, read, changed and deleted in the %s layout', async (_, apiVersion) => {
+  ] as const)('are created, read, changed and deleted in the %s API version', async (_, apiVersion) => {
     const client = (await makeAccount(service)).live
     const created = await client.call('POST', `/${path}`, body, apiVersion)
     expect(created).toMatchObject({
@@ -70,7 +70,7 @@ describe.each([
     expect(await eventsOf(client, id)).toEqual([`${kind}.create`, `${kind}.update`, `${kind}.update`, `${kind}.delete`])
   })
 
-  it('keep a reference to one living object of an account and mode', async () => {
+  it('allow a reference for one active object of an account and mode', async () => {
     const { live: client, test: other } = await makeAccount(service)
     const id = await make(client, `/${path}`, body)
     await make(other, `/${path}`, body)
@@ -86,7 +86,7 @@ describe.each([
     await make(client, `/${path}`, body)
   })
 
-  it('leave an event of every refusal that the change itself meets', async () => {
+  it('write an event for each refusal during the change', async () => {
     const client = (await makeAccount(service)).live
     const id = await make(client, `/${path}`, body)
     const refused = await client.call('POST', `/${path}`, body)
@@ -104,7 +104,7 @@ describe.each([
     expect(await eventsOf(client, unknown)).toEqual([`${kind}.update.failed`, `${kind}.delete.failed`])
   })
 
-  it('leave an event of a refusal that comes before any change', async () => {
+  it('write an event for a refusal before the change', async () => {
     const client = (await makeAccount(service)).live
     const refused = await client.call('POST', `/${path}`, { ...body, colour: 'green' })
     const [failed] = listed(await client.call('GET', `/events?event_type=${kind}.create.failed`))
@@ -123,7 +123,7 @@ describe('objects of other accounts, of the other mode, deleted and unknown', ()
     tariffs: async (client: Client) => make(client, '/tariffs', flatTariff(await makeLocation(client))),
   }
 
-  it.each(Object.entries(kinds))('are all the same 404 among %s', async (path, makeOne) => {
+  it.each(Object.entries(kinds))('answer the same 404 at %s', async (path, makeOne) => {
     const [foreign, otherMode, deleted] = [await makeOne(stranger), await makeOne(test), await makeOne(live)]
     await live.call('DELETE', `/${path}/${deleted}`)
     const ids = [`${foreign.slice(0, 4)}${'0'.repeat(24)}`, foreign, otherMode, deleted, 'nothing-like-an-id']
@@ -138,7 +138,7 @@ describe('objects of other accounts, of the other mode, deleted and unknown', ()
     expect((await test.call('GET', `/${path}/${otherMode}`)).status).toBe(200)
   })
 
-  it('are unknown to bodies and queries too', async () => {
+  it('are also unknown in bodies and queries', async () => {
     const [location, customer, market] = [
       await kinds.locations(stranger),
       await kinds.customers(stranger),
@@ -165,7 +165,7 @@ describe('objects of other accounts, of the other mode, deleted and unknown', ()
 })
 
 describe('deleting', () => {
-  it('a customer deletes its locations, whose tariffs end and whose rows are left as they are', async () => {
+  it('a customer deletes its locations and ends their tariffs, and keeps their rows', async () => {
     const customer = await make(live, '/customers', {})
     const location = await makeLocation(live, { customer_id: customer })
     const id = await make(live, '/tariffs', flatTariff(location))
@@ -193,8 +193,8 @@ describe('deleting', () => {
   })
 })
 
-describe('auditors', () => {
-  it('read who changed tariffs and deleted what', async () => {
+describe('the audit log', () => {
+  it('contains who changed tariffs and who deleted objects', async () => {
     const client = (await makeAccount(service)).live
     const customer = await make(client, '/customers', {})
     const location = await makeLocation(client, { customer_id: customer })
@@ -235,7 +235,7 @@ describe('auditors', () => {
 })
 
 describe('a request that changes something', () => {
-  it('answers a repeat under its Idempotency-Key with the first answer, and changes nothing twice', async () => {
+  it('answers a repeat under its Idempotency-Key with the first answer and changes nothing again', async () => {
     const client = (await makeAccount(service)).live
     const key = { 'idempotency-key': 'once' }
     const first = await client.call('POST', '/customers', { reference_id: 'a' }, key)
@@ -248,6 +248,6 @@ describe('a request that changes something', () => {
   })
 })
 
-it('meets no fault of its own in all of this', () => {
+it('causes no internal error in these tests', () => {
   expect(service.errors).toEqual([])
 })

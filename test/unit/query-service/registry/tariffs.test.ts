@@ -24,7 +24,7 @@ const current = { 'api-version': '2025-09-14' }
 const orders = () => service.published.splice(0).map(({ payload }) => JSON.parse(payload))
 
 describe('a tariff', () => {
-  it('is the same in both layouts, at the path of each', async () => {
+  it('is the same in both API versions, at the path of each version', async () => {
     const location = await makeLocation(live)
     const id = await make(live, '/tariffs', flatTariff(location, contractYear(2024)))
     const second = idOf(await live.call('POST', '/tariffs/elements', flatTariff(location, contractYear(2025))))
@@ -49,7 +49,7 @@ describe('a tariff', () => {
     expect(listed(lists[0] ?? now)[1]).toEqual({ ...now.body, schedule, versions })
   })
 
-  it('at the path of the other layout is 404, and the message names the right one', async () => {
+  it('answers 404 at the path of the other API version, and the message names the right path', async () => {
     const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
     expect(await live.call('GET', `/tariffs/elements/${id}`, undefined, current)).toMatchObject({
       status: 404,
@@ -61,7 +61,7 @@ describe('a tariff', () => {
     })
   })
 
-  it('is refused with 400, in the earlier layout with 409', async () => {
+  it('is refused with 400, and with 409 in the earlier API version', async () => {
     const location = await makeLocation(live)
     const wrong = flatTariff(location, { schedule: flatSchedule({ fixed: 0.3, surcharge_percentage: 19 }) })
     const refusal = {
@@ -97,7 +97,7 @@ describe('a tariff', () => {
     expect(answer).toMatchObject({ status: 400, body: { code, field: expect.stringContaining('schedule') } })
   })
 
-  it('takes the zone of its location and connection_type MANUAL, and no other', async () => {
+  it('accepts only the time zone of its location and connection_type MANUAL', async () => {
     const location = await makeLocation(live)
     expect(await live.call('POST', '/tariffs', flatTariff(location, { timezone: 'Europe/Paris' }))).toMatchObject({
       status: 400,
@@ -106,7 +106,7 @@ describe('a tariff', () => {
     await make(live, '/tariffs', flatTariff(location, { timezone: 'Europe/Berlin', connection_type: 'MANUAL' }))
   })
 
-  it('shares no time with another of its location, direction and type', async () => {
+  it('cannot overlap with another tariff of its location, direction and type', async () => {
     const location = await makeLocation(live)
     const first = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
     const overlap = { status: 400, body: { code: 'tariff_overlap', message: expect.stringContaining(first) } }
@@ -136,7 +136,7 @@ describe('a tariff', () => {
     expect(new Set(all.map(one => one['direction']))).toEqual(new Set(['EXPORT']))
   })
 
-  it('changes its names and its end, and owes the lanes an order for the time that the new end moves', async () => {
+  it('changes its names and its end, and requests a recost of the time between old and new end', async () => {
     const location = await makeLocation(live)
     const id = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
     orders()
@@ -161,7 +161,7 @@ describe('a tariff', () => {
     })
   })
 
-  it('takes new prices from an instant on: a past one, now, or a later one, and shows all of them', async () => {
+  it('accepts new prices from a past, the current or a future instant, and returns all of them', async () => {
     const location = await makeLocation(live)
     const start = '2025-01-01T00:00:00Z'
     const id = await make(live, '/tariffs', flatTariff(location, { contract_start_date: start }))
@@ -195,7 +195,7 @@ describe('a tariff', () => {
       ['2025-05-31T22:00:00Z', '0.4'],
       [future, '0.7'],
     ])
-    // What applies now, not what will.
+    // The shown prices apply now, not in the future.
     expect(priceOf(read.body['schedule'])).toBe('0.4')
     expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(
       versionsIn(read.body),
@@ -212,7 +212,7 @@ describe('a tariff', () => {
     orders()
   })
 
-  it('stays as it is where the prices that apply are sent again, so that what was read can be sent back', async () => {
+  it('does not change if its current prices are sent again', async () => {
     const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
     const future = { schedule: flatSchedule({ fixed: 0.9 }), effective_from: '2027-01-01T00:00:00Z' }
     const { body } = await live.call('PATCH', `/tariffs/${id}`, future)
@@ -222,7 +222,7 @@ describe('a tariff', () => {
     expect(orders()).toEqual([])
   })
 
-  it('refuses new prices that a new tariff would be refused for, and an instant without prices', async () => {
+  it('refuses invalid new prices, and an instant without prices', async () => {
     const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
     const hours = [{ valid_from: '00:00:00', valid_to: '22:00:00', rate: [{ fixed: 1 }] }]
     for (const [body, code, field] of [
@@ -253,7 +253,7 @@ describe('a tariff', () => {
     orders()
   })
 
-  it('is gone once deleted, from now on or as if it never was', async () => {
+  it('ends now if it is deleted, or never applied if it is voided', async () => {
     const location = await makeLocation(live)
     const past = await make(live, '/tariffs', flatTariff(location, contractYear(2024)))
     const voided = await make(live, '/tariffs', flatTariff(location, contractYear(2025)))
@@ -264,7 +264,7 @@ describe('a tariff', () => {
       expect(await live.call('DELETE', `/tariffs/${id}`)).toMatchObject({ status: 202, body: { message: 'Accepted' } })
     }
     expect(await live.call('DELETE', `/tariffs/${voided}?void=True`)).toMatchObject({ status: 202 })
-    // What is over, and followed by another tariff, ends without altering any price.
+    // Deleting a past tariff that another tariff follows does not change any price.
     expect(orders()).toMatchObject([
       { from: now, to: null },
       { from: Date.UTC(2025, 0, 1), to: null },
@@ -275,7 +275,7 @@ describe('a tariff', () => {
     await make(live, '/tariffs', flatTariff(location))
   })
 
-  it('raises location.update, with the location as it is then', async () => {
+  it('writes location.update with the location after the change', async () => {
     const location = await makeLocation(live)
     const id = await make(live, '/tariffs', flatTariff(location))
     await live.call('DELETE', `/tariffs/${id}`)
@@ -288,7 +288,7 @@ describe('a tariff', () => {
     ])
   })
 
-  it('that follows the market needs a source in the currency of its location', async () => {
+  it('with market rates needs a source in the currency of its location', async () => {
     const market = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const market_rates = { market_rates: true, schedule: flatSchedule({}) }
     expect(await live.call('POST', '/tariffs', flatTariff(await makeLocation(live), market_rates))).toMatchObject({
@@ -308,6 +308,6 @@ describe('a tariff', () => {
   })
 })
 
-it('meets no fault of its own in all of this', () => {
+it('causes no internal error in these tests', () => {
   expect(service.errors).toEqual([])
 })

@@ -25,7 +25,7 @@ const view = {
   ...{ lastUpdated: start, createdAt: start, offsetOf: answerOffset(zoneOf('Europe/Berlin'), interval.endOffset) },
 }
 
-/** Elements of all kinds of digits. */
+/** Create elements with all kinds of digits. */
 const elements = (count: number): readonly PriceAuditElement[] =>
   Array.from({ length: count }, (_, index) => {
     const aggregate = BigInt(index % 7 === 0 ? index : index * 123_456_789)
@@ -55,28 +55,35 @@ const textOf = (answer: Parameters<typeof answerTexts>[0]): string => {
   return text
 }
 
-describe('an answer written part by part', () => {
-  it('has the text of the whole one, in either layout, wherever it is cut', () => {
+describe('an answer written in parts', () => {
+  it('has the text of the whole answer, in both API versions and for any size of the parts', () => {
     const counts = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.constantFrom(1_023, 1_024, 1_025, 2_048))
     fc.assert(
-      fc.property(counts, fc.integer({ min: 1, max: 12 }), fc.constantFrom(...apiVersions), (count, few, layout) => {
-        const all = elements(count)
-        const atATime = count > 100 ? 1_024 : few
-        const earlier =
-          layout === 'current' ? null : { includeTariff: count % 2 === 0, includeCarbon: false, nextUpdate: start }
-        const price = (from: number, to: number) => priceToWire({ ...view, earlier, elements: all.slice(from, to) })
-        const audit = (from: number, to: number) =>
-          priceAuditToWire({ ...view, apiVersion: layout, marketSourceIds: ['mrs_1'], elements: all.slice(from, to) })
-        for (const [operation, write] of [[priceRetrieve, price] as const, [priceAuditRetrieve, audit] as const]) {
-          const whole = JSON.stringify(answerInApiVersion(operation, write(0, count), layout))
-          expect(textOf({ operation, apiVersion: layout, count, maxPerStep: atATime, write })).toBe(whole)
-        }
-      }),
+      fc.property(
+        counts,
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom(...apiVersions),
+        (count, few, apiVersion) => {
+          const all = elements(count)
+          const maxPerStep = count > 100 ? 1_024 : few
+          const earlier =
+            apiVersion === 'current'
+              ? null
+              : { includeTariff: count % 2 === 0, includeCarbon: false, nextUpdate: start }
+          const price = (from: number, to: number) => priceToWire({ ...view, earlier, elements: all.slice(from, to) })
+          const audit = (from: number, to: number) =>
+            priceAuditToWire({ ...view, apiVersion, marketSourceIds: ['mrs_1'], elements: all.slice(from, to) })
+          for (const [operation, write] of [[priceRetrieve, price] as const, [priceAuditRetrieve, audit] as const]) {
+            const whole = JSON.stringify(answerInApiVersion(operation, write(0, count), apiVersion))
+            expect(textOf({ operation, apiVersion, count, maxPerStep, write })).toBe(whole)
+          }
+        },
+      ),
       { numRuns: 200 },
     )
   })
 
-  it('comes in chunks of bounded length', () => {
+  it('consists of chunks of bounded length', () => {
     const all = elements(20_000)
     const write = (from: number, to: number) => priceToWire({ ...view, earlier: null, elements: all.slice(from, to) })
     const answer = answerTexts({ operation: priceRetrieve, apiVersion: 'current', count: all.length, write })

@@ -15,7 +15,7 @@ const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)
 const edges = Array.from({ length: 4_001 }, (_, index) => start + index * hourMs)
 
-/** Sums as the engine writes them: bucket, currency, whether unpriced, records, energy, cost, and the weights of confidence. */
+/** Sums as ClickHouse writes them: bucket, currency, whether unpriced, records, energy, cost, weights of confidence. */
 const lineOf = (edge: number, index: number): string =>
   JSON.stringify([
     String(edge),
@@ -105,9 +105,9 @@ const whole = () => {
 }
 
 describe('costs added up and written in parts', () => {
-  it.each(apiVersions)('have the text of the whole, in the names of %s', layout => {
-    expect(play(intervalCostWork({ ...input, apiVersion: layout })).text).toBe(
-      JSON.stringify(answerInApiVersion(intervalCost, whole(), layout)),
+  it.each(apiVersions)('have the text of the whole answer, in API version %s', apiVersion => {
+    expect(play(intervalCostWork({ ...input, apiVersion })).text).toBe(
+      JSON.stringify(answerInApiVersion(intervalCost, whole(), apiVersion)),
     )
   })
 
@@ -115,7 +115,7 @@ describe('costs added up and written in parts', () => {
     expect(play(intervalCostWork({ ...input, isTable: true })).text).toBe(energyCostToCsv(whole()))
   })
 
-  it('pause: no step of 4,000 elements takes more than 20 ms of CPU', () => {
+  it('pause, so that no step of 4,000 elements takes more than 20 ms of CPU time', () => {
     play(intervalCostWork(input))
     expect(Math.min(...Array.from({ length: 3 }, () => play(intervalCostWork(input)).longestMs))).toBeLessThan(20)
   })

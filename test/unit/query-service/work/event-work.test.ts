@@ -24,7 +24,7 @@ const eventOf = (number: number) => ({
 })
 
 describe('events written one by one', () => {
-  it.each(apiVersions)('have the text of the whole list, and of each alone, in the names of %s', apiVersion => {
+  it.each(apiVersions)('have the text of the whole list and of each event, in API version %s', apiVersion => {
     for (const count of [0, 1, 5]) {
       const events = Array.from({ length: count }, (_, number) => eventOf(number))
       const data = events.map(event => eventToWire(event, apiVersion))

@@ -65,20 +65,23 @@ const textOf = (work: PausableWork): string => {
   return text
 }
 
-describe('records written piece by piece', () => {
-  it.each(apiVersions)('have the text of whole ones, with any number of pieces, in the names of %s', apiVersion => {
-    for (const counts of [[], [0], [1], [1_023, 1_024, 1_025], [3_000, 1, 0, 2_049]]) {
-      const rows = counts.map((pieces, number) => rowOf(number, pieces))
-      const data = rows.map(row => storedRecordToWire(recordViewOf(row)))
-      const hasMore = counts.length > 1
-      const list = { object: 'list', url: '/meters/records', has_more: hasMore, data }
-      expect(textOf(recordListWork({ rows, blocks: [], apiVersion, hasMore }))).toBe(
-        JSON.stringify(answerInApiVersion(meterRecordList, list, apiVersion)),
-      )
-      for (const [index, row] of rows.entries()) {
-        const whole = JSON.stringify(answerInApiVersion(meterRecordRetrieve, data[index], apiVersion))
-        expect(textOf(recordWork({ rows: [row], blocks: [], apiVersion }))).toBe(whole)
+describe('records written in pieces', () => {
+  it.each(apiVersions)(
+    'have the text of records written at once, with any number of pieces, in API version %s',
+    apiVersion => {
+      for (const counts of [[], [0], [1], [1_023, 1_024, 1_025], [3_000, 1, 0, 2_049]]) {
+        const rows = counts.map((pieces, number) => rowOf(number, pieces))
+        const data = rows.map(row => storedRecordToWire(recordViewOf(row)))
+        const hasMore = counts.length > 1
+        const list = { object: 'list', url: '/meters/records', has_more: hasMore, data }
+        expect(textOf(recordListWork({ rows, blocks: [], apiVersion, hasMore }))).toBe(
+          JSON.stringify(answerInApiVersion(meterRecordList, list, apiVersion)),
+        )
+        for (const [index, row] of rows.entries()) {
+          const whole = JSON.stringify(answerInApiVersion(meterRecordRetrieve, data[index], apiVersion))
+          expect(textOf(recordWork({ rows: [row], blocks: [], apiVersion }))).toBe(whole)
+        }
       }
-    }
-  })
+    },
+  )
 })
