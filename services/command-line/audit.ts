@@ -3,14 +3,14 @@ import type { OperatorTransaction } from '../platform/postgres/transaction.ts'
 
 type AuditNote = Omit<AuditEntry, 'actor'>
 
-/** Write an audit entry of the operator's into one mode of an account. */
+/** Write an audit entry with actor `operator` into one mode of an account. */
 export const auditKey = (
   { query }: OperatorTransaction,
   tenant: { accountId: string; liveMode: boolean },
   auditNote: AuditNote,
 ): Promise<void> => appendAudit(query, tenant, { ...auditNote, actor: 'operator' })
 
-/** Write an audit entry into both modes of an account: what happens to the account happens in both, and each is read by itself. */
+/** Write an audit entry into both modes of an account, because the audit log is read by mode. */
 export const auditAccount = async (
   transaction: OperatorTransaction,
   accountId: string,

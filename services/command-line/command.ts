@@ -1,38 +1,39 @@
-/** A command that cannot be read: the words are wrong, nothing was done. The message says which word, and what to write. */
+/** The arguments are wrong, and the command did nothing. The message names the argument and a correct value. */
 export class UsageError extends Error {}
 
-/** A command that was understood and could not be carried out; the message says why, for the person at the terminal. */
+/** The arguments are correct, but the command failed. The message gives the reason to the user. */
 export class CommandError extends Error {}
 
 export type CommandOption = {
-  /** How help calls its value; a flag when absent. */
+  /** Name of the value in the help; undefined for a flag. */
   readonly value?: string
   readonly summary: string
   readonly choices?: readonly string[]
   readonly isRequired?: boolean
 }
 
-/** What a command was given: operands in order, options by name, and where settings and the present come from. */
+/** Input of a command: operands in order, options by name, environment variables and the current time. */
 export type CommandInput = {
   readonly operands: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** The present instant (ms). */
+  /** Current time in ms. */
   readonly at: number
-  /** Write a line of progress to the terminal; silent under `--json`. */
+  /** Write a line of progress to the terminal; with `--json` it writes nothing. */
   readonly onProgress: (line: string) => void
 }
 
-/** What a command did: for people, for scripts, and whether it is well. */
+/** Result of a command: text for users, JSON for scripts, and false in `ok` if the exit code must be 1. */
 export type CommandOutcome = { readonly text: string; readonly json: unknown; readonly ok: boolean }
 
 export type Command = {
-  /** The words that call it, such as `account create`. */
+  /** Arguments that select the command, such as `account create`. */
   readonly name: string
-  /** How help calls its operands, in order; the last one, such as `ID…`, may stand for any number of words. */
+  /** Names of the operands in the help, in order. A last name such as `ID…` takes any number of arguments. */
   readonly operands: readonly string[]
   readonly summary: string
-  readonly details: string
+  /** Lines of the help below the usage. */
+  readonly details: readonly string[]
   readonly options: Readonly<Record<string, CommandOption>>
   readonly run: (input: CommandInput) => Promise<CommandOutcome>
 }

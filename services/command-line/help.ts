@@ -9,7 +9,7 @@ const optionName = (name: string, { value, choices }: CommandOption): string => 
   return `--${name} ${choices === undefined ? value : choices.join('|')}`
 }
 
-/** The one line that shows how a command is written. */
+/** Return the usage line of a command. */
 export const usageOf = (command: Command): string => {
   const options = Object.entries(command.options).map(([name, option]) =>
     option.isRequired ? optionName(name, option) : `[${optionName(name, option)}]`,
@@ -17,16 +17,16 @@ export const usageOf = (command: Command): string => {
   return [program, command.name, ...command.operands, ...options].join(' ')
 }
 
-/** Help for one command: how it is written, what it does, its options. */
+/** Return the help of a command: summary, usage, details and options. */
 export const commandHelp = (command: Command): string => {
   const rows = Object.entries({ ...command.options, ...commonOptions }).map(([name, option]) => [
     optionName(name, option),
     option.summary,
   ])
-  return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details}\n\nOptions\n${columns(rows)}\n`
+  return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details.join('\n')}\n\nOptions\n${columns(rows)}\n`
 }
 
-/** Help for a list of commands: one line each. */
+/** Return the help of a list of commands, one line each. */
 export const commandOverview = (commands: readonly Command[]): string => {
   const rows = commands.map(command => [[command.name, ...command.operands].join(' '), command.summary])
   return [
@@ -39,8 +39,10 @@ export const commandOverview = (commands: readonly Command[]): string => {
     'Commands',
     columns(rows),
     '',
-    'Settings come from the environment, as those of the service: WATTLEDGER_DATA_DIR names the data folder (./data),',
-    'WATTLEDGER_POSTGRES_URL a PostgreSQL of your own. Ends with 0 when done, 1 when it failed, 2 when the words are wrong.',
+    'Environment variables are those of the service. WATTLEDGER_DATA_DIR is the data folder (default ./data).',
+    'WATTLEDGER_POSTGRES_URL is the address of an external PostgreSQL server.',
+    '',
+    'Exit codes: 0 success, 1 failure, 2 usage error.',
     '',
   ].join('\n')
 }

@@ -11,7 +11,7 @@ import { CommandError, type CommandInput } from './command.ts'
 
 const timeoutMs = 15_000
 
-/** Where the records of truth are; `isOurs` while no service runs and the command keeps the server up itself. */
+/** Address of PostgreSQL. `isOwnServer` is true if the command started the embedded server itself. */
 export type PostgresAccess = {
   readonly config: Config
   readonly address: PostgresAddress
@@ -19,13 +19,13 @@ export type PostgresAccess = {
 }
 
 type AccessOptions = {
-  /** Whether a data folder without a database gets one; else it is taken for a mistake in the folder's name. */
+  /** True to create a missing database in the data folder; false to throw, because the folder's name may be wrong. */
   readonly mayCreate: boolean
 }
 
 /**
- * Do a piece of work while PostgreSQL is reachable: at the configured address, on the socket of the running service, or, where none runs,
- * on a server that is started for the moment and holds the data folder as a service would.
+ * Run `work` with PostgreSQL: at the configured address, or on the socket of the running service.
+ * If no service runs, the command locks the data folder and starts the embedded server until `work` ends.
  */
 export const withPostgres = async <T>(
   { variables, onProgress }: Pick<CommandInput, 'variables' | 'onProgress'>,
@@ -37,7 +37,7 @@ export const withPostgres = async <T>(
   if (postgresUrl !== null) return work({ config, address: { url: postgresUrl }, isOwnServer: false })
   if (!mayCreate && !existsSync(join(dataFolder, 'postgres'))) {
     throw new CommandError(
-      `there is no database in ${dataFolder}; start the service once, or name its folder with WATTLEDGER_DATA_DIR`,
+      `There is no database in ${dataFolder}. Start the service once, or set WATTLEDGER_DATA_DIR to its data folder.`,
     )
   }
   await using stack = new AsyncDisposableStack()
@@ -47,7 +47,7 @@ export const withPostgres = async <T>(
   return await work({ config, address: server.address, isOwnServer: true })
 }
 
-/** The address of the running server, or null once this process holds the folder. A service that is starting or stopping is waited for. */
+/** Return the address of the running server, or null after this process has locked the folder. Waits up to 15 s. */
 const findServerOrLock = async (dataFolder: string, stack: AsyncDisposableStack): Promise<PostgresAddress | null> => {
   for (const deadline = performance.now() + timeoutMs; ; await sleep(100)) {
     const running = await findEmbeddedServer(dataFolder)
@@ -60,18 +60,18 @@ const findServerOrLock = async (dataFolder: string, stack: AsyncDisposableStack)
       if (performance.now() > deadline) {
         throw new Failure(
           'postgres_away',
-          `a service holds ${dataFolder} and its PostgreSQL does not run; look at the log of the service`,
-          {
-            retriable: true,
-            cause: error,
-          },
+          `A service uses ${dataFolder}, but its PostgreSQL does not run. Check the log of the service.`,
+          { retriable: true, cause: error },
         )
       }
     }
   }
 }
 
-/** Do a piece of work on a database whose schema is that of this version; a server of our own is brought up to it, others are not touched. */
+/**
+ * Run `work` on a database that has the schema of this version. Throws `CommandError` if migrations are missing.
+ * The command's own server is migrated first. Other servers are not changed.
+ */
 export const withDatabase = <T>(
   input: CommandInput,
   options: AccessOptions,
@@ -81,7 +81,7 @@ export const withDatabase = <T>(
     if (postgres.isOwnServer) await migrate(postgres.address)
     const pending = await pendingMigrations(postgres.address)
     if (pending.length > 0) {
-      throw new CommandError(`the database lacks ${pending.join(', ')}; run "npx wattledger migrate" first`)
+      throw new CommandError(`The database lacks ${pending.join(', ')}. Run "npx wattledger migrate" first.`)
     }
     await using database = openDatabase({ address: postgres.address, tenantConnections: 1, operatorConnections: 1 })
     return await work(database, postgres)

@@ -5,14 +5,17 @@ import { CommandError, type CommandInput, type CommandOption } from './command.t
 import { type ServiceClient, serviceClient } from './service-client.ts'
 import { readBaseUrl } from './target.ts'
 
-/** The option that names the service whose operator calls. */
+/** Option with the address of the service. */
 export const operatorOptions: Readonly<Record<string, CommandOption>> = {
-  'base-url': { value: 'URL', summary: 'Where the service answers; its own address when absent.' },
+  'base-url': {
+    value: 'URL',
+    summary: 'Address of the service. Default: the address in the data folder or the settings.',
+  },
 }
 
 /**
- * Make a client that calls the running service with the operator's key: from the settings, else from the data folder.
- * Throws `CommandError` where the key is not known here.
+ * Create a client with the operator's key, which the settings or the data folder contain.
+ * Throws `CommandError` if the key is missing.
  */
 export const operatorClient = ({ options, variables }: Pick<CommandInput, 'options' | 'variables'>): ServiceClient => {
   const config = readConfig(variables)
@@ -20,7 +23,10 @@ export const operatorClient = ({ options, variables }: Pick<CommandInput, 'optio
   const key = config.operatorKey ?? readStoredSecrets(config.dataFolder).operator_key ?? sandbox?.operator_key
   if (key === undefined) {
     throw new CommandError(
-      `the operator's key is not in ${config.dataFolder}; name the data folder of the service with WATTLEDGER_DATA_DIR, or set WATTLEDGER_OPERATOR_KEY as the service has it`,
+      [
+        `The operator's key is not in ${config.dataFolder}.`,
+        'Set WATTLEDGER_DATA_DIR to the data folder of the service, or WATTLEDGER_OPERATOR_KEY to its key.',
+      ].join(' '),
     )
   }
   const baseUrl = options['base-url'] ?? sandbox?.base_url ?? `http://${config.host}:${config.port}`

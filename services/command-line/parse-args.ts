@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { nearestName } from '../contract/message-text.ts'
 import { type Command, type CommandInput, type CommandOption, UsageError } from './command.ts'
 
-/** Options that every command takes. */
+/** Options of every command. */
 export const commonOptions: Readonly<Record<string, CommandOption>> = {
-  json: { summary: 'Write the result as JSON, for scripts.' },
+  json: { summary: 'Print the result as JSON.' },
   help: { summary: 'Show this help.' },
 }
 
@@ -15,7 +15,7 @@ type ParsedArguments = Pick<CommandInput, 'operands' | 'options'> & {
 
 const quotedList = (args: readonly string[]): string => args.map(arg => `"${arg}"`).join(', ')
 
-/** Find the command that the first words name, and the words that are left. Throws `UsageError`, naming what may be meant. */
+/** Find the command that the first arguments name. Throws `UsageError`, which suggests the nearest command. */
 export const findCommand = (
   commands: readonly Command[],
   args: readonly string[],
@@ -29,8 +29,10 @@ export const findCommand = (
     triedArgs.join(' '),
     commands.map(({ name }) => name),
   )
-  const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-  throw new UsageError(triedArgs.length === 0 ? 'name a command' : `"${triedArgs.join(' ')}" is no command${hint}`)
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`
+  throw new UsageError(
+    triedArgs.length === 0 ? 'A command is required.' : `Unknown command "${triedArgs.join(' ')}".${hint}`,
+  )
 }
 
 const nearestNameOf = (arg: string, known: readonly string[]): string | undefined => {
@@ -38,7 +40,7 @@ const nearestNameOf = (arg: string, known: readonly string[]): string | undefine
   return names.get(nearestName(arg.replaceAll(' ', '_'), [...names.keys()]) ?? '')
 }
 
-/** Read the words after a command's name. Throws `UsageError` for what the command does not take, lacks, or cannot use. */
+/** Parse the arguments after the command's name. Throws `UsageError` for unknown, missing and invalid arguments. */
 export const parseArguments = (command: Command, remainingArgs: readonly string[]): ParsedArguments => {
   const options: Readonly<Record<string, CommandOption>> = { ...command.options, ...commonOptions }
   const parserOptions = Object.fromEntries(
@@ -59,7 +61,7 @@ export const parseArguments = (command: Command, remainingArgs: readonly string[
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
-    if (givenOptions.has(token.name)) throw new UsageError(`${token.rawName} is given twice`)
+    if (givenOptions.has(token.name)) throw new UsageError(`${token.rawName} is given twice. Give it once.`)
     givenOptions.set(token.name, optionValue(token, options))
   }
   const isHelp = givenOptions.delete('help')
@@ -82,25 +84,24 @@ const optionValue = (
   const option = Object.hasOwn(options, name) ? options[name] : undefined
   if (option === undefined) {
     const nearest = nearestNameOf(name, Object.keys(options))
-    throw new UsageError(
-      `${rawName} is no option of this command${nearest === undefined ? '' : `; did you mean --${nearest}?`}`,
-    )
+    const hint = nearest === undefined ? '' : ` Did you mean --${nearest}?`
+    throw new UsageError(`Unknown option "${rawName}".${hint}`)
   }
   if (option.value === undefined) {
-    if (value !== undefined) throw new UsageError(`${rawName} takes no value`)
+    if (value !== undefined) throw new UsageError(`${rawName} does not take a value.`)
     return ''
   }
-  // A value that looks like an option is taken for a forgotten value, unless it is tied to its option by "=".
+  // A value that looks like an option probably means a forgotten value, unless "=" joins it to its option.
   if (value === undefined || value === '' || (value.startsWith('-') && inlineValue !== true)) {
-    throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}`)
+    throw new UsageError(`${rawName} requires a value: ${rawName} ${option.value}.`)
   }
   if (option.choices !== undefined && !option.choices.includes(value)) {
-    throw new UsageError(`${rawName} is one of ${option.choices.join(', ')}, not "${value}"`)
+    throw new UsageError(`${rawName} must be one of ${option.choices.join(', ')}, not "${value}".`)
   }
   return value
 }
 
-/** An operand such as `ID…` stands for any number of words, none included. */
+/** An operand such as `ID…` takes zero or more arguments. */
 const isRepeated = (name: string): boolean => name.endsWith('…')
 
 const refuseIncomplete = (
@@ -111,10 +112,10 @@ const refuseIncomplete = (
   const requiredOperands = command.operands.filter(name => !isRepeated(name))
   const missing = requiredOperands.slice(operands.length)
   if (missing.length > 0)
-    throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`)
+    throw new UsageError(`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing.`)
   if (operands.length > requiredOperands.length && !command.operands.some(isRepeated))
-    throw new UsageError(`${quotedList(operands.slice(requiredOperands.length))} is too much`)
+    throw new UsageError(`Unexpected arguments: ${quotedList(operands.slice(requiredOperands.length))}.`)
   for (const [name, { isRequired }] of Object.entries(command.options)) {
-    if (isRequired && !givenOptions.has(name)) throw new UsageError(`--${name} is missing`)
+    if (isRequired && !givenOptions.has(name)) throw new UsageError(`--${name} is missing.`)
   }
 }

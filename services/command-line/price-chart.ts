@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { civilDate, dayMs, weekdayOf } from '../domain/civil-date.ts'
 import { offsetAt, type TimeZone } from '../domain/civil-time.ts'
 
-/** A value over a half-open span (ms); `faint` values are less certain. */
+/** Value over [start, end) in ms; `isFaint` marks a value with a confidence below 1. */
 export type ChartValue = {
   readonly start: number
   readonly end: number
@@ -10,7 +10,7 @@ export type ChartValue = {
   readonly isFaint?: boolean
 }
 
-/** A span (ms) that is marked under the columns. */
+/** Interval [start, end) in ms that is underlined. */
 export type ChartInterval = { readonly start: number; readonly end: number }
 
 type Column = {
@@ -27,14 +27,14 @@ const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** How long a column lasts: a part of an hour, or whole hours, so that a terminal is wide enough. */
+/** Return the length of a column: 15 or 30 minutes, or whole hours, so that at most 64 columns are needed. */
 const columnLengthMs = (totalMs: number): number =>
   [hourMs / 4, hourMs / 2].find(length => totalMs / length <= maxColumns) ??
   Math.ceil(totalMs / maxColumns / hourMs) * hourMs
 
 const sharedMs = (a: ChartInterval, b: ChartInterval): number => Math.min(a.end, b.end) - Math.max(a.start, b.start)
 
-/** The mean of what is known of a column's time. */
+/** Return a column with the mean of the known values, weighted by time. */
 const columnOf = (interval: ChartInterval, values: readonly ChartValue[], marks: readonly ChartInterval[]): Column => {
   const overlapping = values.filter(one => sharedMs(one, interval) > 0)
   const known = overlapping.reduce((sum, one) => sum + sharedMs(one, interval), 0)
@@ -52,7 +52,7 @@ const columnsOf = (values: readonly ChartValue[], marks: readonly ChartInterval[
   )
 }
 
-/** The part of a column in a row `above` (or below, from −1 on) the line of zero; values are in rows. */
+/** Return the character of a column in a row: rows from 0 are above zero, rows from −1 below. `value` is in rows. */
 const blockCharacter = (value: number, row: number): string => {
   if (row >= 0) {
     if (value <= row) return ' '
@@ -63,7 +63,7 @@ const blockCharacter = (value: number, row: number): string => {
   return depth >= 0.75 ? '█' : depth >= 0.25 ? '▀' : '▔'
 }
 
-/** How many rows lie above and below zero, and what one of them is worth. */
+/** Return the number of rows above and below zero, and the value of one row. */
 const chartScale = (known: readonly number[]) => {
   const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)]
   const below = low < 0 ? Math.max(1, Math.round((chartRows * -low) / (high - low))) : 0
@@ -84,7 +84,7 @@ const dateOf = (local: number): string => {
 
 const clockOf = (local: number): string => new Date(local).toISOString().slice(11, 16)
 
-/** Times under the columns: of day, or dates where those would not fit. */
+/** Return the labels of the columns: times of day, or dates if times do not fit. */
 const timeLine = (columns: readonly Column[], zone: TimeZone): string => {
   const length = (columns[1]?.start ?? 0) - (columns[0]?.start ?? 0)
   const step = [3 * hourMs, 6 * hourMs].find(one => one / length >= 6) ?? dayMs
@@ -97,15 +97,15 @@ const timeLine = (columns: readonly Column[], zone: TimeZone): string => {
   return line.trimEnd()
 }
 
-/** Name an instant by weekday and time of a zone. */
+/** Format an instant as weekday, date and time of a zone. */
 export const instantText = (at: number, zone: TimeZone): string => {
   const local = at + offsetAt(zone, at)
   return `${weekdays[weekdayOf(Math.floor(local / dayMs))]} ${dateOf(local)} ${clockOf(local)}`
 }
 
 /**
- * Draw values over time as columns of characters, at most 64 beside each other, with times of a zone below; marked spans are underlined.
- * Each line is indented by two. Empty without values.
+ * Draw values over time as up to 64 columns of characters, with the times of a zone below.
+ * Marked intervals are underlined. Each line is indented by two. Returns '' without values.
  */
 export const columnChart = (
   values: readonly ChartValue[],

@@ -2,7 +2,7 @@ import type { TimeZone } from '../domain/civil-time.ts'
 import type { PriceHistory } from '../domain/forecast/hour-grid.ts'
 import { CommandError } from './command.ts'
 
-/** Prices of a file in the order of time, and the wall clock that its times are written in. */
+/** Prices of a file in the order of time. `clock` contains the UTC offsets of its times. */
 export type PriceFile = {
   readonly history: PriceHistory
   readonly clock: TimeZone
@@ -10,7 +10,7 @@ export type PriceFile = {
   readonly hasOffsets: boolean
 }
 
-/** Which columns to read, by name or by number from 1; undefined: those whose names tell, or else the first two. */
+/** Columns to read, by name or by number from 1. Default: the columns with a known name, else the first two. */
 export type ColumnChoice = { readonly time?: string | undefined; readonly price?: string | undefined }
 
 type Row = { readonly line: number; readonly at: number; readonly offset: number | null; readonly price: number }
@@ -26,13 +26,13 @@ const cellsOf = (line: string, separator: string): readonly string[] =>
       .trim(),
   )
 
-/** A separator that can stand in no time or number comes first. */
+/** Find the separator. The comma is last, because it can be a decimal comma. */
 const separatorOf = (line: string): string => [';', '\t', ','].find(separator => line.includes(separator)) ?? ','
 
 const timePattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i
 
-/** Read a time as an instant and the offset it is written in, both in ms; without an offset it is taken as UTC. Null for what is none. */
+/** Read a time as instant and UTC offset, both in ms; without an offset as UTC. Returns null for invalid text. */
 const readTime = (text: string): Pick<Row, 'at' | 'offset'> | null => {
   const [, year, month, date, hour = '0', minute = '0', second = '0', zone] = timePattern.exec(text) ?? []
   if (year === undefined) return null
@@ -67,7 +67,9 @@ const findColumn = (
   const named = header.findIndex(name => name.toLowerCase() === choice.toLowerCase())
   const columnIndex = named >= 0 ? named : /^[1-9]\d*$/.test(choice) ? Number(choice) - 1 : -1
   if (columnIndex < 0 || columnIndex >= header.length)
-    throw new CommandError(`there is no column "${choice}"; ${option} is one of ${header.join(', ')}, or a number`)
+    throw new CommandError(
+      `There is no column "${choice}". ${option} must be one of ${header.join(', ')}, or a number.`,
+    )
   return columnIndex
 }
 
@@ -91,17 +93,17 @@ const readRows = (text: string, choice: ColumnChoice): readonly Row[] => {
     const [timeText, priceText] = [cells[timeColumn] ?? '', cells[priceColumn] ?? '']
     const time = readTime(timeText)
     if (time === null)
-      throw new CommandError(`line ${index + 1}: "${timeText}" is no time such as 2025-09-14T10:00:00+02:00`)
-    // A price that is not there is a gap, as in many published files.
+      throw new CommandError(`Line ${index + 1}: "${timeText}" is not a time such as 2025-09-14T10:00:00+02:00.`)
+    // Many published files leave missing prices empty.
     if (priceText === '' || /^(nan|null|n\/a|-)$/i.test(priceText)) continue
     const price = readPrice(priceText, separator)
-    if (price === null) throw new CommandError(`line ${index + 1}: "${priceText}" is no price`)
+    if (price === null) throw new CommandError(`Line ${index + 1}: "${priceText}" is not a price.`)
     rows.push({ line: index + 1, ...time, price })
   }
   return rows.sort((a, b) => a.at - b.at)
 }
 
-/** The wall clock that rows are written in: a change where the offset changes. */
+/** Return the UTC offsets of the rows as a time zone. */
 const clockOf = (rows: readonly Row[]): TimeZone => {
   const changes: number[] = []
   const offsets = [rows[0]?.offset ?? 0]
@@ -125,32 +127,31 @@ const stepOf = (rows: readonly Row[]): number => {
 const refuseDuplicateTimes = (rows: readonly Row[]): void => {
   for (const [index, { at, offset, line }] of rows.entries()) {
     const previous = rows[index - 1]
-    // Without offsets the hour that the clock repeats stands twice; it is taken as its mean.
+    // Without offsets the repeated hour in autumn has two prices per time. The hour grid uses their mean.
     if (previous !== undefined && previous.at === at && offset !== null) {
-      throw new CommandError(`line ${line}: the time of line ${previous.line} again`)
+      throw new CommandError(`Line ${line} repeats the time of line ${previous.line}.`)
     }
   }
 }
 
 /**
- * Read prices from the text of a CSV file: a time and a price a row, in any order and unit, with or without a head. Times carry an offset, whose
- * wall clock then holds; without any they are wall-clock times of their own. Rows without a price are gaps.
- * Throws `CommandError`, naming the line, for what cannot be read.
+ * Read prices from the text of a CSV file with a time and a price per row, in any order, with or without a header.
+ * Either all times have a UTC offset or none has. Rows without a price are gaps.
+ * Throws `CommandError` with the number of the invalid line.
  */
 export const readPriceFile = (text: string, choice: ColumnChoice): PriceFile => {
   const rows = readRows(text, choice)
   if (rows.length < 2)
     throw new CommandError(
-      'the file has no prices: a time and a price a row are expected, such as 2025-09-14T10:00:00+02:00,81.23',
+      'The file contains no prices. Each row needs a time and a price, such as 2025-09-14T10:00:00+02:00,81.23.',
     )
   const hasOffsets = rows.some(({ offset }) => offset !== null)
   const rowWithoutOffset = rows.find(({ offset }) => offset === null)
   if (hasOffsets && rowWithoutOffset !== undefined)
-    throw new CommandError(`line ${rowWithoutOffset.line}: the time has no offset, others do`)
+    throw new CommandError(`Line ${rowWithoutOffset.line}: the time has no UTC offset, but other times have one.`)
   refuseDuplicateTimes(rows)
   const stepMs = stepOf(rows)
-  if (stepMs < minStepMs || stepMs > hourMs)
-    throw new CommandError('prices must be an hour apart or less, and no less than a minute')
+  if (stepMs < minStepMs || stepMs > hourMs) throw new CommandError('Prices must be 1 to 60 minutes apart.')
   const starts = rows.map(({ at }) => at)
   const history = { starts, ends: starts.map(at => at + stepMs), values: rows.map(({ price }) => price) }
   return { history, clock: clockOf(rows), stepMs, hasOffsets }

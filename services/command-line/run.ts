@@ -35,18 +35,18 @@ const commands: readonly Command[] = [
   ...forecastCommands,
 ]
 
-/** Where a run writes to; each text ends its own lines. */
+/** Standard output and standard error; each text includes its line ends. */
 type Terminal = { readonly out: (text: string) => void; readonly err: (text: string) => void }
 
-/** The commands that a first word alone stands for, such as `account`. */
+/** List the commands of a group, such as `account`. */
 const commandGroup = (args: readonly string[]): readonly Command[] =>
   commands.filter(({ name }) => name.startsWith(`${args[0]} `))
 
 const isHelpArgument = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
 
 /**
- * Run one command: 0 when it is done, 1 when it failed, 2 when its words cannot be read.
- * Results go to `out`; what went wrong goes to `err`.
+ * Run one command and return its exit code: 0 success, 1 failure, 2 usage error.
+ * Results go to `out`, error messages to `err`.
  */
 export const runCommandLine = async (
   args: readonly string[],
@@ -97,7 +97,7 @@ const runCommand = async (
 
 const reportError = (error: unknown, command: Command | null, { err }: Terminal): number => {
   if (error instanceof UsageError) {
-    const hint = command === null ? 'npx wattledger --help lists all commands' : usageOf(command)
+    const hint = command === null ? 'Run "npx wattledger --help" to list all commands.' : usageOf(command)
     err(`wattledger: ${error.message}\n  ${hint}\n`)
     return 2
   }
@@ -107,9 +107,7 @@ const reportError = (error: unknown, command: Command | null, { err }: Terminal)
   }
   if (error instanceof CallError) {
     const hint =
-      error.status === null
-        ? '\n  Is the service running? "npm start" starts it; --base-url names another address.'
-        : ''
+      error.status === null ? '\n  Start the service with "npm start", or set its address with --base-url.' : ''
     err(`wattledger: ${error.message}${hint}\n`)
     return 1
   }

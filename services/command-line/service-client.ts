@@ -1,7 +1,7 @@
-/** An answer of the service: its status and its body, `null` where that is no JSON. */
+/** Response of the service; `body` is null if it is not JSON. */
 export type Answer<T> = { readonly status: number; readonly body: T | null; readonly retryAfterMs: number | null }
 
-/** The service refused a call, or did not answer it; `status` is null where there was no answer at all. */
+/** The service refused a call or did not answer; `status` is null without an answer. */
 export class CallError extends Error {
   readonly status: number | null
   readonly code: string | null
@@ -14,9 +14,9 @@ export class CallError extends Error {
 }
 
 export type ServiceClient = {
-  /** Call the interface and give whatever it answers. Throws `CallError` where nothing answers in time. */
+  /** Call the API and return any response. Throws `CallError` after 30 s without an answer. */
   readonly call: <T>(method: string, path: string, body?: unknown) => Promise<Answer<T>>
-  /** Call the interface for a success; throws `CallError` with the service's own words for anything else. */
+  /** Call the API and return the body of a success. Throws `CallError` with the message of a refusal. */
   readonly ask: <T>(method: string, path: string, body?: unknown) => Promise<T>
 }
 
@@ -40,7 +40,7 @@ const causeOf = (error: unknown): string => {
 const retryAfterMsOf = (header: string | null): number | null =>
   header === null || !/^\d+$/.test(header) ? null : Number(header) * 1000
 
-/** Make a client that sends the same headers with every call. */
+/** Create a client that sends the given headers with every call. */
 export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, string>>): ServiceClient => {
   const call = async <T>(method: string, path: string, body?: unknown): Promise<Answer<T>> => {
     const content: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' }
@@ -74,20 +74,21 @@ export const serviceClient = (baseUrl: string, headers: Readonly<Record<string, 
   return { call, ask }
 }
 
-/** Put an answer that is no success into words. */
+/** Create the error for a response that is not a success. */
 export const refusalOf = (method: string, path: string, { status, body }: Answer<unknown>): CallError => {
   const { code, message, field, request_id: requestId } = (body ?? {}) as ErrorBody
   const reason = message ?? 'an answer without an error object'
+  const codeText = code === undefined ? '' : ` ${code}`
   const fieldText = field === undefined ? '' : ` (${field})`
   const requestIdText = requestId === undefined ? '' : ` [${requestId}]`
   return new CallError(
-    `${method} ${path} answered ${status}${code === undefined ? '' : ` ${code}`}: ${reason}${fieldText}${requestIdText}`,
+    `${method} ${path} answered ${status}${codeText}: ${reason}${fieldText}${requestIdText}`,
     status,
     code ?? null,
   )
 }
 
-/** Log in with an account's key and give a client that sends the token. Throws `CallError`. */
+/** Log in with the key of an account and return a client that sends the bearer token. Throws `CallError`. */
 export const logIn = async (baseUrl: string, account: string, key: string): Promise<ServiceClient> => {
   const loginClient = serviceClient(baseUrl, {
     Authorization: `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`,

@@ -1,7 +1,7 @@
 const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] =>
   (rows[0] ?? []).map((_, columnIndex) => Math.max(...rows.map(row => [...(row[columnIndex] ?? '')].length)))
 
-/** Lay out rows in columns two spaces apart, each line indented by two; the last column is not filled up. */
+/** Format rows in columns with two spaces between them. Each line is indented by two; trailing spaces are removed. */
 export const columns = (rows: readonly (readonly string[])[]): string => {
   const widths = widthsOf(rows)
   return rows
@@ -12,7 +12,7 @@ export const columns = (rows: readonly (readonly string[])[]): string => {
     .join('\n')
 }
 
-/** Lay out a table under its head, `none` where it has no rows. */
+/** Format a table with a header; return `emptyText` if there are no rows. */
 export const table = (
   columnNames: readonly string[],
   rows: readonly (readonly string[])[],

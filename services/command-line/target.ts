@@ -4,39 +4,43 @@ import { readConfig } from '../platform/config/config.ts'
 import { apiKeyMode } from '../platform/ids/new-id.ts'
 import { CommandError, type CommandInput, type CommandOption, UsageError } from './command.ts'
 
-/** Where a system answers, and whose test mode is used. */
+/** Address of a service, and the account and key to log in with. */
 export type ServiceTarget = { readonly baseUrl: string; readonly account: string; readonly key: string }
 
-/** The options that name a target. */
+/** Options of a target. */
 export const targetOptions: Readonly<Record<string, CommandOption>> = {
-  'base-url': { value: 'URL', summary: 'Where the system answers.' },
-  account: { value: 'ACCOUNT', summary: 'The account to use; goes with --key.' },
-  key: { value: 'KEY', summary: 'A test key of that account with scope all.' },
+  'base-url': { value: 'URL', summary: 'Address of the service.' },
+  account: { value: 'ACCOUNT', summary: 'Account to use. Requires --key.' },
+  key: { value: 'KEY', summary: 'Test key of the account, with scope all.' },
 }
 
-/** Read an address. Throws `UsageError` for what is none. */
+/** Read an address. Throws `UsageError` if it is not an HTTP address. */
 export const readBaseUrl = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new UsageError(`--base-url is an address such as http://127.0.0.1:8080, not "${text}"`)
+    throw new UsageError(`--base-url must be an address such as http://127.0.0.1:8080, not "${text}".`)
   }
   return trimEnd(text, '/')
 }
 
 /**
- * Read what the options name, completed from the sandbox file of the data folder.
- * Throws `UsageError` for options that cannot be used, a live key among them; `CommandError` where neither options nor file tell enough.
+ * Read the target from the options. The sandbox file of the data folder completes missing options.
+ * Throws `UsageError` for invalid options and live keys, `CommandError` if account or address are unknown.
  */
 export const readTarget = ({ options, variables }: Pick<CommandInput, 'options' | 'variables'>): ServiceTarget => {
   const { dataFolder } = readConfig(variables)
   const { account, key, 'base-url': baseUrl } = options
-  if ((account === undefined) !== (key === undefined)) throw new UsageError('--account and --key go together')
+  if ((account === undefined) !== (key === undefined))
+    throw new UsageError('--account requires --key, and --key requires --account.')
   if (key !== undefined && apiKeyMode(key)?.liveMode !== false) {
-    throw new UsageError('--key is a test key (sk_test_…): records are written with it, so it must not be a live one')
+    throw new UsageError('--key must be a test key (sk_test_…), because the command writes records.')
   }
   const sandbox = readSandbox(dataFolder)
   if (sandbox === null && (account === undefined || baseUrl === undefined)) {
     throw new CommandError(
-      `there is no ${dataFolder}/sandbox.json; start the service once, name its folder with WATTLEDGER_DATA_DIR, or give --base-url, --account and --key`,
+      [
+        `There is no ${dataFolder}/sandbox.json. Start the service once, set WATTLEDGER_DATA_DIR to its data folder,`,
+        'or give --base-url, --account and --key.',
+      ].join(' '),
     )
   }
   return {

@@ -132,7 +132,7 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
 
     it('has its jobs do nothing the second time', async () => {
       expect(await project.compose('run', '--rm', '-T', 'migrate')).toContain('The schema is up to date.')
-      expect(await project.compose('run', '--rm', '-T', 'topics')).toContain('The topics are as planned.')
+      expect(await project.compose('run', '--rm', '-T', 'topics')).toContain('The topics match the plan.')
     })
 
     it('ends within the grace of a stop, with code 0', async () => {

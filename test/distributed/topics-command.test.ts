@@ -35,7 +35,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     expect(first.out).toContain(`created ${fixture.prefix}${recordTopic}`)
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
     const second = await fixture.run()
-    expect([second.code, second.out]).toEqual([0, 'The topics are as planned.\n'])
+    expect([second.code, second.out]).toEqual([0, 'The topics match the plan.\n'])
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
   })
 
@@ -56,7 +56,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     const log = await fixture.openLog()
     await log.append(recordTopic, 3, { key: 'k', value: Buffer.from('unread'), headers: {} })
     const refused = await fixture.run('--partitions', '9', '--add-partitions')
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cost-worker has 1 messages')])
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('cost-worker has 1 unread messages')])
     const { promise, resolve } = Promise.withResolvers<void>()
     const reading = await log.subscribe(recordTopic, 'cost-worker', assignment => {
       if (assignment.partition === 3) void assignment.commit(1).then(resolve)

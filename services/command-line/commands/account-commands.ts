@@ -28,20 +28,20 @@ import { columns, table } from '../table.ts'
 
 const maxNameLength = 255
 
-const nameOption: CommandOption = { value: 'NAME', summary: 'How the account is called, for people.' }
+const nameOption: CommandOption = { value: 'NAME', summary: 'Display name of the account.' }
 const versionOption: CommandOption = {
   value: 'VERSION',
-  summary: 'Api-Version of requests that name none.',
+  summary: 'Default API version of requests without the Api-Version header.',
   choices: apiVersions.map(apiVersion => apiVersionDates[apiVersion]),
 }
 const rateOption: CommandOption = {
   value: 'N|none',
-  summary: 'Requests a second in each mode; none: what the installation sets.',
+  summary: 'Requests per second in each mode. none: limit of the service.',
 }
 
 const pageUrlOption = (what: string): CommandOption => ({
   value: 'URL|none',
-  summary: `${what}, https; shown by the login of a supplier in Connect. none: remove it.`,
+  summary: `${what}, https. Connect shows it at the login of a supplier. none: remove it.`,
 })
 const pageOptions: Readonly<Record<string, CommandOption>> = {
   'privacy-url': pageUrlOption('Address of the privacy notice'),
@@ -76,22 +76,22 @@ const accountOutcome = (account: StoredAccount): CommandOutcome =>
       ['privacy notice', account.privacyUrl ?? 'none'],
       ['terms of use', account.termsUrl ?? 'none'],
       ['logo', account.logoUrl ?? 'none'],
-      ['state', statusText(account)],
+      ['status', statusText(account)],
       ['created', writeInstant(account.createdAt)],
     ]),
     toJson(account),
   )
 
-/** Find an account. Throws `CommandError` where there is none. */
+/** Find an account. Throws `CommandError` if it does not exist. */
 export const findAccount = async (query: Database['operator'], id: string): Promise<StoredAccount> => {
   const account = await retrieveAccount(query, id)
-  if (account === null) throw new CommandError(`there is no account ${id}; "npx wattledger account list" shows all`)
+  if (account === null) throw new CommandError(`There is no account ${id}. Run "npx wattledger account list".`)
   return account
 }
 
 const readName = (name: string): string => {
   if (name.trim() === '' || [...name].length > maxNameLength)
-    throw new UsageError(`--name has 1 to ${maxNameLength} characters`)
+    throw new UsageError(`--name must have 1 to ${maxNameLength} characters.`)
   return name
 }
 
@@ -99,7 +99,7 @@ const readRate = (text: string): number | null => {
   if (text === 'none') return null
   const rate = Number(text)
   if (!/^\d+$/.test(text) || rate < 1 || rate > 1_000_000)
-    throw new UsageError('--rate-limit is a whole number from 1 to 1000000, or none')
+    throw new UsageError('--rate-limit must be a whole number from 1 to 1000000, or none.')
   return rate
 }
 
@@ -111,7 +111,7 @@ const readPage = ({ options }: CommandInput, name: AccountPageName, option: stri
   return read.value
 }
 
-/** The addresses that the options name. */
+/** Read the addresses from the options. */
 const readPages = (input: CommandInput): Partial<AccountPages> => {
   const privacyUrl = readPage(input, 'privacy_url', 'privacy-url')
   const termsUrl = readPage(input, 'terms_url', 'terms-url')
@@ -123,7 +123,7 @@ const readPages = (input: CommandInput): Partial<AccountPages> => {
   }
 }
 
-/** The settings that the options name. */
+/** Read the settings from the options. */
 const readSettings = ({ options }: CommandInput): Partial<AccountDraft> => ({
   ...(options['name'] === undefined ? {} : { displayName: readName(options['name']) }),
   ...(options['version'] === undefined ? {} : { defaultApiVersion: apiVersionOf(options['version']) }),
@@ -152,7 +152,7 @@ const createCommand: Command = {
   name: 'account create',
   operands: [],
   summary: 'Create an account.',
-  details: 'Prints the id that its keys and logins name. Make keys with "npx wattledger keys create".',
+  details: ['Prints the id of the account. Create keys with "npx wattledger keys create".'],
   options: { name: { ...nameOption, isRequired: true }, version: versionOption },
   run: input => {
     const draft: AccountDraft = {
@@ -180,7 +180,7 @@ const listCommand: Command = {
   name: 'account list',
   operands: [],
   summary: 'List all accounts, newest first.',
-  details: 'Disabled accounts are listed too.',
+  details: ['The list includes disabled accounts.'],
   options: {},
   run: input =>
     withDatabase(input, { mayCreate: false }, async ({ operator }) => {
@@ -194,7 +194,11 @@ const listCommand: Command = {
         account.displayName,
       ])
       return success(
-        table(['account', 'version', 'rate limit', 'state', 'created', 'name'], rows, 'There is no account.'),
+        table(
+          ['account', 'version', 'rate limit', 'status', 'created', 'name'],
+          rows,
+          'No accounts yet. Create one with "npx wattledger account create".',
+        ),
         accounts.map(toJson),
       )
     }),
@@ -204,7 +208,7 @@ const showCommand: Command = {
   name: 'account show',
   operands: ['ACCOUNT'],
   summary: 'Show an account.',
-  details: 'Its settings and its state; its keys are shown by "npx wattledger keys list".',
+  details: ['Shows settings and status. List the keys with "npx wattledger keys list".'],
   options: {},
   run: input =>
     withDatabase(input, { mayCreate: false }, async ({ operator }) =>
@@ -215,13 +219,12 @@ const showCommand: Command = {
 const setCommand: Command = {
   name: 'account set',
   operands: ['ACCOUNT'],
-  summary: "Change an account's settings.",
-  details:
-    'What is not named stays as it is. A new version holds for requests that name none, once their key is read again (30 s).',
+  summary: 'Change the settings of an account.',
+  details: ['Other settings do not change. A new API version applies after at most 30 s.'],
   options: { name: nameOption, version: versionOption, 'rate-limit': rateOption, ...pageOptions },
   run: async input => {
     const changes = { ...readSettings(input), ...readPages(input) }
-    if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
+    if (Object.keys(changes).length === 0) throw new UsageError('At least one setting is required.')
     return changeAccount(input, 'account.update', () => changes)
   },
 }
@@ -229,8 +232,8 @@ const setCommand: Command = {
 const disableCommand: Command = {
   name: 'account disable',
   operands: ['ACCOUNT'],
-  summary: 'Shut an account out.',
-  details: 'All its requests are refused with account_disabled within 60 s. Nothing of it is removed.',
+  summary: 'Disable an account.',
+  details: ['Within 60 s all its requests are refused with account_disabled. Its data are retained.'],
   options: {},
   run: input => changeAccount(input, 'account.disable', ({ disabledAt }) => ({ disabledAt: disabledAt ?? input.at })),
 }
@@ -238,8 +241,8 @@ const disableCommand: Command = {
 const enableCommand: Command = {
   name: 'account enable',
   operands: ['ACCOUNT'],
-  summary: 'Let a disabled account in again.',
-  details: 'Its keys work as before.',
+  summary: 'Enable an account.',
+  details: ['The keys of the account work again.'],
   options: {},
   run: input => changeAccount(input, 'account.enable', () => ({ disabledAt: null })),
 }

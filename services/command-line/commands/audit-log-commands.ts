@@ -18,7 +18,7 @@ const modeOf = (liveMode: boolean): string => (liveMode ? 'live' : 'test')
 const readLimit = (text: string | undefined): number => {
   const limit = Number(text ?? '50')
   if (!Number.isInteger(limit) || limit < 1 || limit > maxListed)
-    throw new UsageError(`--limit is a whole number from 1 to ${maxListed}`)
+    throw new UsageError(`--limit must be a whole number from 1 to ${maxListed}.`)
   return limit
 }
 
@@ -26,11 +26,12 @@ const listCommand: Command = {
   name: 'audit-log list',
   operands: ['ACCOUNT'],
   summary: 'List the newest audit entries of an account.',
-  details:
-    'Who changed keys, webhook endpoints, tariffs and settings, and who deleted what. --json shows the details too.',
+  details: [
+    'Shows changes of keys, webhook endpoints, tariffs and settings, and deletions. --json includes the details.',
+  ],
   options: {
-    mode: { value: 'MODE', summary: 'The world to look at.', choices: ['live', 'test'], isRequired: true },
-    limit: { value: 'COUNT', summary: `How many; 50 when absent, at most ${maxListed}.` },
+    mode: { value: 'MODE', summary: 'Mode of the entries.', choices: ['live', 'test'], isRequired: true },
+    limit: { value: 'COUNT', summary: `Number of entries, up to ${maxListed}. Default: 50.` },
   },
   run: input => {
     const limit = readLimit(input.options['limit'])
@@ -46,7 +47,7 @@ const listCommand: Command = {
         object_id: objectId,
         detail,
       }))
-      return success(table(['time', 'who', 'what', 'object'], rows, 'Nothing was noted yet.'), json)
+      return success(table(['time', 'actor', 'action', 'object'], rows, 'No audit entries yet.'), json)
     })
   },
 }
@@ -67,21 +68,23 @@ const headsOf = async (
 ): Promise<readonly AuditHead[]> => {
   const { account, holds } = input.options
   const heads = await read(account ?? null)
-  if (account !== undefined && heads.length === 0) throw new CommandError(`account ${account} has no audit entries`)
+  if (account !== undefined && heads.length === 0) throw new CommandError(`Account ${account} has no audit entries.`)
   if (holds !== undefined && !/^[0-9a-f]{64}$/.test(holds))
-    throw new UsageError('--holds is a hash that an earlier run has shown')
+    throw new UsageError('--holds must be a hash of an earlier run: 64 hexadecimal digits.')
   return heads
 }
 
 const verifyCommand: Command = {
   name: 'audit-log verify',
   operands: [],
-  summary: 'Check that no audit entry was altered or removed.',
-  details:
-    'The entries of each account and mode are a chain of hashes; all are computed anew, and every entry that is not as it was written is named.\nKeep the last hash of a chain elsewhere: --holds tells later whether the chain still goes through it, which a rewritten one does not.',
+  summary: 'Verify that no audit entry was changed or removed.',
+  details: [
+    'The entries of each account and mode form a hash chain. The command recalculates it and lists changed entries.',
+    'Save the last hash in another place. --holds verifies later that a chain still contains it.',
+  ],
   options: {
-    account: { value: 'ACCOUNT', summary: 'Only the chains of this account; all when absent.' },
-    holds: { value: 'HASH', summary: 'A hash that an earlier run has shown; one of the chains must go through it.' },
+    account: { value: 'ACCOUNT', summary: 'Account of the chains. Default: all accounts.' },
+    holds: { value: 'HASH', summary: 'Hash of an earlier run. One of the chains must contain it.' },
   },
   run: input =>
     withDatabase(input, { mayCreate: false }, async ({ operator }) => {
@@ -101,9 +104,9 @@ const verifyCommand: Command = {
       const faults = verified.flatMap(({ head, chain }) =>
         chain.faults.map(({ problem: what }) => `${head.accountId} ${modeOf(head.liveMode)}: ${what}`),
       )
-      const missingHash = isHashFound ? [] : [`no chain goes through ${wantedHash}`]
-      const verdict = isValid ? 'Every entry is as it was written.' : [...faults, ...missingHash].join('\n')
-      const chains = table(['account', 'mode', 'entries', 'last hash'], rows, 'There are no audit entries.')
+      const missingHash = isHashFound ? [] : [`No chain contains ${wantedHash}.`]
+      const verdict = isValid ? 'All entries are unchanged.' : [...faults, ...missingHash].join('\n')
+      const chains = table(['account', 'mode', 'entries', 'last hash'], rows, 'No audit entries yet.')
       return {
         text: `${chains}\n\n${verdict}`,
         json: { chains: verified.map(chainToJson), holds: isHashFound },

@@ -28,8 +28,8 @@ const maxPageSize = 100
 const maxHexBytes = 512
 
 const filterOptions: Readonly<Record<string, CommandOption>> = {
-  code: { value: 'CODE', summary: 'Only letters of this reason, such as location_unknown.' },
-  since: { value: 'TIME', summary: 'Only letters since then: 2026-01-31T12:00:00Z, or 30m, 24h, 7d ago.' },
+  code: { value: 'CODE', summary: 'Only dead letters with this code, such as location_unknown.' },
+  since: { value: 'TIME', summary: 'Only dead letters since this time (2026-01-31T12:00:00Z) or age (30m, 24h, 7d).' },
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -39,17 +39,17 @@ const readSince = (text: string, at: number): string => {
   if (count !== undefined) return writeInstant(at - Number(count) * (unitMs[unit] ?? 0))
   const read = readInstant(text, '--since')
   if (!read.ok)
-    throw new UsageError(`--since is a time such as 2026-01-31T12:00:00Z, or 24h for a day ago, not "${text}"`)
+    throw new UsageError(`--since must be a time such as 2026-01-31T12:00:00Z, or an age such as 24h, not "${text}".`)
   return writeInstant(read.value.at)
 }
 
 const readLimit = (text: string | undefined): number => {
   if (text === undefined) return 30
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--limit is a whole number from 1 to 999999')
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--limit must be a whole number from 1 to 999999.')
   return Number(text)
 }
 
-/** Read letters page by page, newest first, until there are enough. Letters that come meanwhile are left out. */
+/** Read up to `maxLetters` dead letters, newest first. Dead letters that arrive meanwhile are not included. */
 const fetchLetters = async (
   client: ServiceClient,
   { options, at }: CommandInput,
@@ -77,7 +77,7 @@ const offsetText = ({ lane, offset }: DeadLetterSummary): string => (lane === nu
 
 const maxReasonLength = 120
 
-/** A reason may be the words of an error, over several lines. */
+/** Return the reason in one line: error messages can have several lines. */
 const inOneLine = (text: string): string => {
   const line = text.replaceAll(/\s+/g, ' ')
   return line.length > maxReasonLength ? `${line.slice(0, maxReasonLength)}…` : line
@@ -86,12 +86,14 @@ const inOneLine = (text: string): string => {
 const listCommand: Command = {
   name: 'dead-letters list',
   operands: [],
-  summary: 'List what the worker has put aside, newest first.',
-  details:
-    'Asks the running service. What could not be read or costed is kept for 30 days, with its bytes and the reason.',
+  summary: 'List dead letters, newest first.',
+  details: [
+    'Requires a running service. Dead letters are messages and records that the worker could not read or cost.',
+    'They are retained for 30 days with their bytes and the reason.',
+  ],
   options: {
     ...filterOptions,
-    limit: { value: 'N', summary: 'How many to show; 30 when absent.' },
+    limit: { value: 'N', summary: 'Number of dead letters. Default: 30.' },
     ...operatorOptions,
   },
   run: async input => {
@@ -105,8 +107,8 @@ const listCommand: Command = {
       letter.code,
       inOneLine(letter.reason),
     ])
-    const listText = table(['id', 'lane', 'what', 'put aside', 'code', 'reason'], rows, 'Nothing was put aside.')
-    return success(hasMore ? `${listText}\n\nThere are more: --limit shows more of them.` : listText, {
+    const listText = table(['id', 'partition', 'content', 'failed', 'code', 'reason'], rows, 'No dead letters.')
+    return success(hasMore ? `${listText}\n\nMore dead letters exist. Increase --limit to show them.` : listText, {
       has_more: hasMore,
       data: letters,
     })
@@ -118,15 +120,16 @@ const hexLines = (base64: string): string => {
   const lines: string[] = []
   for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 32)
     lines.push(`  ${bytes.subarray(at, at + 32).toString('hex')}`)
-  if (bytes.length > maxHexBytes) lines.push(`  … ${bytes.length - maxHexBytes} more; --json gives all, in base64`)
+  if (bytes.length > maxHexBytes)
+    lines.push(`  … ${bytes.length - maxHexBytes} more bytes. --json shows all in base64.`)
   return lines.join('\n')
 }
 
 const showCommand: Command = {
   name: 'dead-letters show',
   operands: ['ID'],
-  summary: 'Show everything that is known of one.',
-  details: 'Origin, reason, headers, its bytes in hex, and what they say where they can be read.',
+  summary: 'Show a dead letter.',
+  details: ['Shows origin, reason, headers, bytes in hexadecimal, and the content if it is readable.'],
   options: operatorOptions,
   run: async input => {
     const letter = await operatorClient(input).ask<DeadLetterDetail>(
@@ -137,7 +140,7 @@ const showCommand: Command = {
       ['id', letter.id],
       ['from', `${letter.topic} ${offsetText(letter)}, ${kindText(letter)}`],
       ['appended', letter.time_appended ?? ''],
-      ['put aside', letter.time_failed],
+      ['failed', letter.time_failed],
       ['code', letter.code],
       ['reason', letter.reason],
       ['key', letter.key],
@@ -147,7 +150,7 @@ const showCommand: Command = {
     const content =
       letter.content_error === null
         ? JSON.stringify(letter.content, null, 2)
-        : `cannot be read: ${letter.content_error}`
+        : `Cannot read the content: ${letter.content_error}`
     return success(
       [columns(rows), hexLines(letter.value_base64), content].filter(part => part !== '').join('\n\n'),
       letter,
@@ -170,26 +173,29 @@ const replayAll = async (
     if (ids.length > maxReplays) onProgress(`  ${results.length} of ${ids.length}`)
   }
   const count = results.filter(({ replayed }) => replayed).length
-  const text = ids.length === 0 ? 'There is nothing to replay.' : `${count} of ${ids.length} put back into their lanes.`
+  const text = ids.length === 0 ? 'No dead letters to replay.' : `Replayed ${count} of ${ids.length} dead letters.`
   return { text, json: { replayed: count, data: results }, ok: count === ids.length }
 }
 
 const replayCommand: Command = {
   name: 'dead-letters replay',
   operands: ['ID…'],
-  summary: 'Put what was put aside back into its lane.',
-  details:
-    'Names ids, or all (--all, with --code and --since). The worker then stores what it can read and cost by now; what was sent again since\nholds all the same, and what fails again is put aside again. Replaying twice changes nothing. Receipts go on naming the failure.',
+  summary: 'Replay dead letters.',
+  details: [
+    'Appends the dead letters with these ids to their partitions again, or with --all every dead letter.',
+    'The worker stores the records that it can now cost. Records that were sent again since then are not replaced.',
+    'A second replay changes nothing. Receipts continue to list the failure.',
+  ],
   options: {
-    all: { summary: 'All that --code and --since leave, oldest first.' },
+    all: { summary: 'Replay all dead letters that match --code and --since, oldest first.' },
     ...filterOptions,
     ...operatorOptions,
   },
   run: async input => {
     const isAll = input.options['all'] !== undefined
-    if (isAll === input.operands.length > 0) throw new UsageError('name the ids to replay, or --all')
+    if (isAll === input.operands.length > 0) throw new UsageError('Either ids or --all are required.')
     if (!isAll && (input.options['code'] ?? input.options['since']) !== undefined)
-      throw new UsageError('--code and --since go with --all')
+      throw new UsageError('--code and --since require --all.')
     const client = operatorClient(input)
     if (!isAll) return replayAll(client, [...new Set(input.operands)], input)
     const { letters } = await fetchLetters(client, input, Number.MAX_SAFE_INTEGER)

@@ -15,10 +15,10 @@ import { columns } from '../table.ts'
 import { findAccount } from './account-commands.ts'
 
 const dayMs = 86_400_000
-/** Deliveries are attempted for five days, and attempts are kept for thirty. */
+/** Deliveries are attempted for 5 days, and attempts are retained for 30 days. */
 const attemptRetentionMs = 35 * dayMs
 
-/** How long something of before can still stand in the log, among dead letters, events or delivery attempts. */
+/** Maximum age in ms of data in the log, dead letters, events and delivery attempts. */
 const eraseAgainMs = ({ logRetentionMs }: Config): number =>
   Math.max(attemptRetentionMs, logRetentionMs, ...Object.values(topics).map(({ retentionMs }) => retentionMs)) + dayMs
 
@@ -28,21 +28,26 @@ const kindOf = (objectId: string): string => {
   const kind = idPattern.exec(objectId)?.[1]
   if (kind === undefined)
     throw new UsageError(
-      `"${objectId}" is no id of a customer, location, device or account (cus_…, loc_…, dev_…, acc_…)`,
+      `"${objectId}" is not the id of a customer, location, device or account (cus_…, loc_…, dev_…, acc_…).`,
     )
   return { cus: 'customer', loc: 'location', dev: 'device', acc: 'account' }[kind] ?? kind
 }
 
-/** Erase an object and everything that is known of it. */
+/** Erase an object and all its data. */
 export const eraseCommand: Command = {
   name: 'erase',
   operands: ['ID'],
-  summary: 'Erase a customer, location, device or account for good.',
-  details:
-    'A customer goes with its locations, a location with its tariffs and records, a device with its records; an account with all of these in\none mode, its keys and settings apart. PostgreSQL forgets them at once, the lanes are told within seconds, and again every day until log,\ndead letters, events and delivery attempts have expired. Locations that lose energy of a device are costed again. This cannot be undone.',
+  summary: 'Erase a customer, location, device or account permanently.',
+  details: [
+    'A customer is erased with its locations, a location with its tariffs and records, a device with its records.',
+    'An account is erased in one mode with all of these. Its keys and settings remain.',
+    'PostgreSQL deletes the data at once. The partitions receive an erase request within seconds, and again every day',
+    'until log, dead letters, events and delivery attempts have expired.',
+    'Costs of locations that lose device energy are recalculated. An erasure cannot be undone.',
+  ],
   options: {
-    account: { value: 'ACCOUNT', summary: 'Whose it is.', isRequired: true },
-    mode: { value: 'MODE', summary: 'The world in which it is.', choices: ['live', 'test'], isRequired: true },
+    account: { value: 'ACCOUNT', summary: 'Account of the object.', isRequired: true },
+    mode: { value: 'MODE', summary: 'Mode of the object.', choices: ['live', 'test'], isRequired: true },
   },
   run: async input => {
     const { operands, options, at } = input
@@ -50,7 +55,7 @@ export const eraseCommand: Command = {
     const kind = kindOf(objectId)
     const tenant = { accountId: options['account'] ?? '', liveMode: options['mode'] === 'live' }
     if (kind === 'account' && objectId !== tenant.accountId)
-      throw new UsageError('an account is erased by its own id: ID and --account differ')
+      throw new UsageError('ID and --account must be equal to erase an account.')
     return withDatabase(input, { mayCreate: false }, (database, { config }) =>
       withOperator(database, async transaction => {
         await findAccount(transaction.query, tenant.accountId)
@@ -58,9 +63,9 @@ export const eraseCommand: Command = {
           (await findObjectsToErase(transaction, tenant, objectId, at)) ??
           (await findErasure(transaction.query, tenant, objectId))
         if (found === null)
-          throw new CommandError(`account ${tenant.accountId} has no ${kind} ${objectId} in ${options['mode']} mode`)
-        const withShadows = await withReferencePlaceholders(transaction, tenant, found)
-        const erasure: Erasure = { ...tenant, ...withShadows, requestedAt: at, until: at + eraseAgainMs(config) }
+          throw new CommandError(`Account ${tenant.accountId} has no ${kind} ${objectId} in ${options['mode']} mode.`)
+        const objects = await withReferencePlaceholders(transaction, tenant, found)
+        const erasure: Erasure = { ...tenant, ...objects, requestedAt: at, until: at + eraseAgainMs(config) }
         await markErasure(transaction, erasure)
         await eraseObjects(transaction, tenant, found, at)
         const counts = { locations: found.locationIds.length, devices: found.deviceIds.length }

@@ -10,7 +10,7 @@ import { columns, table } from '../table.ts'
 const hoursOfDay = 24
 const defaultDays = 364
 const minDays = 14
-/** Forecasts between two lines of progress. */
+/** Number of forecasts between two progress lines. */
 const forecastsPerProgress = 60
 
 const readText = (path: string): string => {
@@ -18,7 +18,7 @@ const readText = (path: string): string => {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    throw new CommandError(code === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read (${code})`, {
+    throw new CommandError(code === 'ENOENT' ? `There is no file ${path}.` : `Cannot read ${path}: ${code}.`, {
       cause: error,
     })
   }
@@ -27,13 +27,13 @@ const readText = (path: string): string => {
 const readZone = (name: string | undefined, { clock }: PriceFile) => {
   if (name === undefined) return clock
   const zone = timeZone(name)
-  if (zone === null) throw new UsageError(`--zone is an IANA name such as Europe/Berlin, not "${name}"`)
+  if (zone === null) throw new UsageError(`--zone must be an IANA name such as Europe/Berlin, not "${name}".`)
   return zone
 }
 
 const readDays = (text: string | undefined): number => {
   if (text === undefined) return defaultDays
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--days is a number of days, not "${text}"`)
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--days must be a number of days, not "${text}".`)
   return Number(text)
 }
 
@@ -45,7 +45,7 @@ const runBacktest = (
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
-    if (step.value % forecastsPerProgress === 0) onProgress(`  ${step.value} of ${count} days are forecast`)
+    if (step.value % forecastsPerProgress === 0) onProgress(`  ${step.value} of ${count} forecasts`)
   }
 }
 
@@ -65,7 +65,7 @@ const resultText = (result: Backtest, rows: readonly (readonly [string, string])
 }
 
 const toJson = (
-  { forecasts, days, uncertaintyCorrelation: doubtCorrelation }: Backtest,
+  { forecasts, days, uncertaintyCorrelation }: Backtest,
   interval: { readonly from: string; readonly to: string },
 ) => ({
   ...interval,
@@ -78,22 +78,30 @@ const toJson = (
     rmae: day.rmae,
     mean_confidence: day.meanConfidence,
   })),
-  doubt_correlation: doubtCorrelation,
+  doubt_correlation: uncertaintyCorrelation,
 })
 
 const backtestCommand: Command = {
   name: 'forecast backtest',
   operands: ['FILE.csv'],
-  summary: 'Measure price forecasts on prices of the past.',
-  details:
-    'Reads a time and a price a row (any unit; hours or finer steps, which are taken as their hourly mean) and forecasts five days from each\nmidnight, from the prices before it alone. Shows the mean absolute error of each day ahead, that of the naive forecast (the same hour a\nweek before), their quotient rmae (below 1 is better than naive), and the mean confidence. Doubt and error is the rank correlation of\n1 − confidence with the absolute error: above 0 where the confidence tells something. Midnights are those of the offsets in the file,\nor of --zone.',
+  summary: 'Measure price forecasts with past prices.',
+  details: [
+    'Reads rows with a time and a price, in any unit. Steps shorter than an hour are averaged per hour.',
+    'Calculates a forecast of five days at each midnight, from the earlier prices only.',
+    '  mae                mean absolute error per day ahead',
+    '  naive mae          mean absolute error of the price at the same hour one week before',
+    '  rmae               mae divided by naive mae; below 1 is better than the naive forecast',
+    '  mean confidence    mean confidence of the forecast prices',
+    '  error correlation  rank correlation of (1 − confidence) and absolute error; above 0 is useful',
+    'Midnights use the UTC offsets of the file, or --zone.',
+  ],
   options: {
     days: {
       value: 'DAYS',
-      summary: `Forecast from each of the last so many days (${defaultDays}, or what a short file leaves).`,
+      summary: `Number of days with a forecast. Default: ${defaultDays}, fewer for a short file.`,
     },
-    zone: { value: 'ZONE', summary: 'The zone of the market, such as Europe/Berlin.' },
-    'time-column': { value: 'COLUMN', summary: 'Name or number of the column with the start of an interval.' },
+    zone: { value: 'ZONE', summary: 'Time zone of the market, such as Europe/Berlin.' },
+    'time-column': { value: 'COLUMN', summary: 'Name or number of the column with the start time.' },
     'price-column': { value: 'COLUMN', summary: 'Name or number of the column with the price.' },
   },
   run: async ({ operands, options, onProgress }) => {
@@ -105,7 +113,7 @@ const backtestCommand: Command = {
     const hourlyPrices = hourGrid(file.history, readZone(options['zone'], file), end)
     if (hourlyPrices === null || hourlyPrices.values.length < minDays * hoursOfDay) {
       throw new CommandError(
-        `at least ${minDays} days of prices are needed: a week to learn from and a week to compare with`,
+        `The file must contain at least ${minDays} days of prices: 7 days to learn from and 7 days to compare with.`,
       )
     }
     const hours = hourlyPrices.values.length
@@ -116,14 +124,14 @@ const backtestCommand: Command = {
     const result = runBacktest(backtest(hourlyPrices, midnights), midnights.length, onProgress)
     const filledHours = hourlyPrices.known.reduce((count, isKnown) => count + 1 - isKnown, 0)
     const rows: [string, string][] = [
-      [
-        'prices',
-        `${starts.length}, ${file.stepMs / 60_000} minutes each, ${writeInstant(start)} to ${writeInstant(end)}`,
-      ],
+      ['prices', `${starts.length} of ${file.stepMs / 60_000} minutes, ${writeInstant(start)} to ${writeInstant(end)}`],
       ['hours without a price', String(filledHours)],
-      ['forecasts', `${result.forecasts}, one a day, over ${Math.ceil(hours / hoursOfDay)} days of prices`],
-      ['clock', options['zone'] ?? (file.hasOffsets ? 'as in the file' : 'as in the file, whose times have no offset')],
-      ['doubt and error', fixedText(result.uncertaintyCorrelation, 3)],
+      ['forecasts', `${result.forecasts}, one per day, over ${Math.ceil(hours / hoursOfDay)} days of prices`],
+      [
+        'clock',
+        options['zone'] ?? (file.hasOffsets ? 'UTC offsets of the file' : 'times of the file, without UTC offset'),
+      ],
+      ['error correlation', fixedText(result.uncertaintyCorrelation, 3)],
     ]
     return success(
       resultText(result, rows),
@@ -132,5 +140,5 @@ const backtestCommand: Command = {
   },
 }
 
-/** Commands on price forecasts. */
+/** Commands for price forecasts. */
 export const forecastCommands: readonly Command[] = [backtestCommand]

@@ -36,7 +36,8 @@ const toJson = (key: StoredApiKey) => ({
 })
 
 /**
- * Return the secret that the service hashes keys with. It is created here only if the service would create it at its next start.
+ * Return the secret that the service hashes keys with.
+ * It is created here only if the service would create it at its next start.
  * Throws `Failure` `secret_changed` for another secret: a key that is hashed with it would never work.
  */
 const readHashSecret = async (
@@ -46,7 +47,7 @@ const readHashSecret = async (
 ): Promise<Secret> => {
   const isSecretKnown = config.secret !== null || existsSync(join(config.dataFolder, 'secrets.json'))
   if (!isSecretKnown && !isOwnServer) {
-    throw new CommandError('the secret of the service is not known here; set WATTLEDGER_SECRET as the service has it')
+    throw new CommandError('The secret of the service is unknown. Set WATTLEDGER_SECRET to the value of the service.')
   }
   const loaded = loadSecrets(config.dataFolder, config)
   const { secret } = loaded.value
@@ -56,7 +57,7 @@ const readHashSecret = async (
 
 const readDescription = (text: string | undefined): string | null => {
   if (text !== undefined && [...text].length > maxDescriptionLength) {
-    throw new UsageError(`--description has at most ${maxDescriptionLength} characters`)
+    throw new UsageError(`--description must have at most ${maxDescriptionLength} characters.`)
   }
   return text ?? null
 }
@@ -64,13 +65,12 @@ const readDescription = (text: string | undefined): string | null => {
 const createCommand: Command = {
   name: 'keys create',
   operands: ['ACCOUNT'],
-  summary: 'Make an API key; its secret is shown once.',
-  details:
-    'The secret logs in at GET /login together with the account. It is stored as a hash and cannot be shown again.',
+  summary: 'Create an API key and show its secret once.',
+  details: ['Log in with account id and secret at GET /login. The service stores only a hash of the secret.'],
   options: {
-    mode: { value: 'MODE', summary: 'The world in which the key works.', choices: ['live', 'test'], isRequired: true },
-    scope: { value: 'SCOPE', summary: 'What it may do; all when absent.', choices: scopes },
-    description: { value: 'TEXT', summary: 'What it is for.' },
+    mode: { value: 'MODE', summary: 'Mode of the key.', choices: ['live', 'test'], isRequired: true },
+    scope: { value: 'SCOPE', summary: 'Scope of the key. Default: all.', choices: scopes },
+    description: { value: 'TEXT', summary: 'Description of the key.' },
   },
   run: input => {
     const { options, at } = input
@@ -97,7 +97,7 @@ const createCommand: Command = {
         ['scope', apiKey.scope],
         ['secret', secret],
       ]
-      return success(`${columns(rows)}\n\nKeep the secret now: it is not stored and cannot be shown again.`, {
+      return success(`${columns(rows)}\n\nSave the secret now. It cannot be shown again.`, {
         ...toJson(apiKey),
         secret,
       })
@@ -115,7 +115,9 @@ const listCommand: Command = {
   name: 'keys list',
   operands: ['ACCOUNT'],
   summary: 'List the API keys of an account.',
-  details: 'Live keys first, the newest on top; revoked ones too. Keys are told apart by their last four characters.',
+  details: [
+    'Live keys first, newest first, including revoked keys. The last four characters of each secret are shown.',
+  ],
   options: {},
   run: input =>
     withDatabase(input, { mayCreate: false }, async database => {
@@ -126,11 +128,14 @@ const listCommand: Command = {
         key.scope,
         `…${key.last4}`,
         writeInstant(key.createdAt).slice(0, 10),
-        key.revokedAt === null ? 'works' : `revoked ${writeInstant(key.revokedAt).slice(0, 10)}`,
+        key.revokedAt === null ? 'active' : `revoked ${writeInstant(key.revokedAt).slice(0, 10)}`,
         key.description ?? '',
       ])
-      const columnNames = ['key', 'mode', 'scope', 'ends in', 'created', 'state', 'description']
-      return success(table(columnNames, rows, 'This account has no key.'), keys.map(toJson))
+      const columnNames = ['key', 'mode', 'scope', 'ends in', 'created', 'status', 'description']
+      return success(
+        table(columnNames, rows, 'No keys yet. Create one with "npx wattledger keys create".'),
+        keys.map(toJson),
+      )
     }),
 }
 
@@ -138,16 +143,14 @@ const revokeCommand: Command = {
   name: 'keys revoke',
   operands: ['ACCOUNT', 'KEY_ID'],
   summary: 'Revoke an API key.',
-  details: 'Logins with it fail at once, and tokens that it gave end within 60 s. A revoked key never works again.',
+  details: ['Logins with the key fail at once. Its tokens expire within 60 s. A revoked key cannot be restored.'],
   options: {},
   run: input =>
     withDatabase(input, { mayCreate: false }, async database => {
       const [accountId = '', keyId = ''] = input.operands
       const found = (await listAllKeys(database, accountId)).find(({ id }) => id === keyId)
       if (found === undefined) {
-        throw new CommandError(
-          `account ${accountId} has no key ${keyId}; "npx wattledger keys list ${accountId}" shows all`,
-        )
+        throw new CommandError(`Account ${accountId} has no key ${keyId}. Run "npx wattledger keys list ${accountId}".`)
       }
       const tenant = { accountId, liveMode: found.liveMode }
       const revoked = await withOperator(database, async transaction => {

@@ -5,7 +5,7 @@ import { migrate } from '../../platform/postgres/migrate.ts'
 import { type Command, success } from '../command.ts'
 import { withPostgres } from '../open-database.ts'
 
-/** The tables of a server; the embedded engine has its own when the service starts. */
+/** Apply the schemas of an external ClickHouse server. The service does it for the embedded engine. */
 const migrateClickHouse = async ({ clickHouse }: Config): Promise<readonly string[]> => {
   if (clickHouse === null) return []
   const { openClickHouseHttp } = await import('../../platform/clickhouse/clickhouse-http.ts')
@@ -21,9 +21,13 @@ const migrateClickHouse = async ({ clickHouse }: Config): Promise<readonly strin
 export const migrateCommand: Command = {
   name: 'migrate',
   operands: [],
-  summary: 'Bring the schemas of PostgreSQL, and of a ClickHouse server, up to this version.',
-  details:
-    'Applies every numbered file of schemas/postgres that the database lacks, each in a transaction of its own, and of schemas/clickhouse\nwhere WATTLEDGER_CLICKHOUSE_URL names a server. The service does the same when it starts; run this first where the service itself may\nnot change the schema. Running it again does nothing.',
+  summary: 'Migrate the schemas of PostgreSQL and of an external ClickHouse server.',
+  details: [
+    'Applies the missing files of schemas/postgres, each in its own transaction.',
+    'With WATTLEDGER_CLICKHOUSE_URL it also applies schemas/clickhouse.',
+    'The service applies them at its start. Run the command first if the service may not change schemas.',
+    'A second run changes nothing.',
+  ],
   options: {},
   run: input =>
     withPostgres(input, { mayCreate: true }, async ({ address, config }) => {

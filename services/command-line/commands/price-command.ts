@@ -22,7 +22,7 @@ type Prices = {
   }[]
 }
 
-/** Prices are only read, so a live key may be named too. */
+/** Read the target. The command only reads, so live keys are allowed. */
 const readPriceTarget = (input: CommandInput): ServiceTarget => {
   const { account, key, 'base-url': baseUrl } = input.options
   const isLive = key !== undefined && apiKeyMode(key)?.liveMode === true
@@ -33,12 +33,12 @@ const readPriceTarget = (input: CommandInput): ServiceTarget => {
 const readHours = (text: string): number => {
   const hours = Number(text)
   if (!Number.isInteger(hours) || hours < 1 || hours > maxHours) {
-    throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
+    throw new UsageError(`--hours must be a whole number from 1 to ${maxHours}, not "${text}".`)
   }
   return hours
 }
 
-/** Say the lowest and the highest price, each with the first time at which it holds, and the mean over time. */
+/** Return the lowest and the highest price, each with its first interval, and the mean over time. */
 const priceFacts = (values: readonly ChartValue[], zoneName: string): string => {
   const zone = timeZone(zoneName)
   const [first] = values
@@ -56,7 +56,7 @@ const priceFacts = (values: readonly ChartValue[], zoneName: string): string => 
   ])
 }
 
-/** Lay out prices for a terminal. */
+/** Format prices for a terminal. */
 export const pricesText = (prices: Prices): string => {
   const values = prices.data.map(
     ({ valid_from, valid_to, price }): ChartValue => ({
@@ -65,10 +65,11 @@ export const pricesText = (prices: Prices): string => {
     }),
   )
   const zone = timeZone(prices.location_timezone)
-  if (zone === null) throw new RangeError(`this machine does not know the time zone ${prices.location_timezone}`)
-  const title = `  ${prices.tariff_direction} prices of ${prices.location_id}, ${prices.currency_code} per kWh, time of ${prices.location_timezone}`
+  if (zone === null) throw new RangeError(`Unknown time zone ${prices.location_timezone}.`)
+  const { tariff_direction: direction, location_id: id, currency_code: currency, location_timezone: zoneName } = prices
+  const title = `  ${direction} prices of ${id}, ${currency} per kWh, time zone ${zoneName}`
   const hasForecasts = values.some(({ isFaint }) => isFaint === true)
-  const forecastNote = hasForecasts ? ['', '  Dim columns are forecasts, or prices behind the end of a contract.'] : []
+  const forecastNote = hasForecasts ? ['', '  Dim columns are forecasts, or prices after the end of a contract.'] : []
   return [title, '', columnChart(values, zone), '', priceFacts(values, prices.location_timezone), ...forecastNote].join(
     '\n',
   )
@@ -77,14 +78,16 @@ export const pricesText = (prices: Prices): string => {
 export const pricesCommand: Command = {
   name: 'prices',
   operands: ['LOCATION'],
-  summary: 'Show what energy costs at a location from this hour on.',
-  details:
-    'Asks the running system for the prices of a location and draws them over time. Address and key come from sandbox.json in the data\nfolder, unless they are named; with --base-url, --account and --key a live key may be used.',
+  summary: 'Show the energy prices of a location from the current hour.',
+  details: [
+    'Requires a running service. Draws the prices of a location over time.',
+    'Default address and key: sandbox.json in the data folder. --base-url, --account and --key accept a live key.',
+  ],
   options: {
-    hours: { value: 'N', summary: `How many hours to show, up to ${maxHours}; 24 when left out.` },
+    hours: { value: 'N', summary: `Number of hours, up to ${maxHours}. Default: 24.` },
     direction: {
       value: 'DIRECTION',
-      summary: 'What is priced; IMPORT when left out.',
+      summary: 'Direction of the energy. Default: IMPORT.',
       choices: ['IMPORT', 'EXPORT', 'LOCAL'],
     },
     ...targetOptions,

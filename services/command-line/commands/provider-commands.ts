@@ -62,13 +62,13 @@ const toLibraryTariffs = (
 const readFile = (path: string): ProviderFile => {
   try {
     const read = readProviderFile(readFileSync(path))
-    if (!read.ok)
-      throw new CommandError(
-        `${path}: ${read.refusal.message}${read.refusal.field === undefined ? '' : ` (${read.refusal.field})`}`,
-      )
+    if (!read.ok) {
+      const { message, field } = read.refusal
+      throw new CommandError(`Invalid ${path}: ${message}${field === undefined ? '' : ` (${field})`}.`)
+    }
     return read.value
   } catch (error) {
-    if (error instanceof Error && 'code' in error) throw new CommandError(`${path} cannot be read: ${error.message}`)
+    if (error instanceof Error && 'code' in error) throw new CommandError(`Cannot read ${path}: ${error.message}.`)
     throw error
   }
 }
@@ -77,8 +77,13 @@ const importCommand: Command = {
   name: 'providers import',
   operands: ['FILE'],
   summary: 'Import suppliers and their library tariffs.',
-  details:
-    'FILE is JSON: {"providers": [{"display_name", "countries", "address_types"?, "logo_url"?, "direct"? {"login_url", "app_url"?},\n"library_tariffs"? [{"name", "currency_code", "schedule", …}]}]}. A supplier is known by its id, else by its first country and name: importing\nit again changes it. Tariffs that were connected before stay as they are.',
+  details: [
+    'FILE is JSON; members with ? are optional:',
+    '  {"providers": [{"id"?, "display_name", "countries", "address_types"?, "logo_url"?,',
+    '    "direct"?: {"login_url", "app_url"?}, "library_tariffs"?: [{"name", "currency_code", "schedule", …}]}]}',
+    'A supplier is identified by its id, or by first country and name. A repeated import updates the supplier.',
+    'Connected tariffs do not change.',
+  ],
   options: {},
   run: input => {
     const [path = ''] = input.operands
@@ -94,7 +99,7 @@ const importCommand: Command = {
         providers: written.map(({ id, displayName }) => ({ id, display_name: displayName })),
         library_tariffs: tariffs.length,
       }
-      return success(`  ${written.length} suppliers with ${tariffs.length} library tariffs imported`, json)
+      return success(`Imported ${written.length} suppliers with ${tariffs.length} library tariffs.`, json)
     })
   },
 }
@@ -105,10 +110,10 @@ const listCommand: Command = {
   name: 'providers list',
   operands: [],
   summary: 'List suppliers.',
-  details: 'All suppliers that Connect offers, by name; those of one country, or of one type of address.',
+  details: ['Lists the suppliers of Connect by name.'],
   options: {
-    country: { value: 'CODE', summary: 'Only those of a country, such as GB.' },
-    'address-type': { value: 'TYPE', summary: 'Only those that serve such addresses.', choices: addressTypes },
+    country: { value: 'CODE', summary: 'Only suppliers of this country, such as GB.' },
+    'address-type': { value: 'TYPE', summary: 'Only suppliers of this type of address.', choices: addressTypes },
   },
   run: input =>
     withDatabase(input, { mayCreate: false }, async ({ operator }) => {
@@ -134,7 +139,7 @@ const listCommand: Command = {
         direct: direct === null ? null : { login_url: direct.loginUrl, app_url: direct.appUrl },
         library_tariffs: counts.get(one.id) ?? 0,
       }))
-      return success(table(['id', 'countries', 'name', 'login', 'tariffs'], rows, '  no suppliers'), json)
+      return success(table(['id', 'countries', 'name', 'login', 'tariffs'], rows, 'No suppliers match.'), json)
     }),
 }
 
@@ -143,8 +148,8 @@ const maxReports = 1_000
 const reportsCommand: Command = {
   name: 'providers reports',
   operands: [],
-  summary: 'List tariffs that people called wrong.',
-  details: 'What was reported on the summary page of Connect, newest first, up to 1,000.',
+  summary: 'List tariffs that customers reported as wrong.',
+  details: ['Lists the last 1,000 reports from the summary page of Connect, newest first.'],
   options: {},
   run: input =>
     withDatabase(input, { mayCreate: false }, async ({ operator }) => {
@@ -158,26 +163,28 @@ const reportsCommand: Command = {
         provider: one.providerName,
         time_created: writeInstant(one.at),
       }))
-      return success(table(['time', 'account', 'tariff', 'provider'], rows, '  nothing was reported'), json)
+      return success(table(['time', 'account', 'tariff', 'provider'], rows, 'No reports yet.'), json)
     }),
 }
 
 const summaryRouteCommand: Command = {
   name: 'providers summary-route',
   operands: ['ACCOUNT', 'NAME'],
-  summary: 'Set how an account wants the summary page of Connect to be called.',
-  details:
-    'NAME is tariffs_summary (the default) or tariff_summary. It holds for tokens that are made from now on, in the current layout. A token may choose for itself: route_options.summary_route of POST /connect/token.',
+  summary: 'Set the name of the Connect summary page for an account.',
+  details: [
+    'NAME is tariffs_summary (default) or tariff_summary. It applies to new tokens of the current API version.',
+    'route_options.summary_route of POST /connect/token overrides it for one token.',
+  ],
   options: {},
   run: input => {
     const [account = '', name = ''] = input.operands
-    if (!summaryNames.some(one => one === name)) throw new UsageError(`NAME must be ${summaryNames.join(' or ')}`)
+    if (!summaryNames.some(one => one === name)) throw new UsageError(`NAME must be ${summaryNames.join(' or ')}.`)
     return withDatabase(input, { mayCreate: false }, async ({ operator }) => {
-      if (!(await setSummaryName(operator, account, name))) throw new CommandError(`there is no account ${account}`)
-      return success(`  the summary of ${account} is called ${name}`, { account_id: account, summary_route: name })
+      if (!(await setSummaryName(operator, account, name))) throw new CommandError(`There is no account ${account}.`)
+      return success(`The summary page of ${account} is now ${name}.`, { account_id: account, summary_route: name })
     })
   },
 }
 
-/** What the operator does for Connect: suppliers, reports of wrong tariffs, the name of the summary. */
+/** Commands for Connect: suppliers, reports of wrong tariffs, name of the summary page. */
 export const providerCommands: readonly Command[] = [importCommand, listCommand, reportsCommand, summaryRouteCommand]

@@ -36,10 +36,10 @@ type Plan = {
   }[]
 }
 
-/** Lay out the plan of one device for a terminal: the prices, under them when it runs, and what that costs. */
+/** Format the plan of one device for a terminal: prices, runs, energy and cost. */
 export const planText = (plan: Plan, prices: Prices): string => {
   const zone = timeZone(plan.location_timezone)
-  if (zone === null) throw new RangeError(`this machine does not know the time zone ${plan.location_timezone}`)
+  if (zone === null) throw new RangeError(`Unknown time zone ${plan.location_timezone}.`)
   const values = prices.data.map(({ valid_from: from, valid_to: to, price }) => ({
     ...{ start: Date.parse(from), end: Date.parse(to) },
     ...{ value: price.value, isFaint: price.confidence < 1 },
@@ -50,18 +50,18 @@ export const planText = (plan: Plan, prices: Prices): string => {
     start: Date.parse(start),
     end: Date.parse(end),
   }))
-  const title = `  Plan of ${device?.device_id} at ${plan.location_id}, ${plan.currency_code} per kWh, time of ${plan.location_timezone}`
+  const { location_id: id, currency_code: currency, location_timezone: zoneName } = plan
+  const title = `  Plan of ${device?.device_id} at ${id}, ${currency} per kWh, time zone ${zoneName}`
   const runTexts = pieces.map((piece, index) => {
     const { start, end } = runIntervals[index] ?? { start: 0, end: 0 }
     return [`${instantText(start, zone)} to ${instantText(end, zone)}`, `${piece.power.value} kW`]
   })
   const { value, percentage } = plan.savings
-  const savingsText =
-    percentage === null ? `${value} ${plan.currency_code}` : `${value} ${plan.currency_code} (${percentage} %)`
+  const savingsText = percentage === null ? `${value} ${currency}` : `${value} ${currency} (${percentage} %)`
   const planFacts = [
     ['energy', `${device?.energy.value} kWh`],
-    ['cost', `${plan.cost.value} ${plan.currency_code}`],
-    ['saved', `${savingsText} against running at once`],
+    ['cost', `${plan.cost.value} ${currency}`],
+    ['savings', `${savingsText} compared with an immediate start`],
   ]
   return [title, '', columnChart(values, zone, runIntervals), '', columns(runTexts), '', columns(planFacts)].join('\n')
 }
@@ -69,18 +69,18 @@ export const planText = (plan: Plan, prices: Prices): string => {
 const readNumber = (name: string, text: string): number => {
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
-    throw new UsageError(`--${name} is a number above 0, not "${text}"`)
+    throw new UsageError(`--${name} must be a number above 0, not "${text}".`)
   return value
 }
 
 const readHours = (text: string): number => {
   const hours = readNumber('hours', text)
   if (!Number.isInteger(hours) || hours > maxHours)
-    throw new UsageError(`--hours is a whole number from 1 to ${maxHours}, not "${text}"`)
+    throw new UsageError(`--hours must be a whole number from 1 to ${maxHours}, not "${text}".`)
   return hours
 }
 
-/** What is left of a span without some others, which are in order and apart. */
+/** Return the parts of a window outside the unpriced windows, which are ordered and do not overlap. */
 const windowWithout = (
   { start_time: from, end_time: to }: TimeWindow,
   unpricedWindows: readonly TimeWindow[],
@@ -94,7 +94,7 @@ const windowWithout = (
   return Date.parse(start) < Date.parse(to) ? [...windows, { start_time: start, end_time: to }] : windows
 }
 
-/** What is asked of the service, from the next whole minute on. */
+/** Return the requested window, from the next whole minute, and the request body. */
 const planRequest = ({ options, at }: Pick<CommandInput, 'options' | 'at'>) => {
   const start = Math.ceil(at / 60_000) * 60_000
   const window = {
@@ -109,14 +109,16 @@ const planRequest = ({ options, at }: Pick<CommandInput, 'options' | 'at'>) => {
 export const scheduleCommand: Command = {
   name: 'schedule',
   operands: ['LOCATION'],
-  summary: 'Plan when a device takes its energy, and show the plan.',
-  details:
-    'Asks the running system for the cheapest plan of one device from now on and draws it under the prices. Works in test mode: address\nand key come from sandbox.json in the data folder, unless they are named.',
+  summary: 'Plan the energy of a device at the lowest cost.',
+  details: [
+    'Requires a running service. Draws the cheapest plan of one device, from now, below the prices.',
+    'Works in test mode. Default address and key: sandbox.json in the data folder.',
+  ],
   options: {
-    device: { value: 'DEVICE', summary: 'The device that takes the energy.', isRequired: true },
-    energy: { value: 'KWH', summary: 'How much it takes.', isRequired: true },
-    power: { value: 'KW', summary: 'The most that it takes at once.', isRequired: true },
-    hours: { value: 'N', summary: `Within how many hours, up to ${maxHours}; 24 when left out.` },
+    device: { value: 'DEVICE', summary: 'Id of the device.', isRequired: true },
+    energy: { value: 'KWH', summary: 'Energy in kWh.', isRequired: true },
+    power: { value: 'KW', summary: 'Maximum power in kW.', isRequired: true },
+    hours: { value: 'N', summary: `Length of the plan in hours, up to ${maxHours}. Default: 24.` },
     ...targetOptions,
   },
   run: async input => {
@@ -125,7 +127,7 @@ export const scheduleCommand: Command = {
     const target = readTarget(input)
     const client = await logIn(target.baseUrl, target.account, target.key)
     const plan = await client.ask<Plan>('POST', `/schedules/amount/${location}`, body)
-    // Prices are refused as a whole where some are missing, of which the plan tells.
+    // The service refuses price requests that include unpriced windows. The plan lists these windows.
     const known = windowWithout(window, plan.unpriced).map(one =>
       client.ask<Prices>('POST', `/prices/${location}`, one),
     )

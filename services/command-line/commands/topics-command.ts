@@ -12,14 +12,14 @@ import { table } from '../table.ts'
 const readWholeNumber = (input: CommandInput, name: string, defaultValue: number): number => {
   const text = input.options[name]
   if (text === undefined) return defaultValue
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--${name} takes a whole number from 1 on`)
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--${name} must be a whole number from 1.`)
   return Number(text)
 }
 
 const readTopicPlan = (input: CommandInput, prefix: string): TopicPlan => {
   const replicas = readWholeNumber(input, 'replicas', 3)
   const minInSync = readWholeNumber(input, 'min-in-sync', Math.max(1, replicas - 1))
-  if (minInSync > replicas) throw new UsageError('--min-in-sync cannot be more than --replicas')
+  if (minInSync > replicas) throw new UsageError('--min-in-sync must not be greater than --replicas.')
   return {
     prefix,
     partitions: readWholeNumber(input, 'partitions', topics[recordTopic].partitions),
@@ -28,7 +28,7 @@ const readTopicPlan = (input: CommandInput, prefix: string): TopicPlan => {
   }
 }
 
-/** Keys move to other partitions when there are more: what is not read by then would be overtaken. */
+/** Refuse more partitions while messages are unread: keys would move, and later messages would be read first. */
 const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
   const { openKafkaLog } = await import('../../platform/log/kafka/kafka-log.ts')
   const log = await openKafkaLog({ address: kafkaAddress(settings), prefix: settings.prefix, now: currentInstant })
@@ -40,7 +40,7 @@ const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
         const unread = lags.reduce((sum, { end, committed }) => sum + end - committed, 0)
         if (unread > 0)
           throw new CommandError(
-            `${group} has ${unread} messages of ${topic} to read; stop the gateways and let it finish`,
+            `${group} has ${unread} unread messages of ${topic}. Stop the gateways and wait until all are read.`,
           )
       }
     }
@@ -49,7 +49,7 @@ const refuseUnread = async (settings: KafkaSettings): Promise<void> => {
   }
 }
 
-/** A generation belongs to one form of a topic: it rises when the topic was made anew or has another number of partitions. */
+/** Return the generation of the topic. It rises if the topic is new or has another number of partitions. */
 const updateGeneration = async (
   { operator }: Database,
   isNew: boolean,
@@ -59,7 +59,7 @@ const updateGeneration = async (
   const known = await readTopicGeneration(operator, recordTopic)
   if (known !== null && !isNew && known.partitions === partitions) return known.generation
   const raised = await raiseTopicGeneration(operator, recordTopic, known?.generation ?? null, partitions, at)
-  if (raised === null) throw new CommandError('another command changes the topics at the moment; run this one again')
+  if (raised === null) throw new CommandError('Another command is changing the topics. Run this command again.')
   return raised.generation
 }
 
@@ -73,26 +73,31 @@ const driftTable = (drift: readonly TopicDrift[]): string =>
 export const topicsCommand: Command = {
   name: 'topics',
   operands: [],
-  summary: 'Create the topics at the Kafka brokers, or tell what differs.',
-  details:
-    'Creates the topics that are missing and compares the others with the plan: partitions, copies, retention, in-sync copies, append time,\nlargest message, compression. What is there is not changed: where it differs the command prints a table and ends with 1, and running it\nagain on equal topics does nothing. More partitions move locations to other lanes: stop the gateways, wait until all is read, and run it\nwith --add-partitions; it raises the lane generation, and the service is started again after it.',
+  summary: 'Create the Kafka topics and report differences.',
+  details: [
+    'Creates missing topics and compares existing topics with the plan: partitions, replicas, retention,',
+    'in-sync replicas, append time, maximum message size and compression.',
+    'Existing topics are not changed. If they differ, the command prints the differences and the exit code is 1.',
+    'More partitions move locations to other partitions. To add partitions, stop the gateways, wait until all messages',
+    'are read, run the command with --add-partitions, and restart the service.',
+  ],
   options: {
-    partitions: { value: 'N', summary: `Partitions of each topic; default ${topics[recordTopic].partitions}.` },
-    replicas: { value: 'N', summary: 'Copies of each partition; default 3.' },
+    partitions: { value: 'N', summary: `Partitions of each topic. Default: ${topics[recordTopic].partitions}.` },
+    replicas: { value: 'N', summary: 'Replicas of each partition. Default: 3.' },
     'min-in-sync': {
       value: 'N',
-      summary: 'Copies that must have a message before it counts as written; default one less than all.',
+      summary: 'Replicas that must store a message before it is acknowledged. Default: replicas − 1.',
     },
-    'add-partitions': { summary: 'Add the partitions that are missing, once everything is read.' },
+    'add-partitions': { summary: 'Add missing partitions after all messages are read.' },
   },
   run: async input => {
     const { kafka } = readConfig(input.variables)
-    if (kafka === null) throw new CommandError('there are no brokers; set WATTLEDGER_KAFKA_BROKERS')
+    if (kafka === null) throw new CommandError('There are no Kafka brokers. Set WATTLEDGER_KAFKA_BROKERS.')
     const { addPartitions, ensureTopics, missingTopics } = await import('../../platform/log/kafka/kafka-topics.ts')
     const address = kafkaAddress(kafka)
     const plan = readTopicPlan(input, kafka.prefix)
     return withDatabase(input, { mayCreate: true }, async database => {
-      // Before the topic is made: a lane that begins anew under the old generation would lose to what is stored.
+      // Raise the generation before the topic exists: under the old generation, stored rows would win over new rows.
       const isNew = (await missingTopics(address, plan)).includes(recordTopic)
       if (isNew) await updateGeneration(database, true, plan.partitions, input.at)
       const firstResult = await ensureTopics(address, plan)
@@ -120,7 +125,7 @@ const topicsOutcome = (
   const createdLines = created.map(name => `created ${name}`)
   const text =
     drift.length > 0
-      ? ['The topics are not as planned; nothing that differs was changed.', driftTable(drift)]
-      : ['The topics are as planned.']
+      ? ['The topics differ from the plan. Existing topics were not changed.', driftTable(drift)]
+      : ['The topics match the plan.']
   return { text: [...createdLines, ...text].join('\n'), json: { created, drift, generation }, ok: drift.length === 0 }
 }

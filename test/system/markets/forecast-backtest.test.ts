@@ -26,12 +26,12 @@ describe('wattledger forecast backtest', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/DAY AHEAD +HOURS +MAE +NAIVE MAE +RMAE +MEAN CONFIDENCE/)
     expect(out).toMatch(/^ {2}5 +\d+ +\d+\.\d{3} +\d+\.\d{3} +\d\.\d{3} +0\.\d{3}$/m)
-    expect(out).toMatch(/forecasts +21, one a day/)
+    expect(out).toMatch(/forecasts +21, one per day/)
   })
 
   it('tells how far it is on long work, and writes plain JSON for scripts', async () => {
     const { out } = await run(['time,price', ...rows(at)], '--days', '61')
-    expect(out).toContain('60 of 61 days are forecast')
+    expect(out).toContain('60 of 61 forecasts')
     const json = JSON.parse((await run(['time,price', ...rows(at)], '--days', '10', '--json')).out) as {
       days: { rmae: number }[]
     }
@@ -65,13 +65,13 @@ describe('wattledger forecast backtest', () => {
   })
 
   it.each([
-    ['a file without prices', ['time,price'], /has no prices/],
-    ['a time that is none', ['time,price', `${at(0)},1`, 'yesterday,2'], /line 3: "yesterday" is no time/],
-    ['a date that does not exist', [`${at(0)},1`, '2025-02-30T00:00:00Z,2'], /line 2/],
-    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /line 2: "cheap" is not a price/],
-    ['a time that comes twice', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /line 3: the time of line 2 again/],
-    ['offsets on some times alone', [`${at(0)},1`, '2024-01-01 01:00,2'], /line 2: the time has no offset/],
-    ['prices of days', [`${at(0)},1`, `${at(24)},2`], /an hour apart or less/],
+    ['a file without prices', ['time,price'], /contains no prices/],
+    ['a time that is none', ['time,price', `${at(0)},1`, 'yesterday,2'], /Line 3: "yesterday" is not a time/],
+    ['a date that does not exist', [`${at(0)},1`, '2025-02-30T00:00:00Z,2'], /Line 2/],
+    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /Line 2: "cheap" is not a price/],
+    ['a time that comes twice', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /Line 3 repeats the time of line 2/],
+    ['offsets on some times alone', [`${at(0)},1`, '2024-01-01 01:00,2'], /Line 2: the time has no UTC offset/],
+    ['prices of days', [`${at(0)},1`, `${at(24)},2`], /1 to 60 minutes apart/],
     ['a short file', rows(at).slice(0, 24 * 13), /at least 14 days/],
   ])('refuses %s, naming the place', async (_, lines, message) => {
     const { code, err } = await run(lines)
@@ -80,12 +80,12 @@ describe('wattledger forecast backtest', () => {
   })
 
   it('refuses words that it cannot use', async () => {
-    expect((await run(rows(at), '--days', 'many')).err).toContain('--days is a number of days')
-    expect((await run(rows(at), '--zone', 'Mars/Base')).err).toContain('--zone is an IANA name')
+    expect((await run(rows(at), '--days', 'many')).err).toContain('--days must be a number of days')
+    expect((await run(rows(at), '--zone', 'Mars/Base')).err).toContain('--zone must be an IANA name')
     expect((await run(['time,price', ...rows(at)], '--price-column', 'cost')).err).toContain(
-      '--price-column is one of time, price',
+      '--price-column must be one of time, price',
     )
-    expect((await runCommand(['forecast', 'backtest', join(folder, 'none.csv')], {})).err).toContain('there is no file')
+    expect((await runCommand(['forecast', 'backtest', join(folder, 'none.csv')], {})).err).toContain('There is no file')
     expect((await runCommand(['forecast', 'backtest', '--help'], {})).out).toContain('FILE.csv')
   })
 })

@@ -51,7 +51,7 @@ const address = (city: string, country: string) => ({ address_line1: '1', city, 
 
 describe('a service that may fetch prices', () => {
   it('asks nobody while no location takes prices', async () => {
-    expect((await command('markets', 'list')).out).toContain(`--all shows all ${sharedSources.length}`)
+    expect((await command('markets', 'list')).out).toContain(`List all ${sharedSources.length} sources with --all`)
     expect(feed.requests).toEqual([])
   })
 
@@ -85,7 +85,7 @@ describe('a service that may fetch prices', () => {
       failures: 0,
       error: null,
     })
-    expect((await command('markets', 'list')).out).toMatch(/DE-LU +EUR +used +energy-charts .* well/)
+    expect((await command('markets', 'list')).out).toMatch(/DE-LU +EUR +used +energy-charts .* ok$/m)
     const text = await until(
       async () => (await fetch(system.metricsUrl)).text(),
       metrics => metrics.includes(`market_last_success_timestamp_seconds{market="${german}"`),
@@ -100,7 +100,7 @@ describe('a service that may fetch prices', () => {
     const span = await command('markets', 'fetch', 'fr', '--from', '2025-01-01', '--to', '2025-02-05')
     expect(span).toMatchObject({ code: 0, err: '' })
     expect(span.out).toContain('FR/EUR from 2025-01-01  energy-charts: 2976 stored')
-    expect(span.out).toContain(`${35 * 96} prices were new.`)
+    expect(span.out).toContain(`${35 * 96} new or changed prices.`)
     expect(await json('markets', 'fetch')).toMatchObject({ data: [{ id: german, stored: 0, error: null }] })
     feed.answer = () => ({ status: 500, text: '' })
     const failed = await command('markets', 'fetch', german)
@@ -109,8 +109,8 @@ describe('a service that may fetch prices', () => {
     expect((await command('markets', 'list')).out).toContain('failing since')
     expect((await command('markets', 'fetch', 'SE3/SEK')).out).toContain('WATTLEDGER_MARKET_FEEDS')
     expect((await command('markets', 'fetch', 'SE3')).err).toContain('SE3/EUR or SE3/SEK')
-    expect((await command('markets', 'fetch', 'Atlantis')).err).toContain('no shared source is called "Atlantis"')
-    expect((await command('markets', 'fetch', '--to', '2025-01-01')).err).toContain('--to goes with --from')
+    expect((await command('markets', 'fetch', 'Atlantis')).err).toContain('There is no shared source "Atlantis"')
+    expect((await command('markets', 'fetch', '--to', '2025-01-01')).err).toContain('--to requires --from')
   })
 
   it('imports a file in any unit of the currency, and stores nothing of one with a fault', async () => {
@@ -136,7 +136,7 @@ describe('a service that may fetch prices', () => {
     })
     expect((await command('markets', 'import', file, '--market', 'GB', '--unit', 'EUR/MWh')).err).toContain('GBP/MWh')
     expect((await command('markets', 'import', file, '--market', 'mrs_none')).err).toContain('mrs_none')
-    expect((await command('markets', 'import', `${file}.gone`, '--market', 'GB')).err).toContain('cannot be read')
+    expect((await command('markets', 'import', `${file}.gone`, '--market', 'GB')).err).toContain('Cannot read')
     writeFileSync(
       file,
       'start_time,end_time,value\n2025-10-02T22:00:00Z,2025-10-02T22:30:00Z,1\n2025-10-02 23:00,2025-10-03 00:00,2\n',

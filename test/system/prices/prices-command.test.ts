@@ -33,7 +33,7 @@ describe('wattledger prices', () => {
     const { code, out, err } = await runCommand(['prices', home], variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
-    expect(text).toContain(`IMPORT prices of ${home}, EUR per kWh, time of Asia/Tokyo`)
+    expect(text).toContain(`IMPORT prices of ${home}, EUR per kWh, time zone Asia/Tokyo`)
     const [highest = ''] = text.match(/(?<= {2}0\.4000 │).*/) ?? []
     expect([...highest].filter(cell => cell === '█')).toHaveLength(24)
     expect(text).toMatch(/ {2} {5}0 ┼─{48}\n/)
@@ -60,9 +60,9 @@ describe('wattledger prices', () => {
 
   it.each([
     [['prices'], 2, 'LOCATION is missing'],
-    [['prices', 'loc_1', '--hours', '1.5'], 2, '--hours is a whole number from 1 to 2160, not "1.5"'],
-    [['prices', 'loc_1', '--hours', '2161'], 2, '--hours is a whole number'],
-    [['prices', 'loc_1', '--direction', 'OUT'], 2, '--direction is one of IMPORT, EXPORT, LOCAL'],
+    [['prices', 'loc_1', '--hours', '1.5'], 2, '--hours must be a whole number from 1 to 2160, not "1.5"'],
+    [['prices', 'loc_1', '--hours', '2161'], 2, '--hours must be a whole number'],
+    [['prices', 'loc_1', '--direction', 'OUT'], 2, '--direction must be one of IMPORT, EXPORT, LOCAL'],
     [['prices', 'loc_1'], 1, 'No location has this id'],
   ])('%j ends with %i and says why', async (args, expected, reason) => {
     const { code, err } = await runCommand(args, variables)

@@ -45,11 +45,11 @@ describe('wattledger schedule', () => {
     const { code, out, err } = await runCommand(args(), variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
-    expect(text).toContain(`Plan of ${device} at ${home}, EUR per kWh, time of Europe/Berlin`)
+    expect(text).toContain(`Plan of ${device} at ${home}, EUR per kWh, time zone Europe/Berlin`)
     expect(text).toMatch(/0\.2500 │█+/)
     expect(text).toMatch(/\n +━{4}\n/)
     expect(text).toMatch(/ to .* {2}2 kW\n/)
-    expect(text).toMatch(/energy +4 kWh\n +cost +1 EUR\n +saved +0 EUR \(0 %\) against running at once/)
+    expect(text).toMatch(/energy +4 kWh\n +cost +1 EUR\n +savings +0 EUR \(0 %\) compared with an immediate start/)
   })
 
   it('plans and draws as far as prices are known', async () => {
@@ -98,12 +98,12 @@ describe('wattledger schedule', () => {
     [
       ['schedule', 'loc_1', '--device', 'dev_1', '--energy', 'much', '--power', '2'],
       2,
-      '--energy is a number above 0, not "much"',
+      '--energy must be a number above 0, not "much"',
     ],
     [
       ['schedule', 'loc_1', '--device', 'dev_1', '--energy', '1', '--power', '2', '--hours', '169'],
       2,
-      '--hours is a whole number from 1 to 168',
+      '--hours must be a whole number from 1 to 168',
     ],
     [['schedule', 'loc_1', '--device', 'dev_1', '--energy', '1', '--power', '2'], 1, 'No location has this id'],
   ])('%j ends with %i and says why', async (given, expected, reason) => {

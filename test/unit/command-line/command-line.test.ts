@@ -68,40 +68,43 @@ const auditOf = async (folder: string, accountId: string, liveMode: boolean): Pr
   return await withTenant(database, { accountId, liveMode }, transaction => readAudit(transaction, 100))
 }
 
-describe('words', () => {
+describe('arguments', () => {
   const nowhere = '/nonexistent/wattledger'
 
   it.each([
     [[], 'Commands'],
     [['account'], 'account create'],
-    [['acount', 'list'], 'did you mean "account list"?'],
+    [['acount', 'list'], 'Did you mean "account list"?'],
     [['account', 'create'], '--name is missing'],
-    [['account', 'create', '--nam', 'A'], 'did you mean --name?'],
-    [['account', 'create', '--name'], '--name needs a value'],
-    [['account', 'create', '--name', '--json'], '--name needs a value'],
+    [['account', 'create', '--nam', 'A'], 'Did you mean --name?'],
+    [['account', 'create', '--name'], '--name requires a value'],
+    [['account', 'create', '--name', '--json'], '--name requires a value'],
     [['account', 'create', '--name', 'A', '--name', 'B'], '--name is given twice'],
-    [['account', 'create', '--name', ' '], '--name has 1 to 255 characters'],
+    [['account', 'create', '--name', ' '], '--name must have 1 to 255 characters'],
     [['account', 'create', '--name', 'A', '--version', '2025'], '2025-09-14, 2024-08-24'],
-    [['account', 'create', '--name', 'A', 'B'], '"B" is too much'],
-    [['account', 'list', '--json=1'], '--json takes no value'],
-    [['account', 'set', 'acc_1'], 'name at least one setting'],
+    [['account', 'create', '--name', 'A', 'B'], 'Unexpected arguments: "B"'],
+    [['account', 'list', '--json=1'], '--json does not take a value'],
+    [['account', 'set', 'acc_1'], 'At least one setting'],
     [['account', 'set', 'acc_1', '--rate-limit', '0'], 'from 1 to 1000000, or none'],
     [['account', 'set', 'acc_1', '--logo-url', 'http://a.example/logo'], '--logo-url must begin with https://'],
-    [['keys', 'create', 'acc_1', '--mode', 'tset'], '--mode is one of live, test'],
+    [['keys', 'create', 'acc_1', '--mode', 'tset'], '--mode must be one of live, test'],
     [['keys', 'revoke', 'acc_1'], 'KEY_ID is missing'],
     [['keys', 'revoke'], 'ACCOUNT and KEY_ID are missing'],
-    [['dead-letters', 'replay'], 'name the ids to replay, or --all'],
-    [['dead-letters', 'replay', '0-1', '--all'], 'name the ids to replay, or --all'],
+    [['dead-letters', 'replay'], 'Either ids or --all'],
+    [['dead-letters', 'replay', '0-1', '--all'], 'Either ids or --all'],
     [['dead-letters', 'list', '--limit', '0'], 'from 1 to 999999'],
-    [['erase', 'loc_1', '--account', 'acc_1', '--mode', 'live'], 'is no id of a customer, location, device or account'],
-    [['doctor', '--account', 'acc_1'], '--account and --key go together'],
-    [['doctor', '--account', 'acc_1', '--key', 'sk_live_1'], '--key is a test key'],
-  ])('that cannot be read end with 2, touch nothing and say what to write: %j', async (args, hint) => {
+    [
+      ['erase', 'loc_1', '--account', 'acc_1', '--mode', 'live'],
+      'is not the id of a customer, location, device or account',
+    ],
+    [['doctor', '--account', 'acc_1'], '--account requires --key'],
+    [['doctor', '--account', 'acc_1', '--key', 'sk_live_1'], '--key must be a test key'],
+  ])('that are invalid exit with code 2, change nothing and give a hint: %j', async (args, hint) => {
     const { code, out, err } = await run(nowhere, args)
-    expect({ code, told: `${out}${err}`.includes(hint) }, `${out}${err}`).toEqual({ code: 2, told: true })
+    expect({ code, hasHint: `${out}${err}`.includes(hint) }, `${out}${err}`).toEqual({ code: 2, hasHint: true })
   })
 
-  it('of every command have help that shows how they are written', async () => {
+  it('of every command are shown by its help', async () => {
     const overview = await run(nowhere, ['--help'])
     const names = [...overview.out.matchAll(/^ {2}((?:account|keys|dead-letters) [a-z]+|erase|migrate|doctor) /gm)].map(
       ([, name = '']) => name,
@@ -113,7 +116,7 @@ describe('words', () => {
     }
   })
 
-  it('in a folder without a database are taken for a mistake in its name, and make none', async () => {
+  it('with a data folder that has no database fail, and create no database', async () => {
     const folder = makeTestFolder()
     const { code, err } = await run(join(folder, 'data'), ['account', 'list'])
     expect([code, err]).toEqual([1, expect.stringContaining('WATTLEDGER_DATA_DIR')])
@@ -123,7 +126,7 @@ describe('words', () => {
 })
 
 describe('without a service', () => {
-  it('a command starts PostgreSQL for the moment, leaves nothing behind, and keeps what it did', async () => {
+  it('a command starts PostgreSQL, stores its change, and stops PostgreSQL', async () => {
     const folder = makeTestFolder()
     const created = await runProgram(folder, [
       'account',
@@ -148,7 +151,7 @@ describe('without a service', () => {
   })
 })
 
-describe('beside a running service', () => {
+describe('with a running service', () => {
   const folder = makeTestFolder()
   let system: System
   beforeAll(async () => {
@@ -163,7 +166,7 @@ describe('beside a running service', () => {
   const logIn = (account: string, secret: string): Promise<Response> =>
     fetch(`${system.baseUrl}/login`, { headers: { Authorization: `Basic ${btoa(`${account}:${secret}`)}` } })
 
-  it('an account is created, changed, shut out and let in again, and each change is in the audit log of both modes', async () => {
+  it('an account is created, changed, disabled and enabled, and the audit log of both modes has each change', async () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Acme')
     await json(folder, 'account', 'set', id, '--name', 'Acme Energy', '--rate-limit', '50')
     await json(folder, 'account', 'set', id, '--name', 'Acme Energy')
@@ -189,7 +192,7 @@ describe('beside a running service', () => {
     expect(await run(folder, ['account', 'show', 'acc_unknown'])).toMatchObject({ code: 1, out: '' })
   })
 
-  it('the addresses that people see beside an account are set, shown and removed, each with its audit entry', async () => {
+  it('the page addresses of an account are set, shown and removed, each with an audit entry', async () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Volt')
     const none = { privacy_url: null, terms_url: null, logo_url: null }
     expect(await json(folder, 'account', 'show', id)).toMatchObject(none)
@@ -212,7 +215,7 @@ describe('beside a running service', () => {
     expect((await run(folder, ['account', 'set', '--help'])).out).toContain('--privacy-url')
   })
 
-  it('a key logs in until it is revoked, is shown once, and leaves its trace in the audit log of its mode', async () => {
+  it('a key logs in until it is revoked, is shown once, and has audit entries in its mode', async () => {
     const { id } = await json<Account>(folder, 'account', 'create', '--name', 'Keys')
     const made = await run(folder, [
       'keys',
@@ -241,7 +244,7 @@ describe('beside a running service', () => {
     expect(await run(folder, ['keys', 'revoke', id, 'key_unknown'])).toMatchObject({ code: 1, out: '' })
   })
 
-  it('a key is not made with a secret that the service does not have', async () => {
+  it('no key is created with another secret than that of the service', async () => {
     const [account] = await json<readonly Account[]>(folder, 'account', 'list')
     const args = ['keys', 'create', account?.id ?? '', '--mode', 'live']
     const other = { WATTLEDGER_SECRET: 'another secret of thirty-two characters' }
@@ -253,7 +256,7 @@ describe('beside a running service', () => {
     ])
   })
 
-  it('another database is left as it is until "migrate" is called, and its keys need its own secret', async () => {
+  it('an external database changes only by "migrate", and its keys require its own secret', async () => {
     const address = await findEmbeddedServer(folder)
     if (address === null || 'url' in address) throw new Error('no server runs')
     const administrator = new pg.Client(address)
@@ -274,7 +277,7 @@ describe('beside a running service', () => {
       expect(await run(elsewhere, ['migrate'], settings)).toMatchObject({ code: 0, out: 'The schema is up to date.\n' })
       expect(await run(elsewhere, ['account', 'list'], settings)).toMatchObject({
         code: 0,
-        out: 'There is no account.\n',
+        out: 'No accounts yet. Create one with "npx wattledger account create".\n',
       })
       const { id }: Account = JSON.parse(
         (await run(elsewhere, ['account', 'create', '--name', 'A', '--json'], settings)).out,
@@ -289,7 +292,7 @@ describe('beside a running service', () => {
     }
   })
 
-  it('the doctor walks a record through, and deletes what it made', async () => {
+  it('the doctor checks a record from submission to cost, and deletes its objects', async () => {
     const { code, out } = await runProgram(folder, ['doctor', '--json'])
     const { ok, steps } = JSON.parse(out) as { ok: boolean; steps: readonly { step: string; ok: boolean }[] }
     expect([code, ok, steps.filter(step => !step.ok)], out).toEqual([0, true, []])
@@ -301,7 +304,7 @@ describe('beside a running service', () => {
     expect(await left.json()).toMatchObject({ data: [] })
   })
 
-  it('the doctor stops at the first step that fails, and says where to look', async () => {
+  it('the doctor stops at the first failed step and gives advice', async () => {
     const silent = await run(folder, ['doctor', '--base-url', 'http://127.0.0.1:9'])
     expect([silent.code, silent.out]).toEqual([1, expect.stringMatching(/✗ reach the service.*\n.*\n.*npm start/)])
     const file = join(folder, 'sandbox.json')

@@ -51,7 +51,7 @@ describe('a dead letter', () => {
     expect(await listed('--since', '2100-01-01T00:00:00Z')).toEqual([])
     expect(await listed('--since', '1h')).toHaveLength(3)
     const { out } = await run('dead-letters', 'list', '--limit', '1', '--base-url', baseUrl)
-    expect(out).toContain('There are more')
+    expect(out).toContain('More dead letters exist')
     expect(await run('dead-letters', 'list', '--since', 'yesterday', '--base-url', baseUrl)).toMatchObject({ code: 2 })
   })
 
@@ -128,7 +128,7 @@ describe('a dead letter', () => {
       await run('dead-letters', 'replay', '--all', '--code', 'location_unknown', '--base-url', baseUrl),
     ).toMatchObject({
       code: 0,
-      out: '2 of 2 put back into their lanes.\n',
+      out: 'Replayed 2 of 2 dead letters.\n',
     })
     const partition = one?.lane ?? 0
     await until(
@@ -164,7 +164,7 @@ describe('a dead letter', () => {
     const replayed = await run('dead-letters', 'replay', before[0]?.id ?? '', '7-12345', '--base-url', baseUrl)
     expect([replayed.code, replayed.out]).toEqual([
       1,
-      expect.stringMatching(/7-12345 {2}not replayed: .*\n1 of 2 put back/),
+      expect.stringMatching(/7-12345 {2}not replayed: .*\nReplayed 1 of 2 dead letters/),
     ])
     await until(
       () => listed('--code', 'undecodable'),
@@ -174,6 +174,6 @@ describe('a dead letter', () => {
 
   it('is reported as unavailable if the service does not answer', async () => {
     const { code, err } = await run('dead-letters', 'list', '--base-url', 'http://127.0.0.1:9')
-    expect([code, err]).toEqual([1, expect.stringContaining('Is the service running?')])
+    expect([code, err]).toEqual([1, expect.stringContaining('Start the service')])
   })
 })
