@@ -1,21 +1,21 @@
+import { isEstimate } from '../domain/cost/covered-intervals.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { estimatedObjects } from '../platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import type { RecordToCost } from './record-to-cost.ts'
-import { isEstimate } from './recost/change-set.ts'
 
-/** Which objects have estimates, so that the records of all others need not look for any. */
+/** Objects that have estimates. Records of all other objects need no search for estimates. */
 export type EstimateIndex = {
-  /** Take note of a step's estimates; read what is stored, the first time. */
+  /** Add the objects of a step's estimates. The first call reads the stored objects. */
   readonly addRecords: (records: ReadonlyMap<string, readonly RecordToCost[]>) => Promise<void>
   readonly has: (record: RecordToCost['record']) => boolean
-  /** Forget all: it is read again. */
+  /** Drop the index. The next call of `addRecords` reads it again. */
   readonly drop: () => void
 }
 
 const keyOf = ({ locationId, deviceId }: { readonly locationId: string; readonly deviceId: string | null }): string =>
   `${locationId}/${deviceId ?? ''}`
 
-/** Make the book over the stored rows. An object once noted stays in it: that only costs time. */
+/** Create the index over the stored rows. An object stays in the index if its estimates are replaced; that only costs time. */
 export const estimateIndex = (db: ClickHouse): EstimateIndex => {
   let knownObjects: Set<string> | null = null
   let loading: Promise<Set<string>> | null = null
@@ -28,14 +28,14 @@ export const estimateIndex = (db: ClickHouse): EstimateIndex => {
 
   return {
     addRecords: async records => {
-      // Steps and slow work may learn at the same time: what one has noted must not be read over.
+      // Steps and slow work can add objects at the same time, so the stored objects are read once only.
       loading ??= read().catch(error => {
         loading = null
         throw error
       })
       const knownObjects = await loading
       for (const entries of records.values()) {
-        for (const { record } of entries) if (isEstimate(record.confidence)) knownObjects.add(keyOf(record))
+        for (const { record } of entries) if (isEstimate(record)) knownObjects.add(keyOf(record))
       }
     },
     has: record => knownObjects !== null && knownObjects.size > 0 && knownObjects.has(keyOf(record)),

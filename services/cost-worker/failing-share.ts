@@ -1,13 +1,14 @@
 import type { DeadLetter } from '../platform/log/messages.ts'
+import type { Logger } from '../platform/telemetry/logger.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import type { RecordToCost } from './record-to-cost.ts'
 
-/** What a step met in one lane: locations, each once, and those among them of which nothing could be read or settled. */
+/** Locations of a step in one partition, each once. `failing`: those of which no record could be read or costed. */
 export type PartitionOutcome = { readonly seen: readonly string[]; readonly failing: ReadonlySet<string> }
 
 /**
- * When a lane stops: more than `share` (0 … 1) of the locations met in its last `steps` steps fail, and at least `least` of them.
- * A share of 1 never stops.
+ * Limits of a partition: the worker stops if more than `share` (0 to 1) of the locations in the last `steps` steps fail, and at least
+ * `minLocations` of them. With a share of 1, the worker never stops.
  */
 export type FailingLimits = { readonly share: number; readonly minLocations: number; readonly steps: number }
 
@@ -15,10 +16,10 @@ export type FailureDecision =
   | { readonly kind: 'go on' }
   | { readonly kind: 'stop'; readonly failing: number; readonly seen: number; readonly reason: string }
 
-/** The last steps of a lane, oldest first. */
+/** Outcomes of the last steps of a partition, oldest first. */
 export type OutcomeWindow = readonly PartitionOutcome[]
 
-/** Move the window of a lane on by a step. */
+/** Add a step to the window of a partition. */
 export const slideWindow = (
   window: OutcomeWindow,
   outcome: PartitionOutcome,
@@ -26,9 +27,9 @@ export const slideWindow = (
 ): OutcomeWindow => [...window, outcome].slice(-steps)
 
 /**
- * Decide whether a lane goes on or its worker stops instead of putting everything aside. Each location counts once, by the last step in
- * which it was met: one that failed and is well again does not count as failing, nor does one of which some records are settled.
- * Costs a look at all locations of the window only where at least `least` fail.
+ * Decide whether the worker continues, or stops instead of dead-lettering a whole partition.
+ * Each location counts once, with its last step. A location fails if none of its records in that step is costed.
+ * The function examines all locations of the window only if at least `minLocations` fail.
  */
 export const decideOnFailures = (
   window: OutcomeWindow,
@@ -52,8 +53,8 @@ export const decideOnFailures = (
 const partitionKeyPattern = /^acc_[0-9a-f]{24}\/(loc_[0-9a-f]{24})$/
 
 /**
- * Tell what a step met in each of its lanes. A chunk that could not be read counts as the location that its key names; poison that belongs
- * to no location, such as an order or bytes from elsewhere, does not count.
+ * Return the outcome of a step in each of its partitions. A chunk that cannot be read counts as the location in its key. Poison without a
+ * location, such as a request or foreign bytes, does not count.
  */
 export const partitionOutcomes = (
   records: ReadonlyMap<string, readonly Pick<RecordToCost, 'origin'>[]>,
@@ -81,4 +82,38 @@ export const partitionOutcomes = (
     partitionOutcome.failing.add(locationId)
   }
   return outcomes
+}
+
+/** Outcomes of the partitions of a worker. */
+export type FailureWatch = {
+  /** Add the outcome of a step. Return whether the worker must stop; then it stays stopped. */
+  readonly mustStop: (...step: Parameters<typeof partitionOutcomes>) => boolean
+  readonly hasStopped: () => boolean
+}
+
+/** Steps of a partition that decide whether too many of its locations fail. */
+const failureWindowSteps = 50
+
+/** Create the watch of a worker. */
+export const failureWatch = (
+  limits: Pick<FailingLimits, 'share' | 'minLocations'>,
+  logger: Pick<Logger, 'fatal'>,
+): FailureWatch => {
+  const windows = new Map<number, OutcomeWindow>()
+  let hasStopped = false
+  return {
+    hasStopped: () => hasStopped,
+    mustStop: (...step) => {
+      for (const [partition, outcome] of partitionOutcomes(...step)) {
+        const window = slideWindow(windows.get(partition) ?? [], outcome, { steps: failureWindowSteps })
+        windows.set(partition, window)
+        const decision = decideOnFailures(window, limits)
+        if (decision.kind !== 'stop') continue
+        const { failing, seen, reason } = decision
+        logger.fatal({ lane: partition, failing, seen }, `The cost worker stops: ${reason}.`)
+        hasStopped = true
+      }
+      return hasStopped
+    },
+  }
 }

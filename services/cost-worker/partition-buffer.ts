@@ -2,32 +2,32 @@ import { Failure } from '../platform/failure.ts'
 import { type Assignment, type Log, recordTopic, type StoredMessage, type Subscription } from '../platform/log/log.ts'
 import type { FetchedMessages } from './step.ts'
 
-/** What was read ahead of each lane, so that one step can take from all of them. Bounded per lane by twice what one read may bring. */
+/** Messages that were read ahead of each partition, so that a step can take from all of them. Its size is limited per partition. */
 export type PartitionBuffer = {
   /**
-   * Wait until something is there, then take up to about so many bytes of it, lane by lane; empty only when `signal` aborts.
-   * Throws `lane_lost` (retriable) after a lane was taken away, until `rewind`: what was kept for it may be another reader's by now.
+   * Wait for messages, then take about `maxBytes` of them, partition by partition. Empty only if `signal` aborts.
+   * Throws `lane_lost` (retriable) after an assignment was lost, until `rewind`: another reader can have its messages.
    */
   readonly take: (maxBytes: number, signal: AbortSignal) => Promise<readonly FetchedMessages[]>
-  /** Tell whether a lane was taken away since the last `rewind`. */
+  /** Return whether an assignment was lost since the last `rewind`. */
   readonly hasLostPartition: () => boolean
   /**
-   * Throw `lane_lost` (retriable) after a lane was taken away, until `rewind`: what a step has costed may be another reader's by now, who may
-   * have erased its object.
+   * Throw `lane_lost` (retriable) after an assignment was lost, until `rewind`: the next reader can have erased an object whose rows a
+   * step has costed.
    */
   readonly check: () => void
-  /** How many lanes were assigned so far, those that are lost since included. */
+  /** Number of assignments so far, with the lost ones. */
   readonly assignmentCount: () => number
-  /** Tell how many bytes `take` could give at once. */
+  /** Return how many bytes `take` can return at once. */
   readonly readyBytes: () => number
-  /** Commit how far steps came, in order, after all their effects. `onCommitted` gets each lane whose offset has moved, also where others' fail. */
+  /** Commit offsets, after all effects of their messages. `onCommitted` is called for each committed partition, even if another one fails. */
   readonly commit: (commitPoints: readonly CommitPoint[], onCommitted?: (partition: number) => void) => Promise<void>
-  /** Forget what was read and begin again at the committed offsets. */
+  /** Discard all messages and read again from the committed offsets. */
   readonly rewind: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** How far what was taken goes in a lane: up to the offset of the next message. */
+/** Assignment and the offset up to which a step comes: that of the next message. */
 export type CommitPoint = { readonly assignment: Assignment; readonly nextOffset: number }
 
 export const commitPointsOf = (fetched: readonly FetchedMessages[]): readonly CommitPoint[] =>
@@ -51,7 +51,7 @@ const isFull = ({ messages }: PartitionSource): boolean =>
   messages.length >= readLimits.maxMessages ||
   messages.reduce((bytes, message) => bytes + sizeOf(message), 0) >= readLimits.maxBytes
 
-/** Take from the front of what was read of one lane. */
+/** Take the first messages of one partition: one at least. */
 const takeFrom = (source: PartitionSource, remainingBytes: number): readonly StoredMessage[] => {
   let count = 0
   let bytes = 0
@@ -65,93 +65,122 @@ const takeFrom = (source: PartitionSource, remainingBytes: number): readonly Sto
   return fetched
 }
 
-/** Read the lanes of a group as they are assigned. */
-export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: string): Promise<PartitionBuffer> => {
-  const sources: PartitionSource[] = []
-  let wake = Promise.withResolvers<void>()
-  let rotation = 0
-  let hasLostPartition = false
-  let assignmentCount = 0
+type BufferState = {
+  readonly sources: PartitionSource[]
+  /** Resolved when a message, an error or an assignment arrives. */
+  wake: PromiseWithResolvers<void>
+  rotation: number
+  hasLostPartition: boolean
+  assignmentCount: number
+}
 
-  /** Go on reading until the bounds are full, so that a step finds all that came while the one before it worked. */
-  const readAhead = (source: PartitionSource): void => {
-    if (isFull(source) || source.reading !== null || source.readError !== undefined || source.assignment.lost.aborted)
-      return
-    const stop = new AbortController()
-    const done = source.assignment.read({ ...readLimits, signal: stop.signal }).then(
-      messages => {
-        source.messages = source.messages.length === 0 ? messages : [...source.messages, ...messages]
-        source.reading = null
-        wake.resolve()
-        if (messages.length > 0) readAhead(source)
-      },
-      error => {
-        source.readError = error
-        source.reading = null
-        wake.resolve()
-      },
-    )
-    source.reading = { done, stop }
-  }
-
-  const subscription: Subscription = await log.subscribe(recordTopic, group, assignment => {
-    assignmentCount += 1
-    sources.push({ assignment, messages: [], reading: null, readError: undefined })
-    assignment.lost.addEventListener('abort', () => {
-      hasLostPartition = true
-      wake.resolve()
-    })
-    wake.resolve()
-  })
-
-  /** Take a fair share of each lane; the first lane changes from step to step. */
-  const takeReady = (maxBytes: number): readonly FetchedMessages[] => {
-    rotation += 1
-    const ready = sources.filter(({ messages }) => messages.length > 0)
-    const rotated = ready.map((_, index) => ready[(index + rotation) % ready.length] as PartitionSource)
-    let remainingBytes = maxBytes
-    const fetched: FetchedMessages[] = []
-    for (const source of rotated) {
-      if (remainingBytes <= 0) break
-      const messages = takeFrom(source, remainingBytes)
-      remainingBytes -= messages.reduce((sum, message) => sum + sizeOf(message), 0)
-      fetched.push({ assignment: source.assignment, messages })
-    }
-    // The next read goes on beside the step, so that the step after finds every lane that has something.
-    for (const source of sources) readAhead(source)
-    return fetched
-  }
-
-  const check = (): void => {
-    if (hasLostPartition) throw new Failure('lane_lost', 'a lane was taken away', { retriable: true })
-  }
-
-  return {
-    check,
-    take: async (maxBytes, signal) => {
-      const stop = (): void => wake.resolve()
-      signal.addEventListener('abort', stop)
-      try {
-        while (!signal.aborted) {
-          check()
-          wake = Promise.withResolvers<void>()
-          for (const source of sources) {
-            if (source.readError !== undefined) throw source.readError
-            readAhead(source)
-          }
-          const fetched = takeReady(maxBytes)
-          if (fetched.length > 0) return fetched
-          await wake.promise
-        }
-        return []
-      } finally {
-        signal.removeEventListener('abort', stop)
-      }
+/** Read a partition until its limits are reached. The next step then finds all messages that arrived during this one. */
+const readAhead = (state: BufferState, source: PartitionSource): void => {
+  if (isFull(source) || source.reading !== null || source.readError !== undefined || source.assignment.lost.aborted)
+    return
+  const stop = new AbortController()
+  const done = source.assignment.read({ ...readLimits, signal: stop.signal }).then(
+    messages => {
+      source.messages = source.messages.length === 0 ? messages : [...source.messages, ...messages]
+      source.reading = null
+      state.wake.resolve()
+      if (messages.length > 0) readAhead(state, source)
     },
-    hasLostPartition: () => hasLostPartition,
-    assignmentCount: () => assignmentCount,
+    error => {
+      source.readError = error
+      source.reading = null
+      state.wake.resolve()
+    },
+  )
+  source.reading = { done, stop }
+}
+
+const addAssignment = (state: BufferState, assignment: Assignment): void => {
+  state.assignmentCount += 1
+  state.sources.push({ assignment, messages: [], reading: null, readError: undefined })
+  assignment.lost.addEventListener('abort', () => {
+    state.hasLostPartition = true
+    state.wake.resolve()
+  })
+  state.wake.resolve()
+}
+
+/** Take messages from each partition. Another partition is first in each step. */
+const takeReady = (state: BufferState, maxBytes: number): readonly FetchedMessages[] => {
+  state.rotation += 1
+  const { sources, rotation } = state
+  const ready = sources.filter(({ messages }) => messages.length > 0)
+  const rotated = ready.map((_, index) => ready[(index + rotation) % ready.length] as PartitionSource)
+  let remainingBytes = maxBytes
+  const fetched: FetchedMessages[] = []
+  for (const source of rotated) {
+    if (remainingBytes <= 0) break
+    const messages = takeFrom(source, remainingBytes)
+    remainingBytes -= messages.reduce((sum, message) => sum + sizeOf(message), 0)
+    fetched.push({ assignment: source.assignment, messages })
+  }
+  // The next reads run during the step, so that the next step finds messages of every partition.
+  for (const source of sources) readAhead(state, source)
+  return fetched
+}
+
+const checkAssignments = ({ hasLostPartition }: BufferState): void => {
+  if (hasLostPartition)
+    throw new Failure('lane_lost', 'A partition was assigned to another reader.', { retriable: true })
+}
+
+const take = async (state: BufferState, maxBytes: number, signal: AbortSignal): Promise<readonly FetchedMessages[]> => {
+  const stop = (): void => state.wake.resolve()
+  signal.addEventListener('abort', stop)
+  try {
+    while (!signal.aborted) {
+      checkAssignments(state)
+      state.wake = Promise.withResolvers<void>()
+      for (const source of state.sources) {
+        if (source.readError !== undefined) throw source.readError
+        readAhead(state, source)
+      }
+      const fetched = takeReady(state, maxBytes)
+      if (fetched.length > 0) return fetched
+      await state.wake.promise
+    }
+    return []
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+const rewind = async (state: BufferState): Promise<void> => {
+  const { sources } = state
+  state.hasLostPartition = false
+  sources.splice(0, sources.length, ...sources.filter(({ assignment }) => !assignment.lost.aborted))
+  for (const source of sources) {
+    // A read that ends now starts the next one.
+    while (source.reading !== null) {
+      source.reading.stop.abort()
+      await source.reading.done
+    }
+    source.readError = undefined
+    source.messages = []
+    await source.assignment.rewind()
+  }
+}
+
+/** Read the partitions of a consumer group as they are assigned. */
+export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: string): Promise<PartitionBuffer> => {
+  const state: BufferState = {
+    ...{ sources: [], wake: Promise.withResolvers<void>(), rotation: 0, hasLostPartition: false, assignmentCount: 0 },
+  }
+  const subscription: Subscription = await log.subscribe(recordTopic, group, assignment =>
+    addAssignment(state, assignment),
+  )
+  return {
+    check: () => checkAssignments(state),
+    take: (maxBytes, signal) => take(state, maxBytes, signal),
+    hasLostPartition: () => state.hasLostPartition,
+    assignmentCount: () => state.assignmentCount,
     readyBytes: () =>
-      sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
+      state.sources.reduce((sum, { messages }) => messages.reduce((bytes, message) => bytes + sizeOf(message), sum), 0),
     commit: async (commitPoints, onCommitted) => {
       const commits = new Map(commitPoints.map(({ assignment, nextOffset }) => [assignment, nextOffset]))
       await Promise.all(
@@ -161,20 +190,7 @@ export const openPartitionBuffer = async (log: Pick<Log, 'subscribe'>, group: st
         }),
       )
     },
-    rewind: async () => {
-      hasLostPartition = false
-      sources.splice(0, sources.length, ...sources.filter(({ assignment }) => !assignment.lost.aborted))
-      for (const source of sources) {
-        // A read that ended just now has begun the next one.
-        while (source.reading !== null) {
-          source.reading.stop.abort()
-          await source.reading.done
-        }
-        source.readError = undefined
-        source.messages = []
-        await source.assignment.rewind()
-      }
-    },
+    rewind: () => rewind(state),
     close: () => subscription.close(),
   }
 }

@@ -4,15 +4,15 @@ import type { PoisonRecord } from './dead-letter.ts'
 import type { CommitPoint } from './partition-buffer.ts'
 import type { StepSummary } from './step.ts'
 
-/** What is to be told in receipts. */
+/** Input of the receipts of a step, or of its slow work for one account. */
 export type ReceiptInput = { readonly summary: StepSummary; readonly poison: readonly PoisonRecord[] }
 
-/** Slow work of a step for one account: its portions that are not stored yet, and what receipts wait for them. */
+/** Slow work of a step for one account: the number of unfinished tasks, and the chunks whose receipts wait for them. */
 type SlowAccountWork = { remaining: number; readonly chunks: readonly ChunkHeaders[]; readonly poison: PoisonRecord[] }
 
 /**
- * A step whose effects are under way. Its offsets are committed once all of it is stored, and all before it in the lane; receipts are
- * written for what is stored, so that slow work of one account keeps no other waiting.
+ * Step whose effects are not complete. Its offsets are committed after all its effects, and all earlier steps of the partition, are stored.
+ * Receipts are written for the stored part, so that slow work of one account does not delay the receipts of others.
  */
 export type PendingStep = {
   summary: StepSummary
@@ -22,13 +22,13 @@ export type PendingStep = {
   isStored: boolean
   isReceipted: boolean
   readonly slowByAccount: Map<string, SlowAccountWork>
-  /** Portions that are not stored yet, by partition. */
+  /** Number of unfinished slow tasks, by partition. */
   readonly slowTasksByPartition: Map<number, number>
 }
 
 /**
- * What may be told and committed now. `ended`: by partition, the steps that end in it with that commit, which stand although all else may be
- * forgotten while it is under way.
+ * Receipts and commits that are due. `endedSteps`: by partition, the steps that end with its commit. They are valid even if all pending
+ * steps are discarded during the commit.
  */
 export type DueWork = {
   readonly receipts: readonly ReceiptInput[]
@@ -36,18 +36,20 @@ export type DueWork = {
   readonly endedSteps: ReadonlyMap<number, readonly PendingStep[]>
 }
 
+/** Steps whose receipts or commits are not complete, in order. */
 export type PendingSteps = {
   readonly add: (step: PendingStep) => void
   readonly isEmpty: () => boolean
   readonly findDue: () => DueWork
-  /** Told when receipts of `due` are written. */
+  /** Call it after the receipts of `findDue` are written. */
   readonly markReceipted: (receipts: readonly ReceiptInput[]) => void
-  /** Told when a lane of `due` is committed. */
+  /** Call it after a partition of `findDue` is committed. */
   readonly markCommitted: (partition: number, nextOffset: number) => void
   readonly clear: () => void
 }
 
-const emptySummary: StepSummary = {
+/** Summary of a step without messages. */
+export const emptySummary: StepSummary = {
   partitionCounts: new Map(),
   submissions: [],
   chunks: [],
@@ -55,21 +57,19 @@ const emptySummary: StepSummary = {
   poison: [],
 }
 
-/** Begin to account for a step that is not stored yet. */
+/** Create a pending step of which nothing is stored. */
 export const pendingStep = (summary: StepSummary, uncommitted: readonly CommitPoint[]): PendingStep => ({
-  ...{
-    summary,
-    poison: [],
-    deadLetters: [],
-    uncommitted,
-    isStored: false,
-    isReceipted: false,
-    slowByAccount: new Map(),
-    slowTasksByPartition: new Map(),
-  },
+  summary,
+  poison: [],
+  deadLetters: [],
+  uncommitted,
+  isStored: false,
+  isReceipted: false,
+  slowByAccount: new Map(),
+  slowTasksByPartition: new Map(),
 })
 
-/** A portion of slow work of a step is stored. */
+/** Note that a slow task of a step is stored. */
 export const finishSlowTask = (step: PendingStep, accountId: string, partition: number): void => {
   const accountWork = step.slowByAccount.get(accountId)
   if (accountWork !== undefined) accountWork.remaining -= 1
@@ -79,57 +79,63 @@ export const finishSlowTask = (step: PendingStep, accountId: string, partition: 
 const isBlocked = (step: PendingStep, { assignment }: CommitPoint): boolean =>
   !step.isStored || (step.slowTasksByPartition.get(assignment.partition) ?? 0) > 0
 
-/** Keep the accounts of steps until all is told and committed, in the order of the steps. */
+/** Receipts that are due, each with the function to call after it is written. */
+type MarkWritten = Map<ReceiptInput, () => void>
+
+const receiptsOf = (step: PendingStep, markWritten: MarkWritten): readonly ReceiptInput[] => {
+  const found: ReceiptInput[] = []
+  if (step.isStored && !step.isReceipted) {
+    const receipts = { summary: step.summary, poison: step.poison }
+    found.push(receipts)
+    markWritten.set(receipts, () => {
+      step.isReceipted = true
+      step.summary = { ...emptySummary, partitionCounts: step.summary.partitionCounts }
+      step.poison = []
+    })
+  }
+  for (const [accountId, { remaining, chunks, poison }] of step.slowByAccount) {
+    // Records of a batch at other locations are stored with the step.
+    if (remaining > 0 || !step.isStored) continue
+    const receipts = { summary: { ...emptySummary, chunks }, poison }
+    found.push(receipts)
+    markWritten.set(receipts, () => step.slowByAccount.delete(accountId))
+  }
+  return found
+}
+
+/** Return the offsets to commit, and the steps that end with them. A partition stops at its first step that is not stored. */
+const commitPointsOf = (steps: readonly PendingStep[]): Omit<DueWork, 'receipts'> => {
+  const blockedPartitions = new Set<number>()
+  const commitPoints: CommitPoint[] = []
+  const endedSteps = new Map<number, PendingStep[]>()
+  for (const step of steps) {
+    for (const point of step.uncommitted) {
+      const { partition } = point.assignment
+      if (isBlocked(step, point)) blockedPartitions.add(partition)
+      if (blockedPartitions.has(partition)) continue
+      commitPoints.push(point)
+      endedSteps.set(partition, [...(endedSteps.get(partition) ?? []), step])
+    }
+  }
+  return { commitPoints, endedSteps }
+}
+
+/** Create an empty list of pending steps. */
 export const pendingSteps = (): PendingSteps => {
   let steps: PendingStep[] = []
-  const markWritten = new Map<ReceiptInput, () => void>()
-
-  const receiptsOf = (step: PendingStep): readonly ReceiptInput[] => {
-    const found: ReceiptInput[] = []
-    if (step.isStored && !step.isReceipted) {
-      const receipts = { summary: step.summary, poison: step.poison }
-      found.push(receipts)
-      markWritten.set(receipts, () => {
-        step.isReceipted = true
-        step.summary = { ...emptySummary, partitionCounts: step.summary.partitionCounts }
-        step.poison = []
-      })
-    }
-    for (const [accountId, { remaining, chunks, poison }] of step.slowByAccount) {
-      // What a batch brought of other locations is stored with the step.
-      if (remaining > 0 || !step.isStored) continue
-      const receipts = { summary: { ...emptySummary, chunks }, poison }
-      found.push(receipts)
-      markWritten.set(receipts, () => step.slowByAccount.delete(accountId))
-    }
-    return found
-  }
-
+  const markWritten: MarkWritten = new Map()
   const removeFinished = (): void => {
     steps = steps.filter(step => step.uncommitted.length > 0 || !step.isReceipted || step.slowByAccount.size > 0)
   }
-
   return {
     add: step => steps.push(step),
     isEmpty: () => steps.length === 0,
     findDue: () => {
       markWritten.clear()
-      const blockedPartitions = new Set<number>()
-      const commitPoints: CommitPoint[] = []
-      const endedSteps = new Map<number, PendingStep[]>()
-      for (const step of steps) {
-        for (const point of step.uncommitted) {
-          const { partition } = point.assignment
-          if (isBlocked(step, point)) blockedPartitions.add(partition)
-          if (blockedPartitions.has(partition)) continue
-          commitPoints.push(point)
-          endedSteps.set(partition, [...(endedSteps.get(partition) ?? []), step])
-        }
-      }
-      return { receipts: steps.flatMap(receiptsOf), commitPoints, endedSteps }
+      return { ...commitPointsOf(steps), receipts: steps.flatMap(step => receiptsOf(step, markWritten)) }
     },
     markReceipted: receipts => {
-      for (const point of receipts) markWritten.get(point)?.()
+      for (const receipt of receipts) markWritten.get(receipt)?.()
       removeFinished()
     },
     markCommitted: (partition, nextOffset) => {

@@ -1,34 +1,31 @@
 import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
 import type { Interval } from '../domain/cost/record-segments.ts'
-import { type AccumulatorChange, type AccumulatorCounts, compareSortKeys } from '../domain/tariff/accumulator.ts'
+import type { VersionedRecord } from '../domain/recost/change-set.ts'
+import type { AccumulatorChange, AccumulatorCounts } from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices } from '../domain/tariff/snapshot.ts'
 import { type PiecePacker, piecePacker } from '../platform/clickhouse/encoding/packed-pieces.ts'
 import type { CostPiece, MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { Assignment, StoredMessage } from '../platform/log/log.ts'
-import type { AcceptedRecord, RecordPart } from '../platform/log/messages.ts'
+import type { RecordPart } from '../platform/log/messages.ts'
 import type { CachedPricing } from '../platform/pricing-cache/pricing-cache.ts'
 
-/** A record to be costed: `version` is that of what causes it to be costed now, `sourceVersion` that of the message it came with. */
-export type RecordToCost = {
-  /** A stored row does not tell its number. */
-  readonly record: Omit<AcceptedRecord, 'recordNumber'> & { readonly recordNumber?: number }
+/** Record to cost: a new one with its message, or a stored one. See `VersionedRecord` for the versions. */
+export type RecordToCost = VersionedRecord & {
+  /** A stored row has no record number. */
+  readonly record: VersionedRecord['record'] & { readonly recordNumber?: number }
   readonly part: Pick<RecordPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt'>
-  readonly version: bigint
-  readonly sourceVersion: bigint
-  /** The message it came with; null for one that is read back from the store. */
+  /** Message that brought the record; null for a stored record. */
   readonly origin: MessageOrigin | null
-  /** Only an interval of a register has it: true when the interval exists no more. */
-  readonly isWithdrawn?: boolean
 }
 
-/** Where a message was read. */
+/** Partition and message that a record, reading or request came from. */
 export type MessageOrigin = {
   readonly assignment: Pick<Assignment, 'topic' | 'partition'>
   readonly message: StoredMessage
 }
 
 const fullPriceConfidence = 1_000_000
-/** Confidences of prices are kept in 1e-6, the domain gives 1e-4. */
+/** Rows store the confidence of a price in 1e-6; the domain calculates in 1e-4. */
 const confidenceFactor = 100
 
 const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['pieces'][number]): CostPiece => ({
@@ -40,7 +37,7 @@ const pieceOf = ({ start, energy, price, tier, cost, confidence }: RecordCost['p
   confidence: confidence * confidenceFactor,
 })
 
-/** A part of a row without a price. */
+/** Return a piece of an UNPRICED row. */
 const unpricedPieceOf = ({ start, energy }: RecordCost['cuts'][number]): CostPiece => ({
   ...{ start, energy },
   ...{ price: 0n, tier: 0n, cost: 0n, confidence: 0 },
@@ -54,7 +51,7 @@ const sourcesOf = (cachedPricing: CachedPricing, { record }: RecordToCost): read
   return source === null ? noSources : [source]
 }
 
-/** Lay out a record and its cost as the row that is stored. */
+/** Return the row of a record and its cost. */
 export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: CachedPricing): MeterCostRow => {
   const { record, part, version, sourceVersion } = entry
   const confidence = cost.priceConfidence
@@ -90,24 +87,24 @@ export const rowOf = (entry: RecordToCost, cost: RecordCost, cachedPricing: Cach
   }
 }
 
-/** Tell whether what a record costs depends on the records before it. */
+/** Return whether the cost of a record depends on the energy of the records before it. */
 export const isCounted = (cachedPricing: CachedPricing, { record }: RecordToCost): boolean =>
   hasTieredPrices(cachedPricing.snapshot, record.tariffDirection)
 
-/** Cost a record that stands alone. */
+/** Cost a record that depends on no other record. */
 export const costAlone = (entry: RecordToCost, cachedPricing: CachedPricing): MeterCostRow =>
   rowOf(entry, costRecord(cachedPricing.snapshot, entry.record), cachedPricing)
 
-/** A longer record is costed day by day, because it may have very many pieces. */
+/** A longer record is costed day by day, because it can have very many pieces. */
 const longRecordMs = 2 * 86_400_000
-/** More pieces than this are packed as they come. */
+/** Pieces that are kept as objects; more are packed while the record is costed. */
 const maxUnpackedPieces = 2_000
 
 export const isLong = ({ record: { start, end } }: RecordToCost): boolean => end - start > longRecordMs
 
 /**
- * Cost a record, and give its row and what it adds to accumulators. Gives null after each day of a long record: others may run then.
- * Many pieces come packed. `counted` and `covered`: see `costRecord`.
+ * Cost a record. Return its row and its accumulator changes. Yields null after each day of a long record, where other work can run.
+ * The row has packed pieces if they are many. `counted` and `covered`: see `costRecord`.
  */
 export function* costInSteps(
   entry: RecordToCost,
@@ -141,7 +138,3 @@ export function* costInSteps(
     changes: cost.accumulatorChanges,
   }
 }
-
-/** Order records as accumulators count them: start, end, record id. */
-export const inCountingOrder = (a: RecordToCost, b: RecordToCost): number =>
-  compareSortKeys(a.record, b.record, Number.NEGATIVE_INFINITY)

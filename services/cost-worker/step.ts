@@ -11,7 +11,7 @@ import { type ReadingToStore, readingsOfChunk } from './cost-readings.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import type { Eraser } from './erase.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
-import type { ReceivedRequest } from './recost/plan-recosts.ts'
+import type { ReceivedRequest } from './recost/merge-requests.ts'
 
 /** Messages of one lane that a step takes, in order. */
 export type FetchedMessages = { readonly assignment: Assignment; readonly messages: readonly StoredMessage[] }

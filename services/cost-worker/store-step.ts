@@ -13,7 +13,8 @@ import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { StepResult } from './cost-step.ts'
 import type { DeadLetterEntry } from './count-outcomes.ts'
 import { deadLetterOf, deadLetterOfRecord } from './dead-letter.ts'
-import type { FailedRequest, ReceivedRequest } from './recost/plan-recosts.ts'
+import type { ReceivedRequest } from './recost/merge-requests.ts'
+import type { FailedRequest } from './recost/plan-recosts.ts'
 import { isReplay, type StepSummary } from './step.ts'
 import { writeFailures } from './write-receipts.ts'
 
@@ -23,97 +24,105 @@ export type StoreOptions = {
   readonly clickHouse: ClickHouse
   readonly metrics: Metrics
   readonly logger: Logger
-  /** The present instant in ms. */
+  /** The current instant in ms. */
   readonly at: () => number
 }
 
-/** What makes rows and the rest of settled steps last. */
+/** Stores the effects of steps durably. */
 export type StepStore = {
-  /** Store cost rows, some maybe before their step is settled to its end. They are encoded before it returns, and held no longer. */
+  /** Store cost rows. A step can store some of them before it ends. The rows are encoded before the function waits for the store. */
   readonly storeRows: (rows: readonly MeterCostRow[]) => Promise<void>
-  /** Store dead letters, what is left of orders, then failures and, last of all, readings. Gives what was put aside. */
+  /** Store dead letters, deferred requests, failures and, last, readings. Return the dead letters. */
   readonly storeRest: (step: StepSummary, result: Omit<StepResult, 'rows'>) => Promise<readonly DeadLetterEntry[]>
-}
-
-/** Make what stores settled steps. */
-export const stepStore = ({ log, codec, clickHouse, metrics, logger, at }: StoreOptions): StepStore => {
-  const writeDeadLetters = async (letters: readonly DeadLetter[]): Promise<void> => {
-    for (const letter of letters) {
-      logger.error(
-        { code: letter.code, reason: letter.reason, lane: letter.partition, offset: letter.offset },
-        'a record was put aside',
-      )
-      const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
-      await log.append(deadLetterTopic, letter.partition % log.partitions(deadLetterTopic), message)
-    }
-  }
-
-  const appendDeferred = async (deferred: readonly ReceivedRequest[]): Promise<void> => {
-    await Promise.all(
-      deferred.map(({ request, version, origin: { assignment, message } }) => {
-        const headers = toHeaders({
-          generation: rowVersionParts(version).generation,
-          chunkId: request.orderId,
-          batches: [],
-        })
-        return log.append(assignment.topic, assignment.partition, {
-          key: message.key,
-          value: codec.encodeMeterMessage(request),
-          headers,
-        })
-      }),
-    )
-  }
-
-  const deadLettersOf = (step: StepSummary, result: Omit<StepResult, 'rows'>): readonly DeadLetterEntry[] => [
-    ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
-    ...result.poison.flatMap((one): readonly DeadLetterEntry[] => {
-      const { origin, isWithdrawn } = one.entry
-      const letter = deadLetterOfRecord(one, codec, at())
-      if (letter === null || origin === null) return []
-      return [{ letter, of: isWithdrawn === undefined ? 'record' : 'readings', isReplay: isReplay(origin) }]
-    }),
-    ...firstReasons(result.failedRequests).map(({ received: of, reason }) => ({
-      letter: deadLetterOf(of.origin, { position: -1, code: 'order_failed', reason, at: at() }),
-      ...{ of: 'order' as const, isReplay: false },
-    })),
-  ]
-
-  const storeBlock = async (block: NativeRows, unpriced: number): Promise<void> => {
-    await clickHouse.insert(block)
-    if (unpriced > 0) metrics.unpriced.inc(unpriced)
-  }
-
-  const storeRest: StepStore['storeRest'] = async (step, result) => {
-    const deadLetters = deadLettersOf(step, result)
-    await writeDeadLetters(deadLetters.map(({ letter }) => letter))
-    await appendDeferred(result.deferred)
-    await writeFailures(clickHouse, result.failures)
-    if (result.readings.length > 0) {
-      const bytes = encodeMeterReadings(result.readings)
-      await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })
-    }
-    for (const { appendedAt } of step.partitionCounts.values())
-      for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
-    metrics.stepRows.observe(result.costed.rows)
-    return deadLetters
-  }
-
-  return {
-    // No frame that waits for the store holds rows.
-    storeRows: rows => {
-      if (rows.length === 0) return Promise.resolve()
-      const unpriced = countUnpriced(rows)
-      return runInTimeSlices(meterCostBlockInSteps(rows)).then(block => storeBlock(block, unpriced))
-    },
-    storeRest,
-  }
 }
 
 const countUnpriced = (rows: readonly MeterCostRow[]): number =>
   rows.reduce((count, { status }) => (status === 'UNPRICED' ? count + 1 : count), 0)
 
-/** Each order once, with the first of its reasons. */
+const storeBlock = async (
+  { clickHouse, metrics }: StoreOptions,
+  block: NativeRows,
+  unpriced: number,
+): Promise<void> => {
+  await clickHouse.insert(block)
+  if (unpriced > 0) metrics.unpriced.inc(unpriced)
+}
+
+/** Return each request once, with its first reason. */
 const firstReasons = (failed: readonly FailedRequest[]): readonly FailedRequest[] => [
   ...new Map(failed.toReversed().map(one => [one.received.version, one])).values(),
 ]
+
+const deadLettersOf = (
+  { codec, at }: StoreOptions,
+  step: StepSummary,
+  result: Omit<StepResult, 'rows'>,
+): readonly DeadLetterEntry[] => [
+  ...step.poison.map(letter => ({ letter, of: 'unreadable' as const, isReplay: false })),
+  ...result.poison.flatMap((one): readonly DeadLetterEntry[] => {
+    const { origin, isWithdrawn } = one.entry
+    const letter = deadLetterOfRecord(one, codec, at())
+    if (letter === null || origin === null) return []
+    return [{ letter, of: isWithdrawn === undefined ? 'record' : 'readings', isReplay: isReplay(origin) }]
+  }),
+  ...firstReasons(result.failedRequests).map(({ received, reason }) => ({
+    letter: deadLetterOf(received.origin, { position: -1, code: 'order_failed', reason, at: at() }),
+    ...{ of: 'order' as const, isReplay: false },
+  })),
+]
+
+const writeDeadLetters = async (
+  { log, codec, logger }: StoreOptions,
+  letters: readonly DeadLetter[],
+): Promise<void> => {
+  for (const letter of letters) {
+    const { code, reason, partition, offset } = letter
+    logger.error({ code, reason, lane: partition, offset }, 'Record dead-lettered')
+    const message = { key: letter.key, value: codec.encodeDeadLetter(letter), headers: letter.headers }
+    await log.append(deadLetterTopic, partition % log.partitions(deadLetterTopic), message)
+  }
+}
+
+/** Append deferred requests to the end of their partitions. */
+const appendDeferred = async ({ log, codec }: StoreOptions, deferred: readonly ReceivedRequest[]): Promise<void> => {
+  await Promise.all(
+    deferred.map(({ request, version, origin: { assignment, message } }) => {
+      const { generation } = rowVersionParts(version)
+      return log.append(assignment.topic, assignment.partition, {
+        key: message.key,
+        value: codec.encodeMeterMessage(request),
+        headers: toHeaders({ generation, chunkId: request.orderId, batches: [] }),
+      })
+    }),
+  )
+}
+
+/** Create the store of steps. */
+export const stepStore = (options: StoreOptions): StepStore => {
+  const { clickHouse, metrics, at } = options
+  return {
+    // The promise must not reference the rows: they would stay in memory during the insert.
+    storeRows: rows => {
+      if (rows.length === 0) return Promise.resolve()
+      const unpriced = countUnpriced(rows)
+      return runInTimeSlices(meterCostBlockInSteps(rows)).then(block => storeBlock(options, block, unpriced))
+    },
+    storeRest: async (step, result) => {
+      const deadLetters = deadLettersOf(options, step, result)
+      await writeDeadLetters(
+        options,
+        deadLetters.map(({ letter }) => letter),
+      )
+      await appendDeferred(options, result.deferred)
+      await writeFailures(clickHouse, result.failures)
+      if (result.readings.length > 0) {
+        const bytes = encodeMeterReadings(result.readings)
+        await clickHouse.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes })
+      }
+      for (const { appendedAt } of step.partitionCounts.values())
+        for (const since of appendedAt) metrics.visibleLag.observe((at() - since) / 1000)
+      metrics.stepRows.observe(result.costed.rows)
+      return deadLetters
+    },
+  }
+}

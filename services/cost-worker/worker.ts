@@ -1,329 +1,349 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { defaultLoadLimits, type LoadLimits } from '../domain/recost/recost-load.ts'
+import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import type { PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import type { SlowBacklog } from '../platform/role-module.ts'
-import { createCostStep, type StepResult } from './cost-step.ts'
+import { type CostStep, createCostStep, type StepResult } from './cost-step.ts'
 import { countOutcomes } from './count-outcomes.ts'
-import { createEraser, type EraserOptions, isEraseRequest } from './erase.ts'
-import {
-  decideOnFailures,
-  type FailingLimits,
-  type OutcomeWindow,
-  partitionOutcomes,
-  slideWindow,
-} from './failing-share.ts'
-import { commitPointsOf, openPartitionBuffer } from './partition-buffer.ts'
-import { type PendingStep, pendingStep, pendingSteps } from './pending-steps.ts'
+import { createEraser, type Eraser, type EraserOptions, isEraseRequest } from './erase.ts'
+import { type FailingLimits, type FailureWatch, failureWatch } from './failing-share.ts'
+import { commitPointsOf, openPartitionBuffer, type PartitionBuffer } from './partition-buffer.ts'
+import { type PendingStep, type PendingSteps, pendingStep, pendingSteps } from './pending-steps.ts'
 import type { RowRangeLimits } from './recost/cost-ranges.ts'
-import { openSlowLoop } from './slow-work/slow-loop.ts'
+import { openSlowLoop, type SlowLoop } from './slow-work/slow-loop.ts'
 import type { SlowWorkLimits } from './slow-work/slow-work.ts'
 import { slowTasksOfRequests, splitStep } from './slow-work/split-step.ts'
-import { defaultLoadLimits, heavyLocations, type LoadLimits } from './slow-work/step-load.ts'
+import { heavyLocations } from './slow-work/step-load.ts'
 import { dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
-import { maxStepBytes, nextStepBytes, openStepPace } from './step-pace.ts'
-import { type StoreOptions, stepStore } from './store-step.ts'
+import { maxStepBytes, nextStepBytes, openStepPace, type StepPace } from './step-pace.ts'
+import { type StepStore, type StoreOptions, stepStore } from './store-step.ts'
 import { watchedClickHouse } from './watched-clickhouse.ts'
 import { writeReceipts } from './write-receipts.ts'
 
 export type CostWorkerOptions = StoreOptions & {
   readonly pricing: PricingCache
   readonly database: Pick<Database, 'operator'>
-  /** Put orders to cost locations again into their lanes. */
+  /** Append requests to recost locations to their partitions. */
   readonly requestRecosts: EraserOptions['requestRecosts']
   readonly failing: Pick<FailingLimits, 'share' | 'minLocations'>
   readonly rowRanges?: RowRangeLimits
   readonly load?: LoadLimits
   readonly slowWorkLimits?: SlowWorkLimits
-  /** Is told what waits beside the steps, for the gateway of the same process. */
+  /** Receives the amount of waiting slow work, for the gateway of the same process. */
   readonly slowBacklog?: Pick<SlowBacklog, 'setSource'>
 }
 
-/** A worker that runs; it is live as long as its lanes have no work or it gets on with some within a minute. */
+/** Running worker. It is live if its partitions have no messages, or if it made progress within the last 60 s. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
-/** A step of fewer bytes lets more records gather. */
+/** Worker waits for more records before a step of fewer bytes. */
 const smallStepBytes = 1_000_000
-/** Receipts and commits come at most so often while steps follow each other, and when nothing waits; quiet lanes have them at once. */
-const receiptEveryMs = 300
-const quietReceiptEveryMs = 100
+/** Minimum time between two commits: while steps follow each other, and while no message waits. */
+const commitEveryMs = 300
+const quietCommitEveryMs = 100
 const stuckMs = 60_000
-/** Less than a process may take to stop. */
 const capacityPollMs = 20
+/** Shorter than the time that a process has to stop. */
 const drainMs = 8_000
 const maxBackoffMs = 5_000
-/** So many steps of a lane tell whether too many of its locations fail. */
-const failureWindowSteps = 50
 
-const requestsOf = ({ requests }: Step): readonly StoredRowRequest[] => requests.map(({ request: order }) => order)
+type WorkerState = {
+  /** Last progress of the current work, in ms; null if there is none. */
+  busySince: number | null
+  /** Effects of the last step. Resolves when they are stored. */
+  storing: Promise<void>
+  commitStartedAt: number
+  /** The partition takes no more messages. The worker must read on, so it finishes its requests instead of deferring them. */
+  isLogFull: boolean
+  isLogFullForSlowWork: boolean
+  nextBytes: number
+  /** Number of assignments whose caches and erasures are loaded. */
+  handledAssignments: number
+}
 
-/** A settled step while it is stored: its records and rows are let go of, which are most of it. */
-type StoringStep = {
-  readonly pending: PendingStep
-  readonly requests: readonly StoredRowRequest[]
-  readonly result: Omit<StepResult, 'rows'>
+type Worker = {
+  readonly options: CostWorkerOptions
+  readonly clickHouse: ClickHouse
+  readonly buffer: PartitionBuffer
+  readonly costStep: CostStep
+  readonly store: StepStore
+  readonly eraser: Eraser
+  readonly slowLoop: SlowLoop
+  readonly failures: FailureWatch
+  readonly pending: PendingSteps
+  readonly pace: StepPace
+  readonly stopping: AbortController
+  /** Offset up to which each partition was read. */
+  readonly readUpTo: Map<number, number>
+  readonly state: WorkerState
+}
+
+const requestsOf = ({ requests }: Step): readonly StoredRowRequest[] => requests.map(({ request }) => request)
+
+/** Gather: decode the messages of a step and remove the records of erased objects. */
+const readWithoutErased = async (
+  { options: { codec, at }, eraser }: Worker,
+  fetched: readonly FetchedMessages[],
+): Promise<Step> => {
+  const step = await readStep(fetched, codec, at())
+  await eraser.loadRequested(requestsOf(step))
+  return dropErased(step, eraser)
+}
+
+/** Act: store the effects of a step: rows, dead letters and the rest, erasures. Its records and rows are no longer referenced. */
+const finishStoring = async (
+  { options: { metrics }, store, eraser, slowLoop }: Worker,
+  rowsStored: Promise<void>,
+  pending: PendingStep,
+  requests: readonly StoredRowRequest[],
+  result: Omit<StepResult, 'rows'>,
+  startedAt: number,
+): Promise<void> => {
+  await rowsStored
+  pending.deadLetters.push(...(await store.storeRest(pending.summary, result)))
+  // Slow work can have rows of an erased object, so it pauses.
+  if (requests.some(isEraseRequest)) await slowLoop.whilePaused(() => eraser.erase(requests))
+  metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedAt) / 1000)
+  pending.poison = result.poison
+  pending.isStored = true
+}
+
+const startStoring = (
+  worker: Worker,
+  pending: PendingStep,
+  requests: readonly StoredRowRequest[],
+  { rows, ...result }: StepResult,
+): Promise<void> => {
+  const startedAt = performance.now()
+  // An erasure during the calculation removes the rows of its objects.
+  const rowsStored = worker.store.storeRows(worker.eraser.withoutErasedRows(rows))
+  return finishStoring(worker, rowsStored, pending, requests, result, startedAt)
+}
+
+/** Act, last: write receipts of stored steps, then commit their offsets. */
+const writeReceiptsAndCommit = async ({ options, clickHouse, buffer, pending, state }: Worker): Promise<void> => {
+  const { metrics } = options
+  const startedAt = performance.now()
+  const { receipts, commitPoints, endedSteps } = pending.findDue()
+  state.commitStartedAt = startedAt
+  if (receipts.length + commitPoints.length === 0) return
+  if (receipts.length > 0) await writeReceipts(clickHouse, receipts)
+  pending.markReceipted(receipts)
+  const nextOffsets = new Map(commitPoints.map(({ assignment, nextOffset }) => [assignment.partition, nextOffset]))
+  await buffer.commit(commitPoints, partition => {
+    for (const { summary, deadLetters } of endedSteps.get(partition) ?? [])
+      countOutcomes(metrics, partition, { step: summary, deadLetters })
+    pending.markCommitted(partition, nextOffsets.get(partition) ?? 0)
+  })
+  state.commitStartedAt = performance.now()
+  state.busySince = null
+  metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
+}
+
+const commitIfDue = async (worker: Worker, everyMs: number): Promise<void> => {
+  const { pending, state } = worker
+  if (!pending.isEmpty() && performance.now() - state.commitStartedAt >= everyMs) await writeReceiptsAndCommit(worker)
 }
 
 /**
- * Start the worker: take what waits, settle it, write rows, dead letters and receipts, commit last. A step is settled while the one
- * before it is stored. One that fails is begun again from the committed offsets with nothing kept of it; its rows are the same then.
+ * One step, in the order of its effects: gather its records, cost them, insert rows, write receipts, commit last.
+ * The inserts run during the next step. Receipts and commits of a step follow its inserts, in a later call of `commitIfDue`.
+ * Slow work of the step is costed in parallel with later steps.
  */
-export const startCostWorker = async (options: CostWorkerOptions): Promise<CostWorker> => {
-  const { log, codec, pricing, metrics, logger, at } = options
-  let busySince: number | null = null
-  const progress = (): void => {
-    if (busySince !== null) busySince = at()
+const runStep = async (worker: Worker, fetched: readonly FetchedMessages[]): Promise<void> => {
+  const { options, costStep, store, eraser, slowLoop, failures, pending, readUpTo, state } = worker
+  const startedAt = performance.now()
+  const input = await readWithoutErased(worker, fetched)
+  const heavy = await heavyLocations(input, costStep.newestReadings, options.pricing, options.load ?? defaultLoadLimits)
+  const split = splitStep(input, slowLoop.isBusy, heavy)
+  const step = split.fast
+  const stepToStore = pendingStep(summaryOf(step), commitPointsOf(fetched))
+  for (const { assignment, nextOffset } of stepToStore.uncommitted) readUpTo.set(assignment.partition, nextOffset)
+  pending.add(stepToStore)
+  slowLoop.add(split, stepToStore, state.storing)
+  const result = await costStep.run(step, {
+    stored: state.storing,
+    store: rows => store.storeRows(eraser.withoutErasedRows(rows)),
+    canDefer: !state.isLogFull,
+  })
+  state.nextBytes = nextStepBytes(state.nextBytes, fetched, result.costed.pieces)
+  await state.storing
+  await commitIfDue(worker, commitEveryMs)
+  if (failures.mustStop(step.records, result.poison, step.poison)) return
+  options.metrics.stepSeconds.observe({ phase: 'settle' }, (performance.now() - startedAt) / 1000)
+  const requests = requestsOf(step)
+  state.storing = startStoring(worker, stepToStore, requests, result)
+  // The next `await state.storing` receives the error.
+  state.storing.catch(() => undefined)
+  if (requests.some(isEraseRequest)) {
+    await state.storing
+    await slowLoop.whilePaused(async () => costStep.drop())
+  }
+  const slowTasks = slowTasksOfRequests(result.slowRequests)
+  slowLoop.add({ slowTasks, slowChunks: new Map() }, stepToStore, state.storing)
+}
+
+/** Wait for more records after a step has started. Messages that are taken early would only wait for the inserts of that step. */
+const gatherMore = async ({ buffer, pace, stopping, state }: Worker): Promise<void> => {
+  const isLarge = (): boolean => buffer.readyBytes() >= smallStepBytes
+  if (!isLarge()) await state.storing
+  await pace.wait(isLarge, stopping.signal)
+}
+
+/** Wait while too much slow work waits. Meanwhile the worker writes receipts and commits. */
+const waitForCapacity = async (worker: Worker): Promise<void> => {
+  const { buffer, slowLoop, failures, stopping } = worker
+  while (slowLoop.isFull() && !stopping.signal.aborted && !failures.hasStopped() && !buffer.hasLostPartition()) {
+    await commitIfDue(worker, commitEveryMs)
+    await sleep(capacityPollMs)
+  }
+}
+
+/** Return a signal that aborts when the worker stops or the next commit is due. */
+const commitDueSignal = ({ stopping, state }: Worker): AbortSignal => {
+  const wait = Math.max(0, Math.ceil(state.commitStartedAt + quietCommitEveryMs - performance.now()))
+  return AbortSignal.any([stopping.signal, AbortSignal.timeout(wait)])
+}
+
+/**
+ * Prepare new assignments before their messages are costed: drop all caches and load the erasures. The reader before can have done requests
+ * that this worker did not see.
+ */
+const takeOverPartitions = async (worker: Worker): Promise<void> => {
+  const { options, clickHouse, buffer, costStep, eraser, slowLoop, state } = worker
+  const assignments = buffer.assignmentCount()
+  if (assignments === state.handledAssignments) return
+  await state.storing
+  await slowLoop.whilePaused(async () => {
+    costStep.drop()
+    options.pricing.clear()
+    await clickHouse.catchUp()
+    await eraser.loadAll()
+  })
+  state.handledAssignments = assignments
+}
+
+const runTurn = async (worker: Worker): Promise<void> => {
+  const { options, buffer, slowLoop, pending, pace, stopping, state } = worker
+  if (buffer.readyBytes() === 0) {
+    await state.storing
+    await commitIfDue(worker, quietCommitEveryMs)
+    // Without pending steps there is no work, also after a failed step or a lost assignment.
+    if (pending.isEmpty()) state.busySince = null
+  }
+  await gatherMore(worker)
+  await waitForCapacity(worker)
+  const fetched = await buffer.take(state.nextBytes, pending.isEmpty() ? stopping.signal : commitDueSignal(worker))
+  slowLoop.check()
+  if (fetched.length === 0) return
+  state.busySince ??= options.at()
+  pace.begin()
+  await takeOverPartitions(worker)
+  await runStep(worker, fetched)
+}
+
+/** Discard all work that is not committed, and read again from the committed offsets. The rows are then the same. */
+const restart = async (worker: Worker, backoffMs: number): Promise<void> => {
+  const { buffer, costStep, slowLoop, pending, stopping, state } = worker
+  await state.storing.catch(() => undefined)
+  state.storing = Promise.resolve()
+  await slowLoop.clear()
+  costStep.drop()
+  pending.clear()
+  await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  await buffer.rewind()
+  state.handledAssignments = Number.NaN
+}
+
+const finish = async (worker: Worker): Promise<void> => {
+  await worker.state.storing
+  await worker.slowLoop.stop()
+  if (!worker.pending.isEmpty()) await writeReceiptsAndCommit(worker)
+}
+
+/** Run steps until the worker stops. */
+const run = async (worker: Worker): Promise<void> => {
+  const { options, slowLoop, failures, stopping, state } = worker
+  let backoffMs = 0
+  while (!stopping.signal.aborted && !failures.hasStopped()) {
+    try {
+      await runTurn(worker)
+      backoffMs = 0
+      state.isLogFull = false
+      state.isLogFullForSlowWork &&= !slowLoop.isIdle()
+    } catch (error) {
+      state.isLogFull = isFailure(error) && error.code === 'log_full'
+      state.isLogFullForSlowWork ||= state.isLogFull
+      backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
+      options.logger.error({ err: error, again_in_ms: backoffMs }, 'Step failed, retrying')
+      await restart(worker, backoffMs)
+    }
+  }
+  await finish(worker).catch(error =>
+    options.logger.error({ err: error }, 'Last step not stored; it runs again at the next start'),
+  )
+}
+
+/** Open the parts of a worker. */
+const openWorker = async (options: CostWorkerOptions): Promise<Worker> => {
+  const { log, pricing, logger, at, database, requestRecosts } = options
+  const state: WorkerState = {
+    ...{
+      busySince: null,
+      storing: Promise.resolve(),
+      commitStartedAt: Number.NEGATIVE_INFINITY,
+      nextBytes: maxStepBytes,
+    },
+    ...{ isLogFull: false, isLogFullForSlowWork: false, handledAssignments: Number.NaN },
+  }
+  const onProgress = (): void => {
+    if (state.busySince !== null) state.busySince = at()
   }
   const buffer = await openPartitionBuffer(log, 'cost-worker')
-  // A long step that gets on is alive: begun again elsewhere it would take as long.
-  const clickHouse = watchedClickHouse(options.clickHouse, { onProgress: progress, checkStore: buffer.check })
-  const { storeRows, storeRest } = stepStore({ ...options, clickHouse })
+  // A long step is live while it makes progress: another worker would not be faster.
+  const clickHouse = watchedClickHouse(options.clickHouse, { onProgress, checkStore: buffer.check })
+  const store = stepStore({ ...options, clickHouse })
   const costStep = createCostStep(clickHouse, pricing, options.rowRanges, options.load)
-  const eraser = createEraser({
-    database: options.database,
-    clickHouse,
-    requestRecosts: options.requestRecosts,
-    onProgress: progress,
-  })
-  let handledAssignments = Number.NaN
+  const eraser = createEraser({ database, clickHouse, requestRecosts, onProgress })
   await eraser.loadAll()
-  const windows = new Map<number, OutcomeWindow>()
-  const stopping = new AbortController()
-  const owed = pendingSteps()
-  let commitStartedAt = Number.NEGATIVE_INFINITY
-  const pace = openStepPace()
-  let storing: Promise<void> = Promise.resolve()
-  // A lane that takes no more messages must be read on: then orders are done to their end instead of being put back.
-  let isLogFull = false
-  let isLogFullForSlowWork = false
-  let hasStopped = false
-  let nextBytes = maxStepBytes
-
-  const isLarge = (): boolean => buffer.readyBytes() >= smallStepBytes
-
-  /** Let a few more records gather behind a step that has just begun: what is taken early waits until that step is stored. */
-  const gatherMore = async (): Promise<void> => {
-    if (!isLarge()) await storing
-    await pace.wait(isLarge, stopping.signal)
-  }
-
-  const finishStep = async (
-    rowsStored: Promise<void>,
-    { pending, requests, result }: StoringStep,
-    startedAt: number,
-  ): Promise<void> => {
-    await rowsStored
-    pending.deadLetters.push(...(await storeRest(pending.summary, result)))
-    // What is under way beside the steps may be of an erased object.
-    if (requests.some(isEraseRequest)) await slowLoop.whilePaused(() => eraser.erase(requests))
-    metrics.stepSeconds.observe({ phase: 'store' }, (performance.now() - startedAt) / 1000)
-    pending.poison = result.poison
-    pending.isStored = true
-  }
-
-  const startStoring = (
-    pending: PendingStep,
-    requests: readonly StoredRowRequest[],
-    { rows, ...result }: StepResult,
-  ): Promise<void> => {
-    const startedAt = performance.now()
-    // Rows that were costed beside an erasure are of no object any more.
-    const rowsStored = storeRows(eraser.withoutErasedRows(rows))
-    return finishStep(rowsStored, { pending, requests, result }, startedAt)
-  }
-
-  const writeReceiptsAndCommit = async (): Promise<void> => {
-    const startedAt = performance.now()
-    const { receipts, commitPoints, endedSteps } = owed.findDue()
-    commitStartedAt = startedAt
-    if (receipts.length + commitPoints.length === 0) return
-    if (receipts.length > 0) await writeReceipts(clickHouse, receipts)
-    owed.markReceipted(receipts)
-    const nextOffsets = new Map(commitPoints.map(({ assignment, nextOffset }) => [assignment.partition, nextOffset]))
-    await buffer.commit(commitPoints, partition => {
-      for (const pending of endedSteps.get(partition) ?? [])
-        countOutcomes(metrics, partition, { step: pending.summary, deadLetters: pending.deadLetters })
-      owed.markCommitted(partition, nextOffsets.get(partition) ?? 0)
-    })
-    commitStartedAt = performance.now()
-    busySince = null
-    metrics.stepSeconds.observe({ phase: 'receipts' }, (performance.now() - startedAt) / 1000)
-  }
-
-  /** Pay what is owed, unless that was done a moment ago. */
-  const commitIfDue = async (everyMs: number): Promise<void> => {
-    if (!owed.isEmpty() && performance.now() - commitStartedAt >= everyMs) await writeReceiptsAndCommit()
-  }
-
-  const dueSignal = (): AbortSignal => {
-    const wait = Math.max(0, Math.ceil(commitStartedAt + quietReceiptEveryMs - performance.now()))
-    return AbortSignal.any([stopping.signal, AbortSignal.timeout(wait)])
-  }
-
-  /**
-   * Whoever had a lane before may have done orders of it that this worker never saw: what was known under older ones is forgotten, and the
-   * marks of erased objects are loaded, before anything of the lane is costed.
-   */
-  const takeOverPartitions = async (): Promise<void> => {
-    const assignments = buffer.assignmentCount()
-    if (assignments === handledAssignments) return
-    await storing
-    await slowLoop.whilePaused(async () => {
-      costStep.drop()
-      pricing.clear()
-      await clickHouse.catchUp()
-      await eraser.loadAll()
-    })
-    handledAssignments = assignments
-  }
-
-  const readWithoutErased = async (fetched: readonly FetchedMessages[]): Promise<Step> => {
-    const step = await readStep(fetched, codec, at())
-    await eraser.loadRequested(requestsOf(step))
-    return dropErased(step, eraser)
-  }
-
-  /** Tell whether a lane fails at large: then nothing of the step is kept, and what waits is left where it is. */
-  const mustStop = (step: Pick<Step, 'records' | 'poison'>, result: Pick<StepResult, 'poison'>): boolean => {
-    for (const [partition, outcome] of partitionOutcomes(step.records, result.poison, step.poison)) {
-      const window = slideWindow(windows.get(partition) ?? [], outcome, { steps: failureWindowSteps })
-      windows.set(partition, window)
-      const decision = decideOnFailures(window, options.failing)
-      if (decision.kind !== 'stop') continue
-      logger.fatal(
-        { lane: partition, failing: decision.failing, seen: decision.seen },
-        `the worker stops: ${decision.reason}`,
-      )
-      hasStopped = true
-    }
-    return hasStopped
-  }
-
+  const failures = failureWatch(options.failing, logger)
   const slowLoop = openSlowLoop({
-    ...{
-      costStep,
-      pricing,
-      eraser,
-      storeRows,
-      storeRest,
-      at,
-      canDefer: () => !isLogFullForSlowWork,
-      bounds: options.slowWorkLimits,
-    },
-    mustStop: (records, result) => mustStop({ records, poison: [] }, result),
+    ...{ ...store, costStep, pricing, eraser, at, limits: options.slowWorkLimits },
+    canDefer: () => !state.isLogFullForSlowWork,
+    mustStop: (records, { poison }) => failures.mustStop(records, poison, []),
   })
-
-  /** By partition, the offset up to which it was read. */
   const readUpTo = new Map<number, number>()
   options.slowBacklog?.setSource({
     isLogFull: slowLoop.isAccountFull,
     readUpTo: partition => (slowLoop.isPartitionBusy(partition) ? (readUpTo.get(partition) ?? null) : null),
   })
-
-  /** Wait while too much waits beside the steps; what is stored meanwhile is receipted and committed. */
-  const waitForCapacity = async (): Promise<void> => {
-    while (slowLoop.isFull() && !stopping.signal.aborted && !hasStopped && !buffer.hasLostPartition()) {
-      await commitIfDue(receiptEveryMs)
-      await sleep(capacityPollMs)
-    }
-  }
-
-  /** Settle what a step brings, and begin to store it; what may take long is settled beside the steps that follow. */
-  const runStep = async (fetched: readonly FetchedMessages[]): Promise<void> => {
-    const startedAt = performance.now()
-    const input = await readWithoutErased(fetched)
-    const heavy = await heavyLocations(input, costStep.newestReadings, pricing, options.load ?? defaultLoadLimits)
-    const split = splitStep(input, slowLoop.isBusy, heavy)
-    const step = split.fast
-    const pending = pendingStep(summaryOf(step), commitPointsOf(fetched))
-    for (const { assignment: lane, nextOffset } of pending.uncommitted) readUpTo.set(lane.partition, nextOffset)
-    owed.add(pending)
-    slowLoop.add(split, pending, storing)
-    const result = await costStep.run(step, {
-      stored: storing,
-      store: rows => storeRows(eraser.withoutErasedRows(rows)),
-      canDefer: !isLogFull,
-    })
-    nextBytes = nextStepBytes(nextBytes, fetched, result.costed.pieces)
-    await storing
-    await commitIfDue(receiptEveryMs)
-    if (mustStop(step, result)) return
-    metrics.stepSeconds.observe({ phase: 'settle' }, (performance.now() - startedAt) / 1000)
-    const requests = requestsOf(step)
-    storing = startStoring(pending, requests, result)
-    // Whoever waits for it next is told if it fails.
-    storing.catch(() => undefined)
-    if (requests.some(isEraseRequest)) {
-      await storing
-      await slowLoop.whilePaused(async () => costStep.drop())
-    }
-    slowLoop.add({ slowTasks: slowTasksOfRequests(result.slowRequests), slowChunks: new Map() }, pending, storing)
-  }
-
-  const turn = async (): Promise<void> => {
-    if (buffer.readyBytes() === 0) {
-      await storing
-      await commitIfDue(quietReceiptEveryMs)
-      // A step that failed is over: each attempt at it counts for itself, and lanes that were lost owe nothing.
-      if (owed.isEmpty()) busySince = null
-    }
-    await gatherMore()
-    await waitForCapacity()
-    const fetched = await buffer.take(nextBytes, owed.isEmpty() ? stopping.signal : dueSignal())
-    slowLoop.check()
-    if (fetched.length === 0) return
-    busySince ??= at()
-    pace.begin()
-    await takeOverPartitions()
-    await runStep(fetched)
-  }
-
-  const finish = async (): Promise<void> => {
-    await storing
-    await slowLoop.stop()
-    if (!owed.isEmpty()) await writeReceiptsAndCommit()
-  }
-
-  const run = async (): Promise<void> => {
-    let backoffMs = 0
-    while (!stopping.signal.aborted && !hasStopped) {
-      try {
-        await turn()
-        backoffMs = 0
-        isLogFull = false
-        isLogFullForSlowWork &&= !slowLoop.isIdle()
-      } catch (error) {
-        isLogFull = isFailure(error) && error.code === 'log_full'
-        isLogFullForSlowWork ||= isLogFull
-        backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
-        logger.error({ err: error, again_in_ms: backoffMs }, 'a step failed and is begun again')
-        await storing.catch(() => undefined)
-        storing = Promise.resolve()
-        await slowLoop.clear()
-        costStep.drop()
-        owed.clear()
-        await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
-        await buffer.rewind()
-        handledAssignments = Number.NaN
-      }
-    }
-    await finish().catch(error =>
-      logger.error({ err: error }, 'the last step was not stored; it is begun again at the next start'),
-    )
-  }
-  const running = run()
   return {
-    isLive: () =>
-      !hasStopped && [busySince, slowLoop.busySince()].every(since => since === null || at() - since < stuckMs),
+    ...{ options, clickHouse, buffer, costStep, store, eraser, slowLoop, failures, readUpTo, state },
+    ...{ pending: pendingSteps(), pace: openStepPace(), stopping: new AbortController() },
+  }
+}
+
+/**
+ * Start the worker. It runs steps (`runStep`) and commits last. A step is costed while the step before is stored.
+ * After an error, the worker starts again from the committed offsets, without any cache.
+ */
+export const startCostWorker = async (options: CostWorkerOptions): Promise<CostWorker> => {
+  const { at, logger } = options
+  const worker = await openWorker(options)
+  const { buffer, slowLoop, failures, stopping, state } = worker
+  const running = run(worker)
+  const isRecent = (since: number | null): boolean => since === null || at() - since < stuckMs
+  return {
+    isLive: () => !failures.hasStopped() && isRecent(state.busySince) && isRecent(slowLoop.busySince()),
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
-      // A step that waits for a store is done again by whoever has its lanes next.
+      // The next reader of the partitions repeats a step that waits for a store.
       const hasEnded = await Promise.race([running.then(() => true), sleep(drainMs, false, { ref: false })])
       if (!hasEnded)
-        logger.warn(
-          `the last step was not stored within ${drainMs} ms; it is begun again elsewhere, or at the next start`,
-        )
+        logger.warn(`Last step not stored within ${drainMs} ms; the next reader of its partitions repeats it`)
       await buffer.close()
     },
   }

@@ -1,32 +1,35 @@
+import type { Interval } from '../../domain/cost/record-segments.ts'
+import { enclosingInterval, isTiered, monthsOf, overlaps } from '../../domain/recost/change-set.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals, statementLimits } from '../../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
-import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import { enclosingInterval, isEstimate, isTiered, monthsOf, overlaps, type RecostGroup } from './change-set.ts'
+import { isEstimateRow, type LocationRecostGroup, queryIntervalOf } from './recost.ts'
 
-/** Stored rows of clusters, by cluster; null where they are too many to be held. */
-export type StoredRows = ReadonlyMap<RecostGroup, readonly MeterCostRow[] | null>
+/** Stored rows of each group; null if they are too many for the memory. */
+export type StoredRows = ReadonlyMap<LocationRecostGroup, readonly MeterCostRow[] | null>
 
-type GatheredRows = Map<RecostGroup, MeterCostRow[] | null>
+type GatheredRows = Map<LocationRecostGroup, MeterCostRow[] | null>
 
-type RowRead = { readonly recostGroup: RecostGroup; readonly interval: QueryInterval }
+type RowRead = { readonly recostGroup: LocationRecostGroup; readonly interval: Interval }
 
 const flowKeyOf = ({ locationId, tariffDirection }: MeterCostRow): string => `${locationId}/${tariffDirection}`
 
 const noPieces: readonly never[] = []
 
-/** A row is costed anew from its record: of many long rows the pieces would fill the memory. */
-const withoutPieces = (row: MeterCostRow): MeterCostRow => (row.pieces.length > 1 ? { ...row, pieces: noPieces } : row)
+/** Return a row without its pieces: it is costed again from its record, and the pieces of many long rows would fill the memory. */
+export const withoutPieces = (row: MeterCostRow): MeterCostRow =>
+  row.pieces.length > 1 ? { ...row, pieces: noPieces } : row
 
-/** Cut the asks of one account and mode into as few statements as hold them. */
+/** Distribute the reads of one account and mode over as few statements as possible. */
 const groupIntoStatements = (reads: readonly RowRead[]): readonly (readonly RowRead[])[] => {
   const statements: RowRead[][] = []
   let [locations, intervals] = [new Set<string>(), new Set<string>()]
-  for (const rowRead of reads.toSorted((a, b) => a.interval.from - b.interval.from)) {
+  for (const rowRead of reads.toSorted((a, b) => a.interval.start - b.interval.start)) {
     const { interval, recostGroup } = rowRead
     locations.add(recostGroup.changeSet.locationId)
-    intervals.add(`${interval.from}/${interval.to}`)
+    intervals.add(`${interval.start}/${interval.end}`)
     const last = statements.at(-1)
     if (
       last !== undefined &&
@@ -37,7 +40,7 @@ const groupIntoStatements = (reads: readonly RowRead[]): readonly (readonly RowR
     else {
       statements.push([rowRead])
       locations = new Set([recostGroup.changeSet.locationId])
-      intervals = new Set([`${interval.from}/${interval.to}`])
+      intervals = new Set([`${interval.start}/${interval.end}`])
     }
   }
   return statements
@@ -55,7 +58,7 @@ const readStatement = async (
     ({ recostGroup: { changeSet } }) => `${changeSet.locationId}/${changeSet.direction}`,
   )
   const intervals = reads.map(({ recostGroup: { changeSet }, interval }) => ({
-    ...interval,
+    ...queryIntervalOf(interval),
     locationId: changeSet.locationId,
   }))
   const timeSlice = startTimeSlices()
@@ -87,20 +90,23 @@ const readRows = async (db: ClickHouse, reads: readonly RowRead[], maxRows: numb
   return stored
 }
 
-/** What must be read for a cluster whose rows within `span` are known: rows are written whole, and an estimate needs all that covers it. */
+/**
+ * Return the interval that a group needs, after the rows of `interval` were read.
+ * Rows are written completely, and an estimate needs all actuals that cover it.
+ */
 const neededInterval = (
-  recostGroup: RecostGroup,
-  interval: QueryInterval,
+  recostGroup: LocationRecostGroup,
+  interval: Interval,
   rows: readonly MeterCostRow[],
   round: number,
-): QueryInterval => {
+): Interval => {
   const { changeSet } = recostGroup
-  const ownInterval = { start: interval.from, end: interval.to - 1 }
-  const estimates = rows.filter(row => isEstimate(row.recordConfidence))
+  const ownInterval = { start: interval.start, end: interval.end - 1 }
+  const estimates = rows.filter(isEstimateRow)
   if (!isTiered(changeSet)) {
     if (round > 0) return interval
-    const { from, to } = enclosingInterval([ownInterval, ...estimates])
-    return { from, to: Math.max(interval.to, to) }
+    const { start, end } = enclosingInterval([ownInterval, ...estimates])
+    return { start, end: Math.max(interval.end, end) }
   }
   return monthsOf(changeSet, [
     ownInterval,
@@ -110,16 +116,16 @@ const neededInterval = (
 }
 
 /**
- * Read what the cost of clusters depends on: the rows of their spans, and where one of those reaches further, the rows of these months too.
- * Most clusters need one statement together. Of one with tiers at most `most` rows are held.
+ * Read the stored rows that the costs of groups depend on: the rows of their intervals, and of other months in which such a row lies.
+ * Most groups together need one statement. Of a group with tiers, at most `maxRows` rows are read.
  */
 export const gatherRows = async (
   db: ClickHouse,
-  recostGroups: readonly RecostGroup[],
+  recostGroups: readonly LocationRecostGroup[],
   maxRows: number,
 ): Promise<StoredRows> => {
   let reads: readonly RowRead[] = recostGroups.map(recostGroup => ({ recostGroup, interval: recostGroup.interval }))
-  const gathered = new Map<RecostGroup, readonly MeterCostRow[] | null>()
+  const gathered = new Map<LocationRecostGroup, readonly MeterCostRow[] | null>()
   for (let round = 0; reads.length > 0; round += 1) {
     const stored = await readRows(db, reads, maxRows)
     const wider: RowRead[] = []
@@ -128,7 +134,7 @@ export const gatherRows = async (
       gathered.set(recostGroup, rows)
       if (rows === null) continue
       const needed = neededInterval(recostGroup, interval, rows, round)
-      if (needed.from < interval.from || needed.to > interval.to) wider.push({ recostGroup, interval: needed })
+      if (needed.start < interval.start || needed.end > interval.end) wider.push({ recostGroup, interval: needed })
     }
     reads = wider
   }

@@ -2,8 +2,7 @@ import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts
 import type { CostStep, StepInput, StepResult } from '../cost-step.ts'
 import type { PoisonRecord } from '../dead-letter.ts'
 import type { Eraser } from '../erase.ts'
-import type { PendingStep } from '../pending-steps.ts'
-import type { StepSummary } from '../step.ts'
+import { emptySummary, type PendingStep } from '../pending-steps.ts'
 import type { StepStore } from '../store-step.ts'
 import { defaultSlowWorkLimits, type SlowBatch, type SlowWork, type SlowWorkLimits, slowWork } from './slow-work.ts'
 
@@ -12,128 +11,124 @@ export type SlowLoopDependencies = StepStore & {
   readonly pricing: Pick<PricingCache, 'cached'>
   readonly eraser: Pick<Eraser, 'withoutErasedRows' | 'withoutErasedRecords'>
   readonly canDefer: () => boolean
-  readonly bounds?: SlowWorkLimits | undefined
-  /** Called with what a batch brought and what came of it; true if the worker must stop instead of keeping that. */
+  readonly limits?: SlowWorkLimits | undefined
+  /** Called with the records and the result of a batch. Returns true if the worker must stop; the result is then discarded. */
   readonly mustStop: (records: StepInput['records'], result: Omit<StepResult, 'rows'>) => boolean
-  /** The present instant in ms. */
+  /** The current instant in ms. */
   readonly at: () => number
 }
 
-/** Settles what may take long, batch by batch, beside the steps. A batch that fails ends it until `clear`: all is begun again then. */
+/** Costs slow work in batches, in parallel with the steps. A failed batch ends the loop until `clear`; the work then starts again. */
 export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add' | 'isAccountFull' | 'isPartitionBusy'> & {
-  /** Throw what a batch failed with. */
+  /** Throw the error of a failed batch. */
   readonly check: () => void
-  /** Tell whether so much waits that nothing should be added. */
+  /** Return whether so much work waits that no more may be added. */
   readonly isFull: () => boolean
-  /** Tell whether nothing waits or is under way. */
+  /** Return whether no batch runs. */
   readonly isIdle: () => boolean
-  /** When a batch that is under way last got on, in ms; null: none is. */
+  /** Last progress of the running batch, in ms; null if no batch runs. */
   readonly busySince: () => number | null
   /** Do something between two batches. */
   readonly whilePaused: (work: () => Promise<void>) => Promise<void>
-  /** End after the batch that is under way. */
+  /** End after the running batch. */
   readonly stop: () => Promise<void>
-  /** Forget all that waits. */
+  /** Discard all waiting work. */
   readonly clear: () => Promise<void>
 }
 
-const emptySummary: StepSummary = {
-  partitionCounts: new Map(),
-  submissions: [],
-  chunks: [],
-  unreadableChunks: [],
-  poison: [],
+type LoopState = {
+  readonly work: SlowWork
+  running: Promise<void> | null
+  pauses: number
+  failure: { readonly error: unknown } | null
+  busySince: number | null
 }
 
-/** Open the loop; it runs whenever something waits. */
+/** Store the rows of a batch, and note the progress. */
+const storeRows = async (
+  { storeRows: store, at }: SlowLoopDependencies,
+  state: LoopState,
+  rows: StepResult['rows'],
+): Promise<void> => {
+  await store(rows)
+  state.busySince = at()
+}
+
+/** Write the dead letters of a batch, and assign each to its step. */
+const storePoison = async (
+  { storeRest }: SlowLoopDependencies,
+  { stepOf }: SlowBatch,
+  result: Omit<StepResult, 'rows'>,
+): Promise<void> => {
+  const poisonByStep = Map.groupBy(result.poison, ({ entry }: PoisonRecord): PendingStep | undefined => stepOf(entry))
+  const nothingElse = { deferred: [], failedRequests: [], failures: [], readings: [] }
+  for (const [step, poison] of poisonByStep) {
+    const deadLetters = await storeRest(emptySummary, { ...result, ...nothingElse, poison })
+    step?.deadLetters.push(...deadLetters)
+    for (const one of poison) step?.slowByAccount.get(one.entry.part.accountId)?.poison.push(one)
+  }
+}
+
+/** Cost a batch and store its effects, in the order of a step: rows, dead letters, the rest. */
+const costBatch = async (dependencies: SlowLoopDependencies, state: LoopState, batch: SlowBatch): Promise<void> => {
+  const { costStep, eraser, storeRest, canDefer, mustStop, at } = dependencies
+  state.busySince = at()
+  await batch.after
+  const { records, readings, requests } = batch.input
+  const activeRows = new Set(eraser.withoutErasedRows(readings.map(({ row }) => row)))
+  const input = {
+    records: eraser.withoutErasedRecords(records),
+    readings: readings.filter(({ row }) => activeRows.has(row)),
+    requests,
+  }
+  const { rows, ...result } = await costStep.run(input, {
+    stored: Promise.resolve(),
+    store: buffered => storeRows(dependencies, state, eraser.withoutErasedRows(buffered)),
+    canDefer: canDefer(),
+    isSlowWork: true,
+  })
+  // The worker stops, and the result is discarded.
+  if (mustStop(input.records, result)) throw new Error('Too many locations fail.')
+  await storeRows(dependencies, state, eraser.withoutErasedRows(rows))
+  await storePoison(dependencies, batch, result)
+  for (const one of await storeRest(emptySummary, { ...result, poison: [] }))
+    batch.stepsByPartition.get(one.letter.partition)?.deadLetters.push(one)
+  state.work.end(batch)
+}
+
+const run = async (dependencies: SlowLoopDependencies, state: LoopState): Promise<void> => {
+  for (;;) {
+    const batch = state.pauses === 0 && state.failure === null ? state.work.next() : null
+    if (batch === null) {
+      // In the same turn: a task that is added next must start the loop again.
+      state.running = null
+      state.busySince = null
+      return
+    }
+    try {
+      await costBatch(dependencies, state, batch)
+    } catch (error) {
+      state.failure = { error }
+    }
+  }
+}
+
+const start = (dependencies: SlowLoopDependencies, state: LoopState): void => {
+  if (state.running !== null || state.pauses > 0 || state.failure !== null) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  state.running = promise
+  void run(dependencies, state).then(resolve)
+}
+
+const pause = async (state: LoopState): Promise<void> => {
+  state.pauses += 1
+  await state.running
+}
+
+/** Open the loop. It runs while tasks wait. */
 export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
-  const { costStep, pricing, eraser, storeRest, canDefer, at } = dependencies
-  const work = slowWork(pricing, dependencies.bounds ?? defaultSlowWorkLimits)
-  let running: Promise<void> | null = null
-  let pauses = 0
-  let failure: { readonly error: unknown } | null = null
-  let since: number | null = null
-
-  const storeRows: StepStore['storeRows'] = async rows => {
-    await dependencies.storeRows(rows)
-    since = at()
-  }
-
-  /** Put aside what could not be costed, each on account of its step. */
-  const storePoison = async ({ stepOf }: SlowBatch, result: Omit<StepResult, 'rows'>): Promise<void> => {
-    const poisonByStep = Map.groupBy(result.poison, ({ entry }: PoisonRecord): PendingStep | undefined => stepOf(entry))
-    for (const [step, poison] of poisonByStep) {
-      const deadLetters = await storeRest(emptySummary, {
-        ...result,
-        poison,
-        deferred: [],
-        failedRequests: [],
-        failures: [],
-        readings: [],
-      })
-      step?.deadLetters.push(...deadLetters)
-      for (const one of poison) step?.slowByAccount.get(one.entry.part.accountId)?.poison.push(one)
-    }
-  }
-
-  const costBatch = async (batch: SlowBatch): Promise<void> => {
-    since = at()
-    await batch.after
-    const { records, readings, requests } = batch.input
-    const activeRows = new Set(eraser.withoutErasedRows(readings.map(({ row }) => row)))
-    const input = {
-      records: eraser.withoutErasedRecords(records),
-      readings: readings.filter(({ row }) => activeRows.has(row)),
-      requests,
-    }
-    const { rows, ...result } = await costStep.run(input, {
-      stored: Promise.resolve(),
-      store: buffered => storeRows(eraser.withoutErasedRows(buffered)),
-      canDefer: canDefer(),
-      isSlowWork: true,
-    })
-    // Nothing of it is kept: the worker ends.
-    if (dependencies.mustStop(input.records, result)) throw new Error('too many locations fail')
-    await storeRows(eraser.withoutErasedRows(rows))
-    await storePoison(batch, result)
-    for (const one of await storeRest(emptySummary, { ...result, poison: [] }))
-      batch.stepsByPartition.get(one.letter.partition)?.deadLetters.push(one)
-    work.end(batch)
-  }
-
-  const run = async (): Promise<void> => {
-    for (;;) {
-      const batch = pauses === 0 && failure === null ? work.next() : null
-      if (batch === null) {
-        // At once: what is added next must find it ended.
-        running = null
-        since = null
-        return
-      }
-      try {
-        await costBatch(batch)
-      } catch (error) {
-        failure = { error }
-      }
-    }
-  }
-
-  const start = (): void => {
-    if (running !== null || pauses > 0 || failure !== null) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    running = promise
-    void run().then(resolve)
-  }
-
-  const pause = async (): Promise<void> => {
-    pauses += 1
-    await running
-  }
-
-  const check = (): void => {
-    if (failure !== null) throw failure.error
-  }
-
+  const work = slowWork(dependencies.pricing, dependencies.limits ?? defaultSlowWorkLimits)
+  const state: LoopState = { work, running: null, pauses: 0, failure: null, busySince: null }
   return {
     isBusy: work.isBusy,
     isAccountFull: work.isAccountFull,
@@ -141,27 +136,29 @@ export const openSlowLoop = (dependencies: SlowLoopDependencies): SlowLoop => {
     add: (split, step, after) => {
       if (split.slowTasks.length === 0) return
       work.add(split, step, after)
-      start()
+      start(dependencies, state)
     },
-    check,
-    isFull: () => work.isFull() && failure === null,
-    isIdle: () => running === null,
-    busySince: () => since,
+    check: () => {
+      if (state.failure !== null) throw state.failure.error
+    },
+    isFull: () => work.isFull() && state.failure === null,
+    isIdle: () => state.running === null,
+    busySince: () => state.busySince,
     whilePaused: async act => {
-      await pause()
+      await pause(state)
       try {
         await act()
       } finally {
-        pauses -= 1
-        start()
+        state.pauses -= 1
+        start(dependencies, state)
       }
     },
-    stop: pause,
+    stop: () => pause(state),
     clear: async () => {
-      await pause()
-      pauses -= 1
+      await pause(state)
+      state.pauses -= 1
       work.clear()
-      failure = null
+      state.failure = null
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { ChunkHeaders } from '../../platform/log/chunk-headers.ts'
 import type { ReadingToStore } from '../cost-readings.ts'
 import type { MessageOrigin, RecordToCost } from '../record-to-cost.ts'
-import type { ReceivedRequest } from '../recost/plan-recosts.ts'
+import type { ReceivedRequest } from '../recost/merge-requests.ts'
 import type { Step } from '../step.ts'
 
-/** What a step brings for one location, to be settled beside the steps that follow. */
+/** Records, readings and requests of one location in a step, to be costed in parallel with later steps. */
 export type SlowTask = {
   readonly accountId: string
   readonly locationId: string
@@ -14,7 +14,7 @@ export type SlowTask = {
   readonly requests: readonly ReceivedRequest[]
 }
 
-/** `slowChunks`: by account, what receipts of the step wait for its slow portions. */
+/** Step without its slow work. `slowChunks`: by account, the chunks whose receipts wait for the slow tasks. */
 export type SplitStep = {
   readonly fast: Step
   readonly slowTasks: readonly SlowTask[]
@@ -33,7 +33,7 @@ const slowLocations = (
   return slow
 }
 
-/** Lay out orders of one location each that turned out to take long. */
+/** Create tasks of requests that have one location each and take long. */
 export const slowTasksOfRequests = (requests: readonly ReceivedRequest[]): readonly SlowTask[] =>
   [...Map.groupBy(requests, ({ request }) => request.locationIds[0] ?? '')].map(([locationId, own]) =>
     slowTask(locationId, [], [], own),
@@ -41,7 +41,7 @@ export const slowTasksOfRequests = (requests: readonly ReceivedRequest[]): reado
 
 const receiptKey = (chunkId: string | undefined, batchId: string | null): string => `${chunkId}/${batchId}`
 
-/** The chunks of a step, each with the batches of slow records, by account, and with the others. */
+/** Split the batches of each chunk: those with slow records, by account, and the others. */
 const splitChunks = (chunks: readonly ChunkHeaders[], slowTasks: readonly SlowTask[]) => {
   const accounts = new Map<string, string>()
   const noteAccount = (accountId: string, origin: MessageOrigin | null, batchId: string | null): void => {
@@ -102,8 +102,8 @@ const slowTask = (
 }
 
 /**
- * Split a step into what is settled at once, and portions of locations whose work takes long: those that are `heavy`, and those of which
- * work of earlier steps is still under way. All that concerns a location goes with its portion, so its order stays.
+ * Split a step into work for now and slow tasks. Slow are the locations in `heavy`, and those with unfinished tasks of earlier steps.
+ * All records, readings and requests of a slow location go into its task, so their order stays.
  */
 export const splitStep = (
   step: Step,

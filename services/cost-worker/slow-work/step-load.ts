@@ -1,56 +1,34 @@
-import { estimatePieceCount, type RecordDurations } from '../../domain/cost/estimate-piece-count.ts'
+import { dayMs } from '../../domain/civil-date.ts'
+import { maxRecordMs } from '../../domain/record/validate-record.ts'
+import { directions } from '../../domain/recost/change-set.ts'
+import { estimateEdges, type LoadLimits } from '../../domain/recost/recost-load.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { registerKey } from '../../platform/clickhouse/readings/meter-readings.ts'
 import { startTimeSlices, type TimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { NewestReadings, ReadingToStore } from '../cost-readings.ts'
 import type { RecordToCost } from '../record-to-cost.ts'
-import { directions } from '../recost/change-set.ts'
 import type { Step } from '../step.ts'
 
-/**
- * An account has records of about so many `pieces` costed in a step, and rows of so many costed again; what is beyond is costed beside the
- * steps, where its records have `perRecord` pieces each at the least.
- */
-export type LoadLimits = { readonly maxPieces: number; readonly minPiecesPerRecord: number }
-
-export const defaultLoadLimits: LoadLimits = { maxPieces: 50_000, minPiecesPerRecord: 2 }
-
-/** Tell about how many edges of prices lie within records of a location. What throws here throws where it is costed, and is put aside there. */
-export const estimateEdges = (
-  { snapshot }: CachedPricing,
-  direction: TariffDirection,
-  lengths: RecordDurations,
-): number => {
-  try {
-    return estimatePieceCount(snapshot.directions[direction], lengths)
-  } catch {
-    return 0
-  }
-}
-
-/** What a step brings for a location, as far as it tells how long its costing takes. */
+/** Records of one location in a step, as far as they affect the time to cost them. */
 type LocationLoad = {
   readonly accountId: string
   readonly liveMode: boolean
-  /** By place in `directions`, of which the step has records. */
+  /** For each of `directions`, whether the step has records in it. */
   readonly hasDirection: [boolean, boolean, boolean]
   records: number
   from: number
   to: number
   lengthMs: number
   longestMs: number
-  /** Readings whose interval may be as long as any. */
+  /** Readings whose interval can have any length. */
   unknownReadings: number
 }
 
-const dayMs = 86_400_000
-/** The longest interval of a register. */
-const maxIntervalMs = 366 * dayMs
-/** Prices may change so often a day before they are looked at. */
+/** Price changes per day to assume while the prices are unknown. */
 const assumedPricesPerDay = 1_440
-/** So many locations are looked at before the time is. */
-const locationsAtOnce = 64
+/** Locations that are examined between two checks of the time slice. */
+const locationsPerCheck = 64
 
 const addRecord = (load: LocationLoad, start: number, end: number, direction: TariffDirection): void => {
   const lengthMs = end - start
@@ -74,7 +52,7 @@ const emptyLoad = (accountId: string, liveMode: boolean): LocationLoad => ({
   unknownReadings: 0,
 })
 
-/** A reading makes an interval that begins at the one before it; what comes late may lie within one that is as long as any. */
+/** Add the intervals of readings. An interval begins at the reading before; a late reading can lie in an interval of any length. */
 const addReadings = (
   loads: Map<string, LocationLoad>,
   readings: readonly ReadingToStore[],
@@ -88,7 +66,7 @@ const addReadings = (
     loads.set(row.locationId, load)
     const isKnown = before !== undefined && before <= row.time
     if (!isKnown) load.unknownReadings += 1
-    addRecord(load, isKnown ? Math.max(before, row.time - maxIntervalMs) : row.time, row.time, row.tariffDirection)
+    addRecord(load, isKnown ? Math.max(before, row.time - maxRecordMs) : row.time, row.time, row.tariffDirection)
     times.set(key, Math.max(row.time, before ?? row.time))
   }
 }
@@ -104,13 +82,13 @@ const loadsOf = async (
     const load = emptyLoad(accountId, liveMode)
     for (const { record } of entries) addRecord(load, record.start, record.end, record.tariffDirection)
     loads.set(locationId, load)
-    if (loads.size % locationsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    if (loads.size % locationsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
   }
   addReadings(loads, readings, newest)
   return loads
 }
 
-/** Records of up to a quarter of an hour have few pieces each, and the next step takes fewer where they are many: they are not looked at. */
+/** Records of up to 15 min have few pieces each. If they have many, the next step takes fewer bytes (`nextStepBytes`). */
 const shortRecordMs = 900_000
 
 const isShort = ({ records, readings }: Pick<Step, 'records' | 'readings'>): boolean => {
@@ -121,7 +99,7 @@ const isShort = ({ records, readings }: Pick<Step, 'records' | 'readings'>): boo
   return true
 }
 
-/** Tell about how many pieces the costing of a location's share of a step gives beyond one for each record. */
+/** Estimate the cost pieces of a location's records, without the first piece of each record. */
 const estimatePieces = (load: LocationLoad, cachedPricing: CachedPricing, maxPieces: number): number => {
   let pieces = 0
   for (let index = 0; index < directions.length; index += 1) {
@@ -129,19 +107,19 @@ const estimatePieces = (load: LocationLoad, cachedPricing: CachedPricing, maxPie
     const direction = directions[index] as TariffDirection
     pieces = Math.max(pieces, estimateEdges(cachedPricing, direction, load))
     if (load.unknownReadings === 0) continue
-    // Usual prices are no reason to put all first readings of registers behind others.
-    const length = { from: load.from - maxIntervalMs, to: load.to, lengthMs: maxIntervalMs, longestMs: maxIntervalMs }
+    // First readings of registers become slow work only if their prices are unusual.
+    const length = { from: load.from - maxRecordMs, to: load.to, lengthMs: maxRecordMs, longestMs: maxRecordMs }
     const interval = estimateEdges(cachedPricing, direction, length)
     if (interval > maxPieces) pieces += load.unknownReadings * interval
   }
   return pieces
 }
 
-/** The accounts that may have too many pieces in a step, whatever their prices are. */
+/** Return the accounts that could exceed the limit of pieces with the assumed prices. */
 const accountsOverLimit = (loads: Iterable<LocationLoad>, { maxPieces }: LoadLimits): ReadonlySet<string> => {
   const lengths = new Map<string, number>()
   for (const { accountId, lengthMs, unknownReadings } of loads) {
-    lengths.set(accountId, (lengths.get(accountId) ?? 0) + lengthMs + unknownReadings * maxIntervalMs)
+    lengths.set(accountId, (lengths.get(accountId) ?? 0) + lengthMs + unknownReadings * maxRecordMs)
   }
   return new Set(
     [...lengths].flatMap(([accountId, lengthMs]) =>
@@ -150,7 +128,7 @@ const accountsOverLimit = (loads: Iterable<LocationLoad>, { maxPieces }: LoadLim
   )
 }
 
-/** Find the locations whose share of a step is to be costed beside the steps: those beyond what their account has costed in one. */
+/** Return the locations whose part of a step is slow work: those above the limit of their account. */
 export const heavyLocations = async (
   step: Pick<Step, 'records' | 'readings'>,
   newest: NewestReadings,
@@ -170,10 +148,10 @@ export const heavyLocations = async (
   }
   if (missing.length > 0) await pricing.gather(missing)
   const used = new Map<string, number>()
-  let checked = 0
+  let examined = 0
   for (const [locationId, load] of loads) {
-    checked += 1
-    if (checked % locationsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    examined += 1
+    if (examined % locationsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
     const cachedPricing = accounts.has(load.accountId) ? pricing.cached(locationId, load.from) : undefined
     if (cachedPricing === undefined) continue
     const pieces = estimatePieces(load, cachedPricing, limits.maxPieces)

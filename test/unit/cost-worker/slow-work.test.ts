@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pendingStep } from '../../../services/cost-worker/pending-steps.ts'
 import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
-import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-recosts.ts'
+import type { ReceivedRequest } from '../../../services/cost-worker/recost/merge-requests.ts'
 import { type SlowBatch, slowWork } from '../../../services/cost-worker/slow-work/slow-work.ts'
 import { type SlowTask, splitStep } from '../../../services/cost-worker/slow-work/split-step.ts'
 import type { Step } from '../../../services/cost-worker/step.ts'
@@ -81,8 +81,8 @@ describe('slow work', () => {
   const slowTaskOf = (accountId: string, locationId: string, records: readonly RecordToCost[]): SlowTask => ({
     ...{ accountId, locationId, partition: 0, records, readings: [], requests: [] },
   })
-  const open = (held: () => CachedPricing | undefined = () => undefined) => {
-    const work = slowWork({ cached: held })
+  const open = (cached: () => CachedPricing | undefined = () => undefined) => {
+    const work = slowWork({ cached })
     const add = (...portions: readonly SlowTask[]): void =>
       work.add(
         { slowTasks: portions, slowChunks: new Map() },
@@ -118,15 +118,15 @@ describe('slow work', () => {
   })
 
   it('takes three times as much as before of a location with tiers, for each batch may cause all before it to be costed again', () => {
-    const plan = { commodity: { bandCount: 24 }, nonCommodity: null, market: null }
-    const eras = [{ from: 0, to: 365 * dayMs, plan }]
-    const heldWith = (tiered: boolean) => () =>
+    const plan = { commodity: { timeBandCount: 24 }, nonCommodity: null, market: null }
+    const pricePeriods = [{ start: 0, end: 365 * dayMs, plan }]
+    const cachedPricing = (isTiered: boolean) => () =>
       ({
-        snapshot: { directions: { IMPORT: { tiered: { COMMODITY: tiered, NON_COMMODITY: false }, eras } } },
+        snapshot: { directions: { IMPORT: { isTiered: { COMMODITY: isTiered, NON_COMMODITY: false }, pricePeriods } } },
       }) as unknown as CachedPricing
     // A record of 9 days counts as 9 × 24 + 1 = 217 pieces: 231 are a batch of 50,000.
     const sizesOf = (isTiered: boolean): readonly number[] => {
-      const { add, take } = open(heldWith(isTiered))
+      const { add, take } = open(cachedPricing(isTiered))
       add(
         slowTaskOf(
           accounts.a,

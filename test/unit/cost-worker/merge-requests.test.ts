@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { ReceivedRequest } from '../../../services/cost-worker/recost/plan-recosts.ts'
-import { trimRecostOverlaps } from '../../../services/cost-worker/recost/trim-recost-overlaps.ts'
+import { type ReceivedRequest, trimRequests } from '../../../services/cost-worker/recost/merge-requests.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
 
 type DrawnRequest = {
@@ -44,7 +43,7 @@ const requests = fc.array(
   { maxLength: 8 },
 )
 
-/** How often each instant is passed over by orders for what records have changed, and by others. */
+/** For each instant, the number of TIER requests and of other requests whose interval contains it. */
 const passes = (
   all: readonly ReceivedRequest[],
   location: string,
@@ -57,13 +56,13 @@ const passes = (
     return [tiers.length, over.length - tiers.length] as const
   })
 
-it('orders of one location together pass over what they passed over before, and orders with prices stay whole', () => {
+it('trimmed requests of a location together cover the same time, and requests with prices stay complete', () => {
   fc.assert(
     fc.property(requests, drawn => {
       const all = drawn.map(requestOf)
-      const shared = trimRecostOverlaps(all)
+      const trimmed = trimRequests(all)
       for (const location of ['loc_0', 'loc_1']) {
-        const [before, after] = [passes(all, location), passes(shared, location)]
+        const [before, after] = [passes(all, location), passes(trimmed, location)]
         for (const [at, [tiers, others]] of before.entries()) {
           expect(after[at]?.[1]).toBe(others)
           expect((after[at]?.[0] ?? 0) > 0).toBe(tiers > 0)
@@ -71,20 +70,20 @@ it('orders of one location together pass over what they passed over before, and 
         }
       }
       const whole = all.filter(({ request }) => request.orderKind !== 'TIER' || request.locationRevision !== null)
-      expect(shared.filter(one => whole.includes(one))).toEqual(whole)
+      expect(trimmed.filter(one => whole.includes(one))).toEqual(whole)
     }),
     { numRuns: 500 },
   )
 })
 
-it('however many records are late at one month, its rows are owed once', () => {
+it('many late records of one month recost its rows once', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 20 }), starts => {
       const all = starts.map((from, index) =>
         requestOf({ from, length: 60 - from, location: 0, prices: false, kind: 'TIER' }, index),
       )
       const first = Math.min(...starts)
-      expect(passes(trimRecostOverlaps(all), 'loc_0').map(([tiers]) => tiers)).toEqual(
+      expect(passes(trimRequests(all), 'loc_0').map(([tiers]) => tiers)).toEqual(
         Array.from({ length: 61 }, (_, at) => (at >= first && at < 60 ? 1 : 0)),
       )
     }),

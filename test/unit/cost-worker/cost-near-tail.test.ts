@@ -2,20 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RecordToCost } from '../../../services/cost-worker/record-to-cost.ts'
 import {
-  type AccumulatorTail,
   costNearTail,
-  isNearTail,
-  tailAfter,
-} from '../../../services/cost-worker/recost/accumulator-tail.ts'
-import { type ChangeSet, type RecostGroup, recostGroupsOf } from '../../../services/cost-worker/recost/change-set.ts'
-import { recost } from '../../../services/cost-worker/recost/recost.ts'
+  type LocationChanges,
+  type LocationRecostGroup,
+  recost,
+  withoutMessage,
+} from '../../../services/cost-worker/recost/recost.ts'
+import { type AccumulatorTail, isNearTail, tailAfter } from '../../../services/domain/recost/accumulator-tail.ts'
+import { recostGroupsOf } from '../../../services/domain/recost/change-set.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { allDay, kwh, pricing, rate, tariff } from '../../support/oracle/tables.ts'
 
 const tenant = { accountId: `acc_${'0'.repeat(23)}1`, liveMode: true }
-const cachedPricing = {
+const prices = {
   snapshot: compileSnapshot(
     pricing('Europe/Berlin', [tariff(allDay([rate(0.1, 20), rate(0.3, 45), rate(0.7)]))]),
     createPricingPool(),
@@ -47,38 +48,42 @@ const recordOf = (
   origin: null,
 })
 
-const groupOf = (records: readonly RecordToCost[]): ChangeSet => ({
-  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', cachedPricing, records, triggers: [], hasEstimates: false },
+const groupOf = (records: readonly RecordToCost[]): LocationChanges => ({
+  ...{ tenant, locationId: 'loc_1', direction: 'IMPORT', prices, records, triggers: [], hasEstimates: false },
 })
 
-/** What is stored of a location, and what is held of it: the way of a worker with all its reads at hand. */
+/** Stored rows and cached tail of a location, as a worker has them. */
 const worker = () => {
   const stored = new Map<string, MeterCostRow>()
-  let count: AccumulatorTail | null = null
+  let tail: AccumulatorTail<RecordToCost> | null = null
   const estimated = new Set<string | null>()
-  const keep = (rows: readonly MeterCostRow[]): void => {
+  const store = (rows: readonly MeterCostRow[]): void => {
     for (const row of rows) if ((stored.get(row.recordId)?.version ?? 0n) <= row.version) stored.set(row.recordId, row)
   }
-  /** Settle as far as so many rows; broken off, nothing else is kept. */
-  const settle = (records: readonly RecordToCost[], maxSteps = Number.POSITIVE_INFINITY): 'near' | 'far' | 'broken' => {
+  /** Cost records until `maxSteps` rows are stored. An interrupted step discards all other results. */
+  const cost = (
+    records: readonly RecordToCost[],
+    maxSteps = Number.POSITIVE_INFINITY,
+  ): 'near' | 'far' | 'interrupted' => {
     for (const { record } of records) if (record.confidence < 1_000_000) estimated.add(record.deviceId)
     const hasEstimates = records.some(({ record }) => estimated.has(record.deviceId))
     const group = { ...groupOf(records), hasEstimates }
     let left = maxSteps
-    const isBroken = (row: MeterCostRow): boolean => {
+    const isInterrupted = (row: MeterCostRow): boolean => {
       left -= 1
-      if (left >= 0) keep([row])
-      else count = null
+      if (left >= 0) store([row])
+      else tail = null
       return left < 0
     }
-    if (count !== null && !hasEstimates && isNearTail(count, records)) {
-      const rows = costNearTail(group, records, count)
+    if (tail !== null && !hasEstimates && isNearTail(tail, records)) {
+      const rows = costNearTail(group, tail)
       let next = rows.next()
-      for (; next.done !== true; next = rows.next()) if (next.value !== null && isBroken(next.value)) return 'broken'
-      count = next.value
+      for (; next.done !== true; next = rows.next())
+        if (next.value !== null && isInterrupted(next.value)) return 'interrupted'
+      tail = next.value
       return 'near'
     }
-    const [recostGroup] = recostGroupsOf(group) as [RecostGroup]
+    const [recostGroup] = recostGroupsOf(group) as [LocationRecostGroup]
     const work = recost(
       recostGroup,
       [...stored.values()].filter(({ isDeleted }) => !isDeleted),
@@ -86,14 +91,14 @@ const worker = () => {
     let step = work.next()
     while (step.done !== true) step = work.next()
     const recosted = step.value
-    for (const row of recosted.rows) if (row !== null && isBroken(row)) return 'broken'
-    count = tailAfter(group, recostGroup.interval, recosted)
+    for (const row of recosted.rows) if (row !== null && isInterrupted(row)) return 'interrupted'
+    tail = tailAfter(group, recostGroup.interval, recosted, withoutMessage)
     return 'far'
   }
   const restart = (): void => {
-    count = null
+    tail = null
   }
-  return { settle, restart, stored }
+  return { cost, restart, stored }
 }
 
 const costsOf = (stored: ReadonlyMap<string, MeterCostRow>) =>
@@ -115,8 +120,8 @@ const arrivals = (slots: number, devices: number, maxSteps: { readonly records: 
     { minLength: 2, maxLength: maxSteps.steps },
   )
 
-/** Intervals of registers, each known by its start, in steps of which so many rows are stored at first. */
-const shown = fc.array(
+/** Steps with register intervals, identified by their start. Only the first `maxRows` rows of a step are stored at first. */
+const registerSteps = fc.array(
   fc.record({
     intervals: fc.uniqueArray(
       fc.record({
@@ -125,50 +130,45 @@ const shown = fc.array(
       }),
       { selector: ({ slot, device }) => `${slot}/${device}`, minLength: 1, maxLength: 5 },
     ),
-    most: fc.nat(8),
+    maxRows: fc.nat(8),
     isRestarted: fc.boolean(),
   }),
   { minLength: 2, maxLength: 10 },
 )
 
-describe('records near the end of an accumulator', () => {
+describe('records near the tail of an accumulator', () => {
   it.each([
     { of: 'few devices over many slots', steps: arrivals(31, 4, { records: 6, steps: 14 }), runs: 300 },
     { of: 'many devices over few slots', steps: arrivals(12, 30, { records: 60, steps: 10 }), runs: 60 },
-  ])(
-    'and those behind them cost what they cost in order, whatever came late, twice or corrected: $of',
-    ({ steps: anySteps, runs }) => {
-      let near = 0
-      fc.assert(
-        fc.property(anySteps, steps => {
-          const { settle, stored } = worker()
-          const last = new Map<string, RecordToCost>()
-          let version = 0n
-          for (const step of steps) {
-            const records = step.map(({ slot, device, energy }) =>
-              recordOf(slot, device, kwh(energy / 1000), ++version),
-            )
-            for (const entry of records) last.set(entry.record.recordId, entry)
-            if (settle(records) === 'near') near += 1
-          }
-          const inOrder = worker()
-          inOrder.settle([...last.values()])
-          expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
-        }),
-        { numRuns: runs },
-      )
-      expect(near).toBeGreaterThan(runs / 3)
-    },
-  )
-
-  it('cost the same where a step is broken off after any of its rows and begun again, of registers too', () => {
-    let broken = 0
+  ])('cost the same as in order, with late, repeated and corrected records: $of', ({ steps: anySteps, runs }) => {
+    let near = 0
     fc.assert(
-      fc.property(shown, steps => {
-        const { settle, restart, stored } = worker()
+      fc.property(anySteps, steps => {
+        const { cost, stored } = worker()
         const last = new Map<string, RecordToCost>()
         let version = 0n
-        for (const { intervals, most, isRestarted } of steps) {
+        for (const step of steps) {
+          const records = step.map(({ slot, device, energy }) => recordOf(slot, device, kwh(energy / 1000), ++version))
+          for (const entry of records) last.set(entry.record.recordId, entry)
+          if (cost(records) === 'near') near += 1
+        }
+        const inOrder = worker()
+        inOrder.cost([...last.values()])
+        expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
+      }),
+      { numRuns: runs },
+    )
+    expect(near).toBeGreaterThan(runs / 3)
+  })
+
+  it('cost the same after an interruption at any row, also from registers', () => {
+    let interrupted = 0
+    fc.assert(
+      fc.property(registerSteps, steps => {
+        const { cost, restart, stored } = worker()
+        const last = new Map<string, RecordToCost>()
+        let version = 0n
+        for (const { intervals, maxRows, isRestarted } of steps) {
           if (isRestarted) restart()
           const records = intervals.map(({ slot, device, energy, length, isWithdrawn }): RecordToCost => {
             const entry = recordOf(slot, device, isWithdrawn ? 0n : kwh(energy / 1000), ++version)
@@ -176,22 +176,22 @@ describe('records near the end of an accumulator', () => {
             return { ...entry, record: { ...entry.record, end }, isWithdrawn }
           })
           for (const entry of records) last.set(entry.record.recordId, entry)
-          if (settle(records, most) === 'broken') {
-            broken += 1
-            settle(records)
+          if (cost(records, maxRows) === 'interrupted') {
+            interrupted += 1
+            cost(records)
           }
         }
         const inOrder = worker()
         const activeRecords = [...last.values()].filter(({ isWithdrawn }) => isWithdrawn !== true)
-        if (activeRecords.length > 0) inOrder.settle(activeRecords)
+        if (activeRecords.length > 0) inOrder.cost(activeRecords)
         expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
       }),
       { numRuns: 500 },
     )
-    expect(broken).toBeGreaterThan(100)
+    expect(interrupted).toBeGreaterThan(100)
   })
 
-  it('leave estimates cut, whatever comes before them late or corrected back', () => {
+  it('keep the cuts of estimates, with late and corrected records', () => {
     const anyStep = fc.record({
       device: fc.nat(2),
       slot: fc.nat(20),
@@ -202,7 +202,7 @@ describe('records near the end of an accumulator', () => {
     let near = 0
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 3, maxLength: 12 }), steps => {
-        const { settle, stored } = worker()
+        const { cost, stored } = worker()
         const last = new Map<string, RecordToCost>()
         for (const [index, { device, slot, length, kilowattHours, isEstimate }] of steps.entries()) {
           // The third device has no estimates, so that its records are costed from the tail.
@@ -213,10 +213,10 @@ describe('records near the end of an accumulator', () => {
             record: { ...record, end: record.start + length * 900_000, recordId: `${record.recordId}/${length}` },
           }
           last.set(long.record.recordId, long)
-          if (settle([long]) === 'near') near += 1
+          if (cost([long]) === 'near') near += 1
         }
         const inOrder = worker()
-        inOrder.settle([...last.values()])
+        inOrder.cost([...last.values()])
         expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
       }),
       { numRuns: 500 },
@@ -224,7 +224,7 @@ describe('records near the end of an accumulator', () => {
     expect(near).toBeGreaterThan(500)
   })
 
-  it('leave records alone that reach into the next month, whatever comes before them late', () => {
+  it('do not change records that end in the next month', () => {
     // April begins in Berlin at 22:00Z, 16 slots after this.
     const monthEnd = Date.parse('2026-03-31T18:00:00Z')
     const anyStep = fc.record({
@@ -236,7 +236,7 @@ describe('records near the end of an accumulator', () => {
     let near = 0
     fc.assert(
       fc.property(fc.array(anyStep, { minLength: 4, maxLength: 12 }), steps => {
-        const { settle, stored } = worker()
+        const { cost, stored } = worker()
         const last = new Map<string, RecordToCost>()
         for (const [index, { device, slot, length, energy }] of steps.entries()) {
           const { record, ...entry } = recordOf(slot, device, kwh(energy), BigInt(index + 1))
@@ -246,13 +246,13 @@ describe('records near the end of an accumulator', () => {
             record: { ...record, start, end: start + length * 900_000, recordId: `${record.recordId}/${length}` },
           }
           last.set(one.record.recordId, one)
-          if (settle([one]) === 'near') near += 1
+          if (cost([one]) === 'near') near += 1
         }
         const inOrder = worker()
         const inTime = [...last.values()].sort((a, b) => a.record.start - b.record.start)
-        for (const one of inTime) inOrder.settle([one])
+        for (const one of inTime) inOrder.cost([one])
         inOrder.restart()
-        for (const one of inTime) inOrder.settle([one])
+        for (const one of inTime) inOrder.cost([one])
         expect(costsOf(stored)).toEqual(costsOf(inOrder.stored))
       }),
       { numRuns: 500 },
@@ -260,27 +260,27 @@ describe('records near the end of an accumulator', () => {
     expect(near).toBeGreaterThan(300)
   })
 
-  it('are four of each device: of a hundred that tell of the same slots in any order nothing is read again', () => {
-    const { settle } = worker()
+  it('include four records of each device: 100 devices that report the same slots need no read', () => {
+    const { cost } = worker()
     let version = 0n
     const all = (slot: number) => Array.from({ length: 100 }, (_, device) => recordOf(slot, device, kwh(1), ++version))
-    settle([0, 1, 2].flatMap(all))
+    cost([0, 1, 2].flatMap(all))
     for (const entry of [...all(3), ...all(4)].toSorted((a, b) => (a.record.recordId < b.record.recordId ? 1 : -1))) {
-      expect(settle([entry])).toBe('near')
+      expect(cost([entry])).toBe('near')
     }
   })
 
-  it('of one device are the last 24: the place before them is read again', () => {
-    const { settle } = worker()
-    settle(Array.from({ length: 30 }, (_, slot) => recordOf(slot, 1, kwh(1), BigInt(slot + 1))))
-    // Behind the sixth of thirty begins the tail; the seventh is its first.
-    expect(settle([recordOf(6, 1, kwh(2), 100n)])).toBe('near')
-    expect(settle([recordOf(5, 1, kwh(2), 101n)])).toBe('far')
+  it('of one device are the last 24: an earlier record needs a read', () => {
+    const { cost } = worker()
+    cost(Array.from({ length: 30 }, (_, slot) => recordOf(slot, 1, kwh(1), BigInt(slot + 1))))
+    // The tail begins after the sixth of 30 records.
+    expect(cost([recordOf(6, 1, kwh(2), 100n)])).toBe('near')
+    expect(cost([recordOf(5, 1, kwh(2), 101n)])).toBe('far')
   })
 
-  it('yield to a stored one of the same identity that came later', () => {
-    const { settle } = worker()
-    settle([recordOf(1, 1, kwh(1), 50n)])
-    expect(settle([recordOf(1, 1, kwh(9), 40n)])).toBe('far')
+  it('do not replace a later stored record with the same id', () => {
+    const { cost } = worker()
+    cost([recordOf(1, 1, kwh(1), 50n)])
+    expect(cost([recordOf(1, 1, kwh(9), 40n)])).toBe('far')
   })
 })
