@@ -1,28 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
 import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { takeLease } from '../platform/postgres/leases.ts'
 import { eraseObjects, removeErasedLocations } from '../platform/postgres/registry/erase-objects.ts'
 import { dueErasures, type Erasure, markErasureDispatched } from '../platform/postgres/registry/erasures.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
+import type { LeasedWork } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type ErasureRelayOptions = {
   readonly database: Database
   readonly log: Pick<Log, 'append' | 'partitions'>
   readonly codec: Pick<Codec, 'encodeMeterMessage'>
-  /** The present generation of the lanes. */
+  /** Return the current generation of the topic. */
   readonly generation: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
-  /** The present instant in ms. */
+  /** Current instant in ms. */
   readonly at: () => number
 }
 
-const leaseMs = 10_000
 const restMs = 1_000
 const maxPerTurn = 10
 
@@ -43,8 +41,9 @@ const eraseRequestOf = ({ accountId, liveMode, objectId }: Erasure, orderId: str
 })
 
 /**
- * Do a round of erasures: of each that is due by now, PostgreSQL forgets what has come up since, every lane gets an order, and the mark is
- * noted as told, last. A crash in between tells the lanes again. Gives the number of erasures.
+ * Dispatch the erasures that are due. For each erasure, the relay erases new data of the objects in PostgreSQL, appends an erase request
+ * to every partition, and last marks the erasure as dispatched. After a crash in between, the relay repeats all of it.
+ * Returns the number of erasures.
  */
 export const dispatchErasures = async ({
   database,
@@ -67,31 +66,17 @@ export const dispatchErasures = async ({
       if (dispatchedAt >= erasure.until) await removeErasedLocations(transaction, erasure, erasure)
       await markErasureDispatched(transaction, erasure, dispatchedAt)
     })
-    logger.info({ object: erasure.objectId, order: orderId }, 'every lane was told of an erasure')
+    logger.info({ object: erasure.objectId, order: orderId }, 'Erasure sent to all partitions')
   }
   return due.length
 }
 
-/** Start telling the lanes of erasures: at once of new ones, of each again every day until nothing can bring its objects back; one process at a time. */
-export const startErasureRelay = (options: ErasureRelayOptions): AsyncDisposable => {
-  const stopping = new AbortController()
-  const holder = randomUUID()
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        const lease = await takeLease(options.database.operator, 'erasure-relay', holder, leaseMs)
-        if (lease !== null && (await dispatchErasures(options)) > 0) continue
-      } catch (error) {
-        options.logger.warn({ err: error }, 'erasures wait')
-      }
-      await sleep(restMs, undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
-  }
-  const running = run()
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
-  }
-}
+/**
+ * Work that sends erasures to the partitions: a new erasure at once, and each erasure again every day until no late message can restore
+ * its objects.
+ */
+export const erasureRelay = (options: ErasureRelayOptions): LeasedWork => ({
+  name: 'erasure-relay',
+  restMs,
+  turn: async () => (await dispatchErasures(options)) > 0,
+})

@@ -10,7 +10,7 @@ export type EventRelayOptions = {
   readonly database: Pick<Database, 'operator'>
   readonly log: Pick<Log, 'append' | 'partitions'>
   readonly codec: Pick<Codec, 'encodeEvent'>
-  /** Told how many events were published. */
+  /** Called with the number of published events. */
   readonly onPublished: (events: number) => void
 }
 
@@ -23,7 +23,7 @@ const publishEvent = async ({ log, codec }: EventRelayOptions, event: EventEnvel
 
 type PublishResult = { readonly ids: readonly number[]; readonly failure: unknown }
 
-/** Put the events of one object into their partition, each once the one before it is durable; one that fails holds back those behind it. */
+/** Publish the events of one object in order. Each event waits until the one before it is durable. After a failure the rest stay in the outbox. */
 const publishInOrder = async (
   options: EventRelayOptions,
   messages: readonly OutboxMessage[],
@@ -41,8 +41,9 @@ const publishInOrder = async (
 }
 
 /**
- * Publish the oldest events that wait in the outbox, those of one object in their order, and delete those that the log holds; gives whether
- * more wait. A crash between the two publishes again, under the same ids. Throws what the log has thrown, once the others are done.
+ * Publish the oldest events of the outbox and delete those that the log acknowledged. Events of one object stay in order.
+ * Returns true if more events may be waiting. After a crash the relay publishes events again, with the same ids.
+ * Throws the first error of the log, after all other events are published.
  * Source: docs/rules/events-and-webhooks.md #publication; docs/architecture.md #outbox-and-leases.
  */
 export const publishEvents = async (options: EventRelayOptions, limit = pageSize): Promise<boolean> => {
@@ -58,7 +59,7 @@ export const publishEvents = async (options: EventRelayOptions, limit = pageSize
   return messages.length === limit
 }
 
-/** The relay of events: from the outbox to those who deliver them, within a moment of the change. */
+/** Work that publishes events from the outbox, within 0.1 s of their change. */
 export const eventRelay = (options: EventRelayOptions): LeasedWork => ({
   name: 'event-relay',
   restMs,

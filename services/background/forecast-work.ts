@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TimeZone } from '../domain/civil-time.ts'
 import { type ForecastPrice, forecastPrices, historyMs, maxForecastMs } from '../domain/forecast/forecast-prices.ts'
+import { biddingZone } from '../domain/market-feed/bidding-zones.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import {
   type DueForecast,
@@ -15,20 +16,44 @@ import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.
 import { withOperator } from '../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
-import { forecastZone } from './forecast-zone.ts'
 
 export type ForecastWorkOptions = {
   readonly database: Database
-  /** Find a zone by its IANA name. */
+  /** Find a time zone by its IANA name; null if unknown. */
   readonly timeZone: (name: string) => TimeZone | null
-  /** Tell the lanes of a source's new prices. Never rejects. */
+  /** Announce new prices of a source in all partitions. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
   readonly logger: Pick<Logger, 'info'>
-  /** The present instant (ms). */
+  /** Current instant in ms. */
   readonly at: () => number
 }
 
-/** Gaps of one source that a turn takes; more are left to its next turn, so that no source keeps the others waiting. */
+/** Time zones of areas outside the coupled European market. The Australian market has one clock, without daylight saving time. */
+const zones: Readonly<Record<string, string>> = {
+  PJM: 'America/New_York',
+  NYISO: 'America/New_York',
+  'ISO-NE': 'America/New_York',
+  MISO: 'America/Chicago',
+  SPP: 'America/Chicago',
+  ERCOT: 'America/Chicago',
+  CAISO: 'America/Los_Angeles',
+  AESO: 'America/Edmonton',
+  IESO: 'America/Toronto',
+  NSW1: 'Australia/Brisbane',
+  QLD1: 'Australia/Brisbane',
+  SA1: 'Australia/Brisbane',
+  TAS1: 'Australia/Brisbane',
+  VIC1: 'Australia/Brisbane',
+}
+
+/** Return the time zone in whose days and weeks the prices of an area repeat. UTC if the area is null or unknown. */
+const forecastZone = (area: string | null): string => {
+  if (area === null) return 'UTC'
+  if (/^GB(-|$)/.test(area)) return 'Europe/London'
+  return biddingZone(area)?.timeZone ?? zones[area] ?? 'UTC'
+}
+
+/** Maximum gaps of one source in a turn. The limit lets other sources have their turn. */
 const maxGapsPerTurn = 32
 
 const toInterval = ({ start, end, value, confidence }: ForecastPrice): ForecastInterval => ({
@@ -38,7 +63,7 @@ const toInterval = ({ start, end, value, confidence }: ForecastPrice): ForecastI
   confidence: Math.round(confidence * 10_000),
 })
 
-/** Work in slices of some milliseconds, so that requests are answered between them. */
+/** Run steps of some milliseconds each. Between the steps the process answers requests. */
 const runInSlices = async <T>(steps: Generator<void, T>): Promise<T> => {
   for (;;) {
     const stepResult = steps.next()
@@ -53,7 +78,7 @@ const forecastGap = async (
   gap: PriceGap,
 ): Promise<readonly ForecastInterval[]> => {
   const zone = options.timeZone(forecastZone(due.area))
-  if (zone === null) throw new RangeError(`the zone of market area ${due.area} is unknown`)
+  if (zone === null) throw new RangeError(`The time zone of market area ${due.area} is unknown.`)
   const history = await readPublished(options.database.operator, due.sourceId, {
     from: gap.start - historyMs,
     to: gap.start,
@@ -64,9 +89,9 @@ const forecastGap = async (
 }
 
 /**
- * Make the forecasts of one source follow its published prices: in each gap from the change on, up to five days, from the prices before the
- * gap. They stand beside the published prices under a higher price revision, and all that they change is priced again.
- * What prices have overtaken meanwhile is not stored and stays due.
+ * Update the forecasts of one source after a change of its published prices. Each gap in the published prices gets forecasts for up to
+ * five days, calculated from the prices before the gap. The forecasts have a higher price revision, and the costs that they change are
+ * recalculated. If the prices change again meanwhile, nothing is stored and the source stays due.
  */
 const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
   const gaps = await priceGaps(options.database.operator, due, maxGapsPerTurn + 1)
@@ -79,13 +104,13 @@ const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): 
   await options.announcePrices(change)
   options.logger.info(
     { source: due.sourceId, revision: change.revision, prices: forecasts.length },
-    'prices are forecast',
+    'Forecasts updated',
   )
 }
 
 /**
- * Forecast within seconds after published prices have changed, by turns over the sources. What is due stands in the database, so nothing is
- * forgotten when a process ends. Source: docs/rules/markets-and-forecasts.md #forecasts.
+ * Work that updates forecasts within seconds after published prices changed, one source per turn. The database lists the sources that
+ * are due, so a restart loses none. Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export const forecastWork = (options: ForecastWorkOptions): LeasedWork => {
   let lastSourceId = ''

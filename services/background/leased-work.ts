@@ -7,54 +7,72 @@ import type { Logger } from '../platform/telemetry/logger.ts'
 
 export type LeasedWorkOptions = { readonly database: Pick<Database, 'operator'>; readonly logger: Pick<Logger, 'warn'> }
 
-const leaseMs = 10_000
-const renewAfterMs = leaseMs / 3
+/** Running work. Disposing of it waits for the current turn and releases the lease. */
+export type RunningWork = AsyncDisposable & {
+  /** End the current pause, so that the next turn begins at once. */
+  readonly wake: () => void
+}
+
+const defaultLeaseMs = 10_000
 const retryMs = 1_000
 
 /**
- * Start pieces of work, each under a lease of its own: of all processes one does it, and another goes on within ten seconds after that one
- * has died. A process that was paused may end a turn beside the next holder, so every turn must bear being done twice.
- * Disposing of it ends the turns under way and gives the leases back.
+ * Start several pieces of work, each with its own lease. One process does a piece of work at a time; if that process dies, another one
+ * continues after the lease has expired. A process that was paused can end a turn after another one took the lease.
+ * So every turn must be repeatable.
  */
 export const startLeasedWork = (options: LeasedWorkOptions, tasks: readonly LeasedWork[]): AsyncDisposable => {
-  const stopping = new AbortController()
-  const running = tasks.map(task => runLeased(options, task, stopping.signal))
+  const running = tasks.map(task => startTask(options, task))
   return {
     [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await Promise.all(running)
+      await Promise.all(running.map(one => one[Symbol.asyncDispose]()))
     },
   }
 }
 
-type HeldLease = { readonly lease: Lease; readonly renewAt: number }
-
-const runLeased = async (
-  { database, logger }: LeasedWorkOptions,
-  { name, restMs, turn }: LeasedWork,
-  signal: AbortSignal,
-): Promise<void> => {
+/** Start one piece of work under its lease. */
+export const startTask = ({ database, logger }: LeasedWorkOptions, task: LeasedWork): RunningWork => {
+  const { name, restMs, leaseMs = defaultLeaseMs, turn, onStandby } = task
+  const stopping = new AbortController()
   const holder = randomUUID()
-  let heldLease: HeldLease | null = null
-  const holdLease = async (): Promise<HeldLease | null> => {
+  let pause = new AbortController()
+  let lease: Lease | null = null
+  let renewAt = 0
+
+  const renewLease = async (): Promise<Lease | null> => {
     const now = performance.now()
-    if (heldLease !== null && now < heldLease.renewAt) return heldLease
-    const lease = await takeLease(database.operator, name, holder, leaseMs)
-    return lease === null ? null : { lease, renewAt: now + renewAfterMs }
+    lease = await takeLease(database.operator, name, holder, leaseMs)
+    renewAt = now + leaseMs / 3
+    return lease
   }
-  while (!signal.aborted) {
-    let waitMs = retryMs
-    try {
-      heldLease = await holdLease()
-      if (heldLease !== null && (await turn())) continue
-      if (heldLease !== null) waitMs = restMs
-    } catch (error) {
-      logger.warn({ err: error, task: name }, 'work waits for its next turn')
+  /** Do one turn if this process has the lease. Returns the pause in ms. */
+  const runTurn = async (): Promise<number> => {
+    if (lease === null || performance.now() >= renewAt) await renewLease()
+    if (lease !== null) return (await turn({ renewLease, signal: stopping.signal })) ? 0 : restMs
+    onStandby?.()
+    return retryMs
+  }
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      pause = new AbortController()
+      const pauseMs = await runTurn().catch(error => {
+        if (!stopping.signal.aborted) logger.warn({ err: error, task: name }, 'Work failed, retrying')
+        return retryMs
+      })
+      const signal = AbortSignal.any([stopping.signal, pause.signal])
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
     }
-    await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+    if (lease !== null)
+      await releaseLease(database.operator, lease).catch(error =>
+        logger.warn({ err: error, task: name }, 'Lease was not released; it expires by itself'),
+      )
   }
-  if (heldLease === null) return
-  await releaseLease(database.operator, heldLease.lease).catch(error =>
-    logger.warn({ err: error, task: name }, 'a lease runs out by itself'),
-  )
+  const running = run()
+  return {
+    wake: () => pause.abort(),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      await running
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { currentInstant } from '../platform/clock.ts'
 import { marketAreasOf } from '../platform/geocoding/market-areas.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { startErasureRelay } from './erasure-relay.ts'
+import { erasureRelay } from './erasure-relay.ts'
 import { eventRelay } from './event-relay.ts'
 import { forecastWork } from './forecast-work.ts'
 import { startLeasedWork } from './leased-work.ts'
@@ -13,7 +13,7 @@ import { type RecostRelay, startRecostRelay } from './recost-relay.ts'
 
 const at = currentInstant
 
-/** The work beside the query service. */
+/** Work that runs by lease in the processes of the query service. */
 export type Background = {
   readonly roleModule: RoleModule
   readonly relay: RecostRelay
@@ -29,9 +29,9 @@ export const openBackground = async (
   const { config, database, log, codec, generation, logger, metrics } = shared
   const appender = { log, codec, generation }
   const relay = opening.use(startRecostRelay({ ...appender, database, logger, at }))
-  opening.use(startErasureRelay({ ...appender, database, logger, at }))
   const start = (tasks: readonly LeasedWork[]): void => void opening.use(startLeasedWork({ database, logger }, tasks))
   start([
+    erasureRelay({ ...appender, database, logger, at }),
     eventRelay({ database, log, codec, onPublished: events => metrics.eventsPublished.inc(events) }),
     ...recordTimers(database, at),
     forecastWork({ database, timeZone, announcePrices: relay.announce, logger, at }),
@@ -47,6 +47,6 @@ export const openBackground = async (
     logger,
   }
   const marketOptions = { ...feedOptions, publishRecosts: relay.publish, announcePrices: relay.announce }
-  opening.use(await openMarketFeeds(marketOptions))
+  start([await openMarketFeeds(marketOptions)])
   return { roleModule: { ...emptyRoleModule, operatorOperations: marketFeedOperations(marketOptions) }, relay, start }
 }

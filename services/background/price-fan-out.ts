@@ -15,7 +15,7 @@ import {
 import { lockLocations } from '../platform/postgres/registry/locations.ts'
 import { type OperatorTransaction, withOperator } from '../platform/postgres/transaction.ts'
 
-/** A page that is done: its number from 1, and how many locations were told so far, of all. */
+/** A finished page: its number from 1, and the number of locations done so far and in all. */
 export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'done'> & {
   readonly total: number
   readonly isLast: boolean
@@ -30,7 +30,7 @@ const groupByTenant = <T extends { readonly accountId: string; readonly liveMode
     tenantItems => [tenantItems[0] as T, tenantItems] as const,
   )
 
-/** Orders go to one account and mode each, so that whoever reads one finds its rows by their key. */
+/** Append recost requests, each for one account and mode, so that the cost worker finds the rows by their key. */
 const appendRecosts = async (
   appender: RecostAppenderDependencies,
   { sourceId, revision, from, to }: PriceFanOut,
@@ -43,7 +43,7 @@ const appendRecosts = async (
   await Promise.all(repriceRequests.map(repriceRequest => appendReprice(appender, repriceRequest)))
 }
 
-/** Write the events of each location of a page: `location.update`, and `price.update` for each direction. */
+/** Write `location.update` for each location of a page, and `price.update` for each direction. */
 const writeUpdateEvents = async (
   transaction: OperatorTransaction,
   locationKeys: readonly LocationKey[],
@@ -62,12 +62,13 @@ const writeUpdateEvents = async (
 }
 
 const leaseLost = (): Failure =>
-  new Failure('lease_lost', 'another process goes on with this price change', { retriable: true })
+  new Failure('lease_lost', 'Another process continues this price change.', { retriable: true })
 
 /**
- * Bring one page of a price change to the locations that its source prices: orders into their lanes, then, in one transaction, a
- * `location.update` and `price.update` for each (but for forecasts, whose cause has told it) and the move to the next page. Null when no price change is on its way. Whatever fails between, the page is
- * repeated: orders may come twice, which does no harm, events do not, for they stand with the move or not at all. Throws Failure `lease_lost` where `lease` no longer holds.
+ * Do one page of a price change: append recost requests for the locations that the source prices. Then one transaction writes
+ * `location.update` and `price.update` of each location and moves the cursor. A change by forecasts writes no events.
+ * Returns null if no price change is waiting. After a failure the page is repeated: requests may be sent twice, events are not.
+ * Throws `Failure` `lease_lost` if `lease` is no longer valid.
  * Source: docs/rules/markets-and-forecasts.md #price-changes; docs/architecture.md #recost-requests.
  */
 export const fanOutPage = async (

@@ -12,8 +12,8 @@ const maxExpiredPerTurn = 1_000
 const minuteMs = 60_000
 
 /**
- * Tell of contracts that end within ten days and of those that have ended, up to `most` of what is due by `at` (ms); gives how many.
- * An event and the end of its timer are one transaction, so each is told once, however many do this at once and whenever one dies.
+ * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due by `at` (ms).
+ * Returns the number of events. An event and the removal of its timer are one transaction, so each event is written once.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const publishContractEndEvents = (database: Database, at: number, maxTimers = maxPerTurn): Promise<number> =>
@@ -32,7 +32,7 @@ export const publishContractEndEvents = (database: Database, at: number, maxTime
     return timers.length
   })
 
-/** The work that the clock asks for: ends of contracts are told within a second, and what has expired goes within minutes. */
+/** Work on a timer: events of contract ends within 1 s, and removal of expired data within minutes. */
 export const recordTimers = (database: Database, at: () => number): readonly LeasedWork[] => [
   {
     name: 'contract-ends',

@@ -1,139 +1,97 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { recordTopic } from '../platform/log/log.ts'
 import { appendPriceNotice, appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 import type { Database } from '../platform/postgres/database.ts'
-import { deleteOutbox, type OutboxMessage, readOutbox } from '../platform/postgres/events/outbox.ts'
-import { type Lease, releaseLease, takeLease } from '../platform/postgres/leases.ts'
+import { deleteOutbox, type OutboxMessage, readOutbox, recostRequestOf } from '../platform/postgres/events/outbox.ts'
+import type { Lease } from '../platform/postgres/leases.ts'
 import type { SourceRevision } from '../platform/postgres/pricing/pricing-input.ts'
+import type { LeasedTurn } from '../platform/role-module.ts'
 import type { Logger } from '../platform/telemetry/logger.ts'
+import { startTask } from './leased-work.ts'
 import { fanOutPage } from './price-fan-out.ts'
 
-/** Brings what changes of prices owe into the lanes, at least once; a repeated order does no harm. */
+/** Appends recost requests and price notices to the partitions, at least once. A repeated request changes nothing. */
 export type RecostRelay = AsyncDisposable & {
-  /** Bring the orders of a change that this process has just committed. Never rejects: what the log does not take waits for the sweep. */
+  /**
+   * Publish the recost requests of a change after its commit. Never rejects: requests that the log refuses stay in the outbox, and the
+   * relay publishes them later.
+   */
   readonly publish: (messages: readonly OutboxMessage[]) => Promise<void>
   /**
-   * Tell every lane that a source's prices of older revisions hold no more, so that records behind this are priced with the new ones; what
-   * is stored follows by the fan-out, which begins at once. Never rejects.
+   * Announce new prices of a source in every partition. Records after the notice are costed with the new prices. The fan-out, which
+   * begins at once, requests the recalculation of stored costs. Never rejects.
    */
   readonly announce: (change: SourceRevision) => Promise<void>
 }
 
 export type RecostRelayOptions = RecostAppenderDependencies & {
   readonly database: Database
+  /** Current instant in ms. */
   readonly at: () => number
   readonly logger: Pick<Logger, 'info' | 'warn'>
 }
 
-const leaseMs = 10_000
 const restMs = 1_000
 const pageSize = 500
 
-/** The order as it stands in the outbox. */
-type RecostPayload = {
-  readonly id: string
-  readonly account_id: string
-  readonly live_mode: boolean
-  readonly locations: readonly string[]
-  readonly revision: number
-  readonly from: number | null
-  readonly to: number | null
+/** Append recost requests to their partitions, then delete them from the outbox. Returns true if more may be waiting. */
+const publishMessages = async (options: RecostRelayOptions, messages: readonly OutboxMessage[]): Promise<boolean> => {
+  const recostMessages = messages.filter(({ topic }) => topic === recordTopic)
+  const append = ({ payload }: OutboxMessage): Promise<void> => {
+    const { id: orderId, locations, revision, ...request } = recostRequestOf(payload)
+    const cause = { locationRevision: revision, sourceId: null, priceRevision: null }
+    return appendReprice(options, { ...request, ...cause, orderId, locationIds: locations })
+  }
+  await Promise.all(recostMessages.map(append))
+  await deleteOutbox(
+    options.database.operator,
+    recostMessages.map(({ id }) => id),
+  )
+  return messages.length === pageSize
 }
 
-const appendOutboxMessage = (appender: RecostAppenderDependencies, { payload }: OutboxMessage): Promise<void> => {
-  const recostPayload = JSON.parse(payload) as RecostPayload
-  return appendReprice(appender, {
-    orderId: recostPayload.id,
-    accountId: recostPayload.account_id,
-    liveMode: recostPayload.live_mode,
-    locationIds: recostPayload.locations,
-    locationRevision: recostPayload.revision,
-    sourceId: null,
-    priceRevision: null,
-    from: recostPayload.from,
-    to: recostPayload.to,
-  })
+/** Do one page of a price change. Returns false if no price change is left. */
+const fanOut = async (options: RecostRelayOptions, lease: Lease): Promise<boolean> => {
+  const result = await fanOutPage(options, lease)
+  if (result === null) return false
+  const { sourceId, revision, page, done, total } = result
+  options.logger.info(
+    { source: sourceId, revision, page, locations: done, of: total },
+    'Recost requests of a price change published',
+  )
+  return true
 }
 
 /**
- * Start the relay. Orders of this process go at once. By turns, and by one process at a time, it brings what crashes left in the outbox,
- * and price changes to the locations of their source, a page each turn. Without work it looks every second.
- * Rows are taken without a cursor and deleted by the ids that were published, so that a change that commits late is found all the same.
+ * Start the relay. `publish` sends the requests of this process at once. In each turn, one process publishes requests that a crash left
+ * in the outbox, and one page of a price change. Without work, the relay looks every second.
+ * Source: docs/architecture.md #outbox-and-leases, #recost-requests.
  */
 export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {
   const { database, logger } = options
-  const stopping = new AbortController()
-  const holder = randomUUID()
-  let lease: Lease | null = null
-  let pause = new AbortController()
-
   const warnAndContinue = (message: string) => (error: unknown) => {
     logger.warn({ err: error }, message)
     return false
   }
-
-  const send = async (messages: readonly OutboxMessage[]): Promise<void> => {
-    const recostMessages = messages.filter(message => message.topic === recordTopic)
-    await Promise.all(recostMessages.map(message => appendOutboxMessage(options, message)))
-    await deleteOutbox(
-      database.operator,
-      recostMessages.map(({ id }) => id),
-    )
-  }
-
-  const publishOutbox = async (): Promise<boolean> => {
-    const messages = await readOutbox(database.operator, recordTopic, pageSize)
-    await send(messages)
-    return messages.length === pageSize
-  }
-
-  const fanOut = async (heldLease: Lease): Promise<boolean> => {
-    const fannedOut = await fanOutPage(options, heldLease)
-    if (fannedOut === null) return false
-    const { sourceId, revision, page, total } = fannedOut
-    logger.info(
-      { source: sourceId, revision, page, locations: fannedOut.done, of: total },
-      'a price change goes to its locations',
-    )
-    return true
-  }
-
-  /** Work a turn; true where more waits. What fails does not keep the other from its turn. */
-  const turn = async (): Promise<boolean> => {
-    lease = await takeLease(database.operator, 'order-relay', holder, leaseMs)
+  const turn = async ({ renewLease }: LeasedTurn): Promise<boolean> => {
+    const lease = await renewLease()
     if (lease === null) return false
-    const heldLease = lease
-    const results = [
-      await publishOutbox().catch(warnAndContinue('orders wait in the outbox')),
-      await fanOut(heldLease).catch(warnAndContinue('a price change waits for its turn')),
+    const publishWaiting = async () =>
+      publishMessages(options, await readOutbox(database.operator, recordTopic, pageSize))
+    const hasMore = [
+      await publishWaiting().catch(warnAndContinue('Recost requests not published, retrying')),
+      await fanOut(options, lease).catch(warnAndContinue('Page of a price change failed, retrying')),
     ]
-    return results.includes(true)
+    return hasMore.includes(true)
   }
-
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      if (await turn().catch(warnAndContinue('the relay waits for its lease'))) continue
-      pause = new AbortController()
-      await sleep(restMs, undefined, { signal: AbortSignal.any([stopping.signal, pause.signal]) }).catch(
-        () => undefined,
-      )
-    }
-    if (lease !== null)
-      await releaseLease(database.operator, lease).catch(warnAndContinue('the lease of the relay runs out by itself'))
-  }
-  const running = run()
+  const work = startTask(options, { name: 'order-relay', restMs, turn })
   return {
     publish: async messages => {
-      await send(messages).catch(warnAndContinue('an order waits in the outbox'))
+      await publishMessages(options, messages).catch(warnAndContinue('Recost request stays in the outbox'))
     },
     announce: async change => {
-      pause.abort()
-      await appendPriceNotice(options, change).catch(warnAndContinue('a price change waits for its turn'))
+      work.wake()
+      await appendPriceNotice(options, change).catch(warnAndContinue('Price notice not published'))
     },
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
+    [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
   }
 }

@@ -22,8 +22,8 @@ export type ResealOptions = {
 const hourMs = 3_600_000
 
 /**
- * Seal anew, page by page, what lies sealed under former secrets, so that these can be given up; again every hour, because processes that do
- * not know the present one yet may have sealed more. Null where no secret has been changed.
+ * Work that encrypts stored values again, page by page, if they are sealed with a former secret; the former secret can then be removed.
+ * The work repeats every hour, because processes that do not have the new secret yet may seal more values. Null if no secret was changed.
  */
 export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
   if (secretTexts(secret).length === 1 && secretTexts(credentialsKey).length === 1) return null
@@ -46,7 +46,7 @@ export const resealWork = ({ database, secret, credentialsKey, logger }: ResealO
         if (next === null) columnIndex += 1
         return true
       }
-      logger.info({ resealed }, 'what was sealed under former secrets is sealed under the present ones')
+      logger.info({ resealed }, 'Values of former secrets resealed')
       columnIndex = 0
       resealed = 0
       return false

@@ -8,6 +8,7 @@ import type { HealthCheck } from './http/static-routes.ts'
 import type { Codec } from './log/avro/codec.ts'
 import type { Log } from './log/log.ts'
 import type { Database } from './postgres/database.ts'
+import type { Lease } from './postgres/leases.ts'
 import type { Tenant } from './postgres/transaction.ts'
 import type { Logger } from './telemetry/logger.ts'
 import type { Metrics } from './telemetry/metrics.ts'
@@ -82,14 +83,26 @@ export type SharedDependencies = Stores & {
   readonly slowBacklog: SlowBacklog
 }
 
+/** What a turn of leased work may use. */
+export type LeasedTurn = {
+  /** Extend the lease by its full duration. Returns null if another process has the lease now. */
+  readonly renewLease: () => Promise<Lease | null>
+  /** Aborted when the process stops. */
+  readonly signal: AbortSignal
+}
+
 /** Periodic work that one process at a time does under a lease. */
 export type LeasedWork = {
   /** Name of the lease. */
   readonly name: string
   /** Pause in ms if no work is left. */
   readonly restMs: number
-  /** Do a limited amount of work. Returns true if more work is left. After an error, the work is logged and pauses. */
-  readonly turn: () => Promise<boolean>
+  /** Duration of the lease in ms; 10 s if absent. A third of it after the last renewal, the next turn renews it. */
+  readonly leaseMs?: number
+  /** Do a limited amount of work. Returns true if more work is left. An error is logged, and the work pauses. */
+  readonly turn: (turn: LeasedTurn) => Promise<boolean>
+  /** Called each time that another process has the lease. */
+  readonly onStandby?: () => void
 }
 
 /** Operations, pages and health checks of a role. */

@@ -17,20 +17,20 @@ import { changeTenant } from '../../platform/postgres/transaction.ts'
 
 export type LinkOptions = {
   readonly database: Database
-  /** Place an address offline; refuses what cannot be placed. */
+  /** Return the market areas of an address, without a network request. */
   readonly areasOf: (address: PostalAddress) => readonly string[]
-  /** Put the orders of a committed change into their lanes. Never rejects. */
-  readonly publishRecosts: (orders: readonly OutboxMessage[]) => Promise<void>
-  /** The present instant in ms. */
+  /** Publish the recost requests of a committed change. Never rejects. */
+  readonly publishRecosts: (messages: readonly OutboxMessage[]) => Promise<void>
+  /** Current instant in ms. */
   readonly at: () => number
 }
 
 const pageSize = 500
 
-/** A request that began before a source was there, and ends after, is over by then; its location is found the next time. */
+/** Longest duration of a request. A request that began before the source existed has ended after this time. */
 const maxRequestMs = 60_000
 
-/** Give one location its source, as a change of the location; nothing where it was deleted or has one by now. */
+/** Set the source of one location, as a change of the location. Returns false if the location was deleted or has a source now. */
 const linkLocation = async (
   { database, publishRecosts, at }: LinkOptions,
   { id, ...tenant }: SourcelessLocation,
@@ -53,9 +53,9 @@ const linkLocation = async (
 }
 
 /**
- * Give new shared sources to the locations of their area that were there before them, have none, and were given none by their caller;
- * what they have recorded is priced again. Looks at all such locations once for each source, and again until requests from before the
- * source have ended. Gives how many locations got one, and whether any source is left to look again for.
+ * Link new shared sources to older locations of their area whose customer set no source. Stored records of these locations are recosted.
+ * The function reads all such locations once for each source, and again until the requests from before the source have ended.
+ * Returns the number of linked locations, and whether all sources are done.
  * Source: docs/rules/registry.md #market-sources-of-locations.
  */
 export const linkSources = async (
@@ -65,7 +65,7 @@ export const linkSources = async (
   const startedAt = at()
   const sources = await unlinkedSources(database.operator)
   if (sources.length === 0) return { linked: 0, isDone: true }
-  // Read backwards, so that of two sources of an area the first one holds, as it does for a new location.
+  // In reverse order, so that the first of two sources of an area is used, as for a new location.
   const byArea = new Map(sources.toReversed().map(({ id, area, currencyCode }) => [`${area}/${currencyCode}`, id]))
   let linked = 0
   for (let lastLocation: SourcelessLocation | null = null; ; ) {

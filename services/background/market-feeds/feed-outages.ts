@@ -11,9 +11,9 @@ import {
 import { locationsPricedBy } from '../../platform/postgres/pricing/pricing-input.ts'
 import { withOperator } from '../../platform/postgres/transaction.ts'
 
-/** How long prices may fail to come before accounts are told: until then a day that was known before goes by. */
+/** Time without new prices after which accounts get an event. Prices that were known in advance cover the first day. */
 const outageAfterMs = 48 * 3_600_000
-/** Longer than the longest wait between two attempts. */
+/** Longer than the longest pause between two attempts. */
 const attemptedWithinMs = 3 * 3_600_000
 const pageSize = 1_000
 
@@ -45,8 +45,8 @@ const publishOutageEvents = async (database: Database, outage: UnreportedOutage,
 }
 
 /**
- * Tell accounts of sources whose prices have failed to come for 48 hours: one `tariff.fetch.failed` for each living tariff that follows
- * one, once an outage, wherever a crash makes this go on. Gives the number of events.
+ * Publish `tariff.fetch.failed` for each active tariff of a source that has had no new prices for 48 hours, once per outage.
+ * After a crash the next call continues. Returns the number of events.
  * Source: docs/rules/markets-and-forecasts.md #outages.
  */
 export const publishFeedOutages = async (database: Database, at: number): Promise<number> => {

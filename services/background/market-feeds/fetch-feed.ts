@@ -21,25 +21,25 @@ import type { SourceRevision } from '../../platform/postgres/pricing/pricing-inp
 import { withOperator } from '../../platform/postgres/transaction.ts'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
 
-/** How an attempt at one feed ended. */
+/** Result of an attempt at one feed: a label of the metric. */
 type FetchOutcome = 'prices' | 'nothing' | 'failed'
 
 export type MarketFetchOptions = Pick<FetchOptions, 'fetch' | 'timeoutMs' | 'maxBytes'> & {
   readonly database: Database
   readonly choice: FeedConfig
   readonly timeZone: (name: string) => TimeZone | null
-  /** Tell the lanes of a committed change of a source's prices. Never rejects. */
+  /** Announce a committed change of a source's prices in all partitions. Never rejects. */
   readonly announcePrices: (change: SourceRevision) => Promise<void>
-  /** The present instant in ms. */
+  /** Current instant in ms. */
   readonly at: () => number
-  /** A number of chance, 0 … 1; the machine's own when absent. */
+  /** Random number in [0, 1); from the operating system if absent. */
   readonly random?: () => number
   readonly metrics: Pick<Metrics, 'marketFetches' | 'marketLastSuccess' | 'marketKnownUntil'>
 }
 
 const randomNumber = (): number => randomInt(2 ** 32) / 2 ** 32
 
-/** What a fetch has brought. `feed` is the one that gave the last prices; `error` what went wrong, null where all that is due is known. */
+/** Result of a fetch. `feed`: feed of the last prices; `error`: null if all prices that are due are known; `knownUntil` in ms. */
 export type FetchResult = {
   readonly feed: FeedName | null
   readonly stored: number
@@ -50,9 +50,9 @@ export type FetchResult = {
 }
 
 const dayMs = 86_400_000
-/** Forecasts read 28 days, and need a week more to be judged by. */
+/** Forecasts read 28 days, and seven more days to measure their error. */
 const historyMs = 35 * dayMs
-/** The preferred feed is asked again for what it may have corrected. */
+/** The preferred feed is read again for this time, because it may have corrected prices. */
 const recheckMs = 2 * dayMs
 const maxGapMs = 92 * dayMs
 
@@ -70,7 +70,7 @@ type FetchRun = {
 const clockOf = ({ timeZone }: MarketFetchOptions, area: string): PublicationClock => {
   const { timeZone: name, publishedAtMinute } = marketClock(area)
   const zone = timeZone(name)
-  if (zone === null) throw new RangeError(`there is no zone ${name}`)
+  if (zone === null) throw new RangeError(`The time zone ${name} is unknown.`)
   return { zone, publishedAtMinute }
 }
 
@@ -92,7 +92,7 @@ const storePrices = async (
   if (fanOut !== null) await options.announcePrices(fanOut)
 }
 
-/** Ask one feed for a span, request by request; what each gives is stored at once, as far as it begins in the span. */
+/** Fetch an interval from one feed, request by request, and store the prices that begin in the interval after each request. */
 const fetchFromFeed = async (
   options: MarketFetchOptions,
   source: FeedSource,
@@ -154,9 +154,10 @@ const resultOf = (
 })
 
 /**
- * Fetch what is due of one source: the preferred feed is asked for the last two days again, the others in turn for what is still
- * missing, a new source for 35 days. What comes is stored as a submission of prices is. Writes down how it went and when to fetch next:
- * prices that are overdue count as an outage like a feed that does not answer. Rejects where PostgreSQL does, or `signal` ends it.
+ * Fetch the prices of one source that are due. The preferred feed is read from two days before the last known price, the other feeds for
+ * prices that are still missing. A new source is read from 35 days ago. Prices are stored in the same way as submitted prices.
+ * The state of the fetch and the time of the next one are stored; overdue prices count as an outage.
+ * Rejects if PostgreSQL is unavailable or `signal` is aborted.
  * Source: docs/rules/markets-and-forecasts.md #public-feeds, #outages.
  */
 export const fetchSource = async (
@@ -197,8 +198,8 @@ export const fetchSource = async (
 }
 
 /**
- * Fetch a span of one source, however old: the first of its feeds that has prices in it gives them. What is due, and when, stays as it is.
- * Rejects where PostgreSQL does, or `signal` ends it.
+ * Fetch any interval of one source, from the first of its feeds that has prices in the interval. The next due fetch stays the same.
+ * Rejects if PostgreSQL is unavailable or `signal` is aborted.
  */
 export const fetchInterval = async (
   options: MarketFetchOptions,

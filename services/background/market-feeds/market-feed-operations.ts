@@ -46,10 +46,10 @@ const noFeed = (knownUntil: number | null): FetchResult => ({
   replaced: 0,
   unchanged: 0,
   knownUntil,
-  error: 'no chosen feed publishes this source; WATTLEDGER_MARKET_FEEDS names the feeds',
+  error: 'No configured feed publishes this source. Add a feed to WATTLEDGER_MARKET_FEEDS.',
 })
 
-/** Shared sources are all accounts': no account's own key opens these, whatever its scope. */
+/** Require the operator key: shared sources belong to all accounts. */
 const forOperator =
   <Request extends RequestOf<Operation>, Answer>(run: (request: Request) => Promise<Outcome<Answer>>) =>
   async (request: Request): Promise<Outcome<Answer>> =>
@@ -57,7 +57,7 @@ const forOperator =
       ? run(request)
       : refused('insufficient_scope', 'Send the X-Operator-Key for this request')
 
-/** Bind the operator's operations on market feeds. They belong into no document for callers. */
+/** Bind the operations of the operator on market feeds. The OpenAPI documents do not list them. */
 export const marketFeedOperations = (options: MarketFetchOptions): readonly Binding[] => [
   bind(
     marketFeedList,

@@ -21,6 +21,7 @@ import { queryServiceOperations } from '../../../services/query-service/operatio
 import { workThreadOptions } from '../../../services/query-service/work/run-work.ts'
 import { connectPages } from '../../../services/web/connect/connect-page.ts'
 import { logoUrls } from '../../../services/web/connect/logo-urls.ts'
+import { leasedTurn } from '../partitions/leased-turn.ts'
 import { type Answer, type Call, caller } from '../registry/service.ts'
 
 const secret = 'a secret of at least thirty-two characters'
@@ -88,7 +89,7 @@ export const openConnectService = async (
     log: logger,
     observe: () => undefined,
   })
-  return { app, database, clock, logged, published, turn: connect.work.turn }
+  return { app, database, clock, logged, published, turn: () => connect.work.turn(leasedTurn) }
 }
 
 /** Make an account with a key in test mode; its calls are in one layout. */

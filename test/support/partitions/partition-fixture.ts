@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startErasureRelay } from '../../../services/background/erasure-relay.ts'
+import { erasureRelay } from '../../../services/background/erasure-relay.ts'
+import { startTask } from '../../../services/background/leased-work.ts'
 import { startRecostRelay } from '../../../services/background/recost-relay.ts'
 import type { RowRangeLimits } from '../../../services/cost-worker/recost/cost-ranges.ts'
 import type { SlowWorkLimits } from '../../../services/cost-worker/slow-work/slow-work.ts'
@@ -223,7 +224,7 @@ const openHttp = async (
   const generation = () => 1
   const partitionStores = { ...stores, generation }
   const relay = stack.use(startRecostRelay({ ...partitionStores, logger, at: currentInstant }))
-  stack.use(startErasureRelay({ ...partitionStores, logger, at: currentInstant }))
+  stack.use(startTask({ database, logger }, erasureRelay({ ...partitionStores, logger, at: currentInstant })))
   const accepted = (lane: number, records: number): void => stores.metrics.accepted.inc({ lane: String(lane) }, records)
   const counts = { accepted, refused: () => undefined, bytes: () => undefined }
   const idempotency = idempotencyKeys(database)

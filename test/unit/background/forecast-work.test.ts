@@ -8,6 +8,7 @@ import { createMarket } from '../../../services/platform/postgres/pricing/market
 import type { PriceInterval } from '../../../services/platform/postgres/pricing/price-overlap.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
+import { leasedTurn } from '../../support/partitions/leased-turn.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
 
 const opened = await openTestDatabase()
@@ -27,7 +28,7 @@ const options = {
 }
 const workAll = async (): Promise<number> => {
   const work = forecastWork(options)
-  for (let rounds = 0; ; rounds += 1) if (!(await work.turn())) return rounds
+  for (let rounds = 0; ; rounds += 1) if (!(await work.turn(leasedTurn))) return rounds
 }
 
 const newSource = async (): Promise<string> => {

@@ -10,6 +10,7 @@ import {
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { createEndpoint, retrieveEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
+import { leasedTurn } from '../../support/partitions/leased-turn.ts'
 import { makeTenants, openTestDatabase, type TestDatabase } from '../../support/stores/postgres.ts'
 
 const [former, present, lost] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)] as const
@@ -74,7 +75,7 @@ const resealAll = async (secrets: readonly [string, ...string[]]): Promise<unkno
   const logged: unknown[] = []
   const logger = { info: (fields: object) => void logged.push(fields) }
   const work = resealWork({ database: test.database, secret: secrets, credentialsKey: secrets, logger })
-  while ((await work?.turn()) === true);
+  while ((await work?.turn(leasedTurn)) === true);
   return logged[0]
 }
 

@@ -5,8 +5,8 @@ import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 
 /**
- * What a change of a location's prices asks of its lane: cost the span again, with a snapshot of at least this revision.
- * `from` inclusive, `to` exclusive (ms); null is open. Changes of market prices go their own way: `price-fan-outs.ts`.
+ * Recost request of a change at locations: recalculate the costs of [from, to) with a pricing revision of at least `revision`.
+ * Instants in ms; null is open. Changes of market prices use `pricing/price-fan-outs.ts`.
  */
 export type OutboxRecostRequest = {
   readonly id: string
@@ -18,7 +18,7 @@ export type OutboxRecostRequest = {
   readonly to: number | null
 }
 
-/** A message that is owed to the log. `payload` is JSON text, `key` decides the lane. */
+/** Message that waits for its publication. `payload` is JSON text; `key` decides the partition. */
 export type OutboxMessage = {
   readonly id: number
   readonly topic: TopicName
@@ -28,13 +28,30 @@ export type OutboxMessage = {
   readonly payload: string
 }
 
-/** Give a new order its id. */
+/** Create a recost request with a new id. */
 export const newRecostRequest = (recostRequest: Omit<OutboxRecostRequest, 'id'>): OutboxRecostRequest => ({
   id: randomUUID(),
   ...recostRequest,
 })
 
-/** Write orders into the outbox, in the transaction of the change. Gives the messages in the same order, for publishing at once after the commit. */
+/** JSON of a recost request in the outbox. */
+type RecostPayload = Omit<OutboxRecostRequest, 'accountId' | 'liveMode'> & {
+  readonly account_id: string
+  readonly live_mode: boolean
+}
+
+const payloadOf = ({ accountId, liveMode, locations, revision, from, to, id }: OutboxRecostRequest): string => {
+  const payload: RecostPayload = { id, account_id: accountId, live_mode: liveMode, locations, revision, from, to }
+  return JSON.stringify(payload)
+}
+
+/** Read the payload of a recost request. */
+export const recostRequestOf = (payload: string): OutboxRecostRequest => {
+  const { account_id: accountId, live_mode: liveMode, ...request } = JSON.parse(payload) as RecostPayload
+  return { ...request, accountId, liveMode }
+}
+
+/** Write recost requests to the outbox, in the transaction of the change. Returns the messages in the same order. */
 export const writeRecostRequests = async (
   query: Query,
   recostRequests: readonly OutboxRecostRequest[],
@@ -47,15 +64,7 @@ export const writeRecostRequests = async (
       key: `${recostRequest.accountId}:${recostRequest.locations[0]}`,
       accountId: recostRequest.accountId,
       liveMode: recostRequest.liveMode,
-      payload: JSON.stringify({
-        id: recostRequest.id,
-        account_id: recostRequest.accountId,
-        live_mode: recostRequest.liveMode,
-        locations: recostRequest.locations,
-        revision: recostRequest.revision,
-        from: recostRequest.from,
-        to: recostRequest.to,
-      }),
+      payload: payloadOf(recostRequest),
     }),
   )
   const { rows } = await query<{ id: number }>(sql`
@@ -69,8 +78,8 @@ export const writeRecostRequests = async (
 }
 
 /**
- * Read the oldest messages that wait, up to `limit`, of one topic. Without a cursor: a change that commits late is found all the same.
- * One reader at a time, under a lease; a message that was published but not yet deleted comes again.
+ * Read the oldest messages of a topic, up to `limit`. There is no cursor, so a change that commits late is found too.
+ * One process at a time reads, under a lease. A message that was published but not deleted is read again.
  */
 export const readOutbox = async (
   operator: Query,
@@ -83,7 +92,7 @@ export const readOutbox = async (
   return rows
 }
 
-/** Delete messages that the log has acknowledged. */
+/** Delete messages that the log acknowledged. */
 export const deleteOutbox = async (operator: Query, ids: readonly number[]): Promise<void> => {
   if (ids.length > 0) await operator(sql`delete from outbox where id = any(${ids})`)
 }

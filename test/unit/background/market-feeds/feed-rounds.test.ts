@@ -1,11 +1,12 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { startTask } from '../../../../services/background/leased-work.ts'
 import { publishFeedOutages } from '../../../../services/background/market-feeds/feed-outages.ts'
 import type { MarketFetchOptions } from '../../../../services/background/market-feeds/fetch-feed.ts'
 import {
   fetchDueMarkets,
   type MarketFeedOptions,
-  startMarketFeeds,
+  marketFeedWork,
 } from '../../../../services/background/market-feeds/market-feeds.ts'
 import { sharedSourceId } from '../../../../services/platform/postgres/pricing/market-sources.ts'
 import {
@@ -27,6 +28,7 @@ import {
   startAgain,
 } from '../../../support/markets/market-feed-fixture.ts'
 import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
+import { leasedTurn } from '../../../support/partitions/leased-turn.ts'
 import { until } from '../../../support/system/until.ts'
 
 afterAll(() => stack.disposeAsync())
@@ -98,8 +100,7 @@ const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
 })
 
 describe('a round', () => {
-  const round = (options: MarketFetchOptions) =>
-    fetchDueMarkets(roundOf(options), async () => true, AbortSignal.timeout(10_000))
+  const round = (options: MarketFetchOptions) => fetchDueMarkets(roundOf(options), leasedTurn)
 
   it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
     await database.operator(sql`update locations set deleted_at = now()`)
@@ -115,22 +116,27 @@ describe('a round', () => {
   it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
     await makeTariff(sharedSourceId('LT', 'EUR'))
     expect(await round(optionsOf())).toBe(0)
-    expect(await fetchDueMarkets(roundOf(energyCharts), async () => false, AbortSignal.timeout(1_000))).toBe(0)
+    expect(await fetchDueMarkets(roundOf(energyCharts), { ...leasedTurn, renewLease: async () => null })).toBe(0)
     expect(feed.requests).toEqual([])
   })
 })
 
 describe('rounds', () => {
+  const startRounds = (options: MarketFetchOptions) => {
+    const feedOptions = roundOf(options)
+    return startTask(feedOptions, marketFeedWork(feedOptions))
+  }
+
   it('are done by one process at a time, and by another one once that has stopped', async () => {
     await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('RO', 'EUR'))
-    const first = startMarketFeeds(roundOf(energyCharts))
+    const first = startRounds(energyCharts)
     await until(
       () => sourceOf('RO'),
       ({ succeededAt }) => succeededAt === noon,
     )
     const requestCount = feed.requests.length
-    const second = startMarketFeeds(roundOf(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl })))
+    const second = startRounds(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl }))
     await first[Symbol.asyncDispose]()
     expect(other.requests).toEqual([])
     other.answer = energyChartsUntil(midnight + 2 * dayMs)
@@ -148,7 +154,7 @@ describe('rounds', () => {
     await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('PT', 'EUR'))
     feed.answer = () => 'hang'
-    const rounds = startMarketFeeds(roundOf({ ...energyCharts, timeoutMs: 60_000 }))
+    const rounds = startRounds({ ...energyCharts, timeoutMs: 60_000 })
     await until(
       async () => feed.requests.length,
       count => count > 0,
