@@ -137,17 +137,17 @@ describe('whose cost it is', () => {
     const span = { start_time: day[0], end_time: day[1] }
     const messageOf = async (query = '') =>
       ((await client.send('POST', `${path}${query}`, span)).json as { readonly message?: string }).message
-    expect(await messageOf()).toBe('currency_code must be one of CHF, EUR, GBP: there are costs in each.')
+    expect(await messageOf()).toBe('currency_code must be one of CHF, EUR, GBP. There are costs in each.')
     await client.submit([bought(homes[0] ?? '', 1, ...hour)])
     const alone = await costOfSpan(client, customer, day)
     expect([onlyElement(alone), alone.currency_code]).toEqual([['1000', '0.1'], 'EUR'])
     expect(await messageOf('?currency_code=SEK')).toBe('currency_code must be EUR, the currency of the costs.')
     await client.submit([bought(homes[1] ?? '', 1, ...hour)])
-    expect(await messageOf()).toBe('currency_code must be one of EUR, GBP: there are costs in each.')
+    expect(await messageOf()).toBe('currency_code must be one of EUR, GBP. There are costs in each.')
     expect(await messageOf('?currency_code=SEK')).toBe('currency_code must be EUR or GBP, the currency of the costs.')
     expect(await messageOf('?currency_code=CHF')).toBeUndefined()
     expect(await messageOf('?tariff_direction=EXPORT')).toBe(
-      'currency_code must be one of CHF, EUR, GBP: there are costs in each.',
+      'currency_code must be one of CHF, EUR, GBP. There are costs in each.',
     )
   })
 
