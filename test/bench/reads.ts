@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { noTexts } from '../../services/domain/record/record.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -34,8 +35,8 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
     deviceId: fleet.devices[device] ?? '',
     ...{ start, end: start + slotMs, energy, cost },
     recordId: hex(slot * devices + device),
+    ...noTexts,
     sessionReferenceId: `session-${device}-${Math.floor(slot / 16)}`,
-    recordReferenceId: null,
     energySubmitted: null,
     recordConfidence: 1_000_000,
     confidence: 1_000_000,

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
+import { noTexts } from '../../services/domain/record/record.ts'
 import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { textsOf } from './partition-messages.ts'
 
 /** An id of a number. */
 export const hexId = (prefix: string, number: number): string => `${prefix}${number.toString(16).padStart(24, '0')}`
@@ -17,8 +19,7 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
     energyFlowDirection: 'INBOUND',
     tariffDirection: 'IMPORT',
     recordId: hexId('', 1),
-    sessionReferenceId: null,
-    recordReferenceId: null,
+    ...noTexts,
     energySubmitted: null,
     recordConfidence: 1_000_000,
     status: 'PRICED',
@@ -70,8 +71,7 @@ export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray
         tariffDirection: fc.constantFrom('IMPORT' as const, 'EXPORT' as const, 'LOCAL' as const),
         start: someDay,
         recordId: id(''),
-        sessionReferenceId: reference,
-        recordReferenceId: reference,
+        ...textsOf(reference),
         energy,
         energySubmitted: fc.option(energy, { nil: null }),
         recordConfidence: millionths,

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { type RecordText, recordTexts } from '../../services/contract/metering/record-fields.ts'
 import type { AcceptedRecord, MeterMessage, RecordChunk, RecordPart } from '../../services/platform/log/messages.ts'
 
 const digits = fc.uint8Array({ minLength: 12, maxLength: 12 }).map(bytes => Buffer.from(bytes).toString('hex'))
@@ -12,6 +13,10 @@ const energy = fc.oneof(
   fc.nat().map(BigInt),
 )
 
+/** The same value for each optional text of a record. */
+export const textsOf = <T>(value: T): Readonly<Record<RecordText, T>> =>
+  Object.fromEntries(recordTexts.map(name => [name, value])) as Record<RecordText, T>
+
 const record = (locations: readonly string[], devices: readonly string[]): fc.Arbitrary<AcceptedRecord> =>
   fc
     .record({
@@ -23,8 +28,7 @@ const record = (locations: readonly string[], devices: readonly string[]): fc.Ar
       end: fc.integer({ min: 0, max: 366 * 86_400_000 }),
       energy,
       confidence: fc.integer({ min: 1, max: 1_000_000 }),
-      sessionReferenceId: optional(text),
-      recordReferenceId: optional(text),
+      ...textsOf(optional(text)),
       recordNumber: fc.integer({ min: 1, max: 10_000 }),
       recordId: digits,
     })

@@ -17,3 +17,6 @@ export type MeterRecord = {
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null
 }
+
+/** The optional texts of a record, all absent. */
+export const noTexts = { sessionReferenceId: null, recordReferenceId: null } as const

@@ -2,7 +2,7 @@ import { nextLocalMonth } from '../civil-time.ts'
 import { accumulatorChangesOf } from '../cost/accumulator-changes.ts'
 import type { Interval } from '../cost/record-segments.ts'
 import type { Energy } from '../quantity.ts'
-import type { EnergyFlowDirection } from '../record/record.ts'
+import { type EnergyFlowDirection, noTexts } from '../record/record.ts'
 import { fullConfidence } from '../record/validate-record.ts'
 import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
 import type { ChangeSet, VersionedRecord } from './change-set.ts'
@@ -64,7 +64,7 @@ export const countedEnergyWithin = (
     if (energy === 0n) continue
     const record = {
       ...{ locationId, deviceId: null, energyFlowDirection, tariffDirection: direction, start, end, energy },
-      ...{ confidence: fullConfidence, sessionReferenceId: null, recordReferenceId: null },
+      ...{ confidence: fullConfidence, ...noTexts },
     }
     addChanges(counted, accumulatorChangesOf(snapshot, record))
   }

@@ -1,3 +1,4 @@
+import { noTexts } from '../../../services/domain/record/record.ts'
 import { recordIdDigits } from '../../../services/ingest-gateway/fast-path/record-id.ts'
 import { type ChunkBatch, toHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { recordTopic } from '../../../services/platform/log/log.ts'
@@ -31,7 +32,7 @@ export const acceptedRecord = (
   const record = {
     ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND' as const, tariffDirection: 'IMPORT' as const },
     ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
-    ...{ sessionReferenceId: null, recordReferenceId: null, recordNumber: 1 },
+    ...{ ...noTexts, recordNumber: 1 },
     ...more,
   }
   return { ...record, recordId: recordIdDigits(tenant, record) }

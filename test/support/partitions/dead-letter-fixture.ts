@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../../services/cost-worker/worker.ts'
+import { noTexts } from '../../../services/domain/record/record.ts'
 import { noReferenceIds } from '../../../services/domain/reference.ts'
 import { operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
 import { wrongKey } from '../../../services/platform/access/verify-key.ts'
@@ -65,7 +66,7 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
   ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
   ...{ start, end: start + 3_600_000, energy: 2_000_000_000n, confidence: 1_000_000 },
   ...{
-    sessionReferenceId: null,
+    ...noTexts,
     recordReferenceId: `record ${number}`,
     recordNumber: number,
     recordId: hexId('', number),

@@ -16,8 +16,8 @@ const folders = {
 }
 const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '': ['', ...Object.keys(folders)] }
 
-/** What the platform may know of the contract: how errors and operations look from outside. */
-const openToPlatform = /^services\/contract\/(error|api-version|operation|exchange)\.ts$/
+/** Files of the contract that the platform may import: errors, operations and the table of record fields. */
+const openToPlatform = /^services\/contract\/(error|api-version|operation|exchange|metering\/record-fields)\.ts$/
 
 /** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
 const homes: Readonly<Record<string, readonly string[]>> = {

@@ -8,6 +8,7 @@ import {
   recost,
   withoutMessage,
 } from '../../../services/cost-worker/recost/recost.ts'
+import { noTexts } from '../../../services/domain/record/record.ts'
 import { type AccumulatorTail, isNearTail, tailAfter } from '../../../services/domain/recost/accumulator-tail.ts'
 import { recostGroupsOf } from '../../../services/domain/recost/change-set.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
@@ -37,8 +38,7 @@ const recordOf = (
     ...{ locationId: 'loc_1', deviceId: `dev_${device}`, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
     ...{ start: base + slot * 900_000, end: base + (slot + 1) * 900_000, energy, confidence },
     ...{
-      sessionReferenceId: null,
-      recordReferenceId: null,
+      ...noTexts,
       recordId: `${(slot * 31 + device * 17) % 97}/${slot}/${device}`,
     },
   },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { costInSteps, rowOf } from '../../../services/cost-worker/record-to-cost.ts'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
+import { noTexts } from '../../../services/domain/record/record.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { TimeBand } from '../../../services/domain/tariff/tariff.ts'
@@ -50,7 +51,7 @@ const entryOf = (days: number) => {
         recordId,
       },
       ...{ start, end: start + days * dayMs, energy: 123_456_789_012_345n, confidence: 1_000_000 },
-      ...{ sessionReferenceId: null, recordReferenceId: null },
+      ...noTexts,
     },
     part: { accountId, liveMode, batchId, receivedAt },
     ...{ version: 5n, sourceVersion: 5n, origin: null },

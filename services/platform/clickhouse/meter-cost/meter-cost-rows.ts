@@ -1,4 +1,12 @@
-import { type BlockReader, decodeBlocks, readColumn } from '../encoding/fast-path/native-block.ts'
+import { recordFields, recordTexts, type TextColumn } from '../../../contract/metering/record-fields.ts'
+import {
+  type BlockReader,
+  type ColumnValues,
+  decodeBlocks,
+  readColumn,
+  readColumns,
+  valueAt,
+} from '../encoding/fast-path/native-block.ts'
 import {
   array,
   bool,
@@ -9,7 +17,8 @@ import {
   id,
   instant,
   nullable,
-  text,
+  optionalId,
+  optionalText,
   uint8,
   uint32,
   uint64,
@@ -20,12 +29,12 @@ const energy = decimal64('Decimal(18, 6)')
 const price = decimal64('Decimal(18, 9)')
 const money = decimal128('Decimal(38, 9)')
 
-/** The kinds of the values of a row. */
+/** Types of the values of a row. */
 export const rowTypes = {
   account: id('acc_'),
   location: id('loc_'),
-  device: id('dev_'),
-  batch: id('bat_'),
+  device: optionalId('dev_'),
+  batch: optionalId('bat_'),
   bareId: id(''),
   flow: choice(['INBOUND', 'OUTBOUND']),
   direction: choice(['IMPORT', 'EXPORT', 'LOCAL']),
@@ -45,7 +54,7 @@ export const rowTypes = {
   bool,
   currency,
   instant,
-  text,
+  optionalText,
   uint8,
   uint32,
   uint64,
@@ -55,152 +64,117 @@ export const noDevice = `dev_${'0'.repeat(24)}`
 export const noBatch = `bat_${'0'.repeat(24)}`
 const noPieces: readonly never[] = []
 
-/** A single piece is told by the row's own columns; arrays are for more. */
+/** Return the only piece of a row. Columns of the row store it; the lists of `pieces` store two or more pieces. */
 export const onlyPiece = (row: MeterCostRow): CostPiece | undefined =>
   row.pieces.length === 1 ? row.pieces[0] : undefined
 
-/** The columns of a row in the order in which `decodeMeterCostRows` wants them selected. */
-export const meterCostColumns: readonly string[] = [
-  'account_id',
-  'live_mode',
-  'location_id',
-  'device_id',
-  'energy_flow_direction',
-  'tariff_direction',
-  'start_time',
-  'end_time',
-  'record_id',
-  'session_reference_id',
-  'record_reference_id',
-  'energy',
-  'energy_submitted',
-  'record_confidence',
-  'status',
-  'cost',
-  'currency',
-  'confidence',
-  'price',
-  'tier',
-  'pieces.start_time',
-  'pieces.energy',
-  'pieces.price',
-  'pieces.tier',
-  'pieces.cost',
-  'pieces.confidence',
-  'tariff_ids',
-  'market_source_ids',
-  'pricing_revision',
-  'price_revision',
-  'batch_id',
-  'version',
-  'version_lead',
-  'received_at',
-  'is_deleted',
-]
+const textTypes = Object.fromEntries(
+  recordTexts.map(name => [recordFields[name].column.name, rowTypes.optionalText]),
+) as Readonly<Record<TextColumn, typeof rowTypes.optionalText>>
+
+/** Columns of a row by name, in the order in which `decodeMeterCostRows` reads them. */
+const columnTypes = {
+  account_id: rowTypes.account,
+  live_mode: bool,
+  location_id: rowTypes.location,
+  device_id: rowTypes.device,
+  energy_flow_direction: rowTypes.flow,
+  tariff_direction: rowTypes.direction,
+  start_time: instant,
+  end_time: instant,
+  record_id: rowTypes.bareId,
+  ...textTypes,
+  energy,
+  energy_submitted: rowTypes.nullableEnergy,
+  record_confidence: uint32,
+  status: rowTypes.status,
+  cost: rowTypes.nullableMoney,
+  currency,
+  confidence: uint32,
+  price,
+  tier: energy,
+  'pieces.start_time': rowTypes.starts,
+  'pieces.energy': rowTypes.energies,
+  'pieces.price': rowTypes.prices,
+  'pieces.tier': rowTypes.energies,
+  'pieces.cost': rowTypes.costs,
+  'pieces.confidence': rowTypes.confidences,
+  tariff_ids: rowTypes.tariffs,
+  market_source_ids: rowTypes.sources,
+  pricing_revision: uint32,
+  price_revision: uint64,
+  batch_id: rowTypes.batch,
+  version: uint64,
+  version_lead: uint64,
+  received_at: instant,
+  is_deleted: uint8,
+}
+
+/** The columns to select, in the order of `decodeMeterCostRows`. */
+export const meterCostColumns: readonly string[] = Object.keys(columnTypes)
 
 /** Decode rows selected as `meterCostColumns`. */
 export const decodeMeterCostRows = (bytes: Buffer): MeterCostRow[] => decodeBlocks(bytes, readRows)
 
-/** Decode rows selected as `meterCostColumns` and, behind them, how many pieces each has. */
+/** Decode rows selected as `meterCostColumns`, followed by the number of pieces of each row. */
 export const decodeListedRows = (bytes: Buffer): (MeterCostRow & { readonly pieceCount: number })[] =>
   decodeBlocks(bytes, (from, count) => {
     const rows = readRows(from, count)
-    const counts = readColumn(from, rowTypes.uint64, count)
+    const counts = readColumn(from, uint64, count)
     return rows.map((row, index) => ({ ...row, pieceCount: Number(counts[index] ?? 0n) }))
   })
 
+type Columns = ColumnValues<typeof columnTypes>
+
 const readRows = (from: BlockReader, count: number): readonly MeterCostRow[] => {
-  const accountIds = readColumn(from, rowTypes.account, count)
-  const liveModes = readColumn(from, rowTypes.bool, count)
-  const locationIds = readColumn(from, rowTypes.location, count)
-  const deviceIds = readColumn(from, rowTypes.device, count)
-  const flows = readColumn(from, rowTypes.flow, count)
-  const directions = readColumn(from, rowTypes.direction, count)
-  const startTimes = readColumn(from, rowTypes.instant, count)
-  const endTimes = readColumn(from, rowTypes.instant, count)
-  const recordIds = readColumn(from, rowTypes.bareId, count)
-  const sessions = readColumn(from, rowTypes.text, count)
-  const references = readColumn(from, rowTypes.text, count)
-  const rowEnergies = readColumn(from, rowTypes.energy, count)
-  const submitted = readColumn(from, rowTypes.nullableEnergy, count)
-  const recordConfidences = readColumn(from, rowTypes.uint32, count)
-  const statuses = readColumn(from, rowTypes.status, count)
-  const rowCosts = readColumn(from, rowTypes.nullableMoney, count)
-  const currencies = readColumn(from, rowTypes.currency, count)
-  const rowConfidences = readColumn(from, rowTypes.uint32, count)
-  const pieces = readPieces(from, count, { startTimes, rowEnergies, rowCosts, rowConfidences })
-  const tariffIds = readColumn(from, rowTypes.tariffs, count)
-  const sourceIds = readColumn(from, rowTypes.sources, count)
-  const pricingRevisions = readColumn(from, rowTypes.uint32, count)
-  const priceRevisions = readColumn(from, rowTypes.uint64, count)
-  const batchIds = readColumn(from, rowTypes.batch, count)
-  const versions = readColumn(from, rowTypes.uint64, count)
-  const leads = readColumn(from, rowTypes.uint64, count)
-  const received = readColumn(from, rowTypes.instant, count)
-  const deleted = readColumn(from, rowTypes.uint8, count)
-  const at = <T>(values: readonly T[], i: number): T => values[i] as T
-  return accountIds.map((accountId, i) => ({
+  const columns = readColumns(from, columnTypes, count)
+  return columns.account_id.map((accountId, i) => ({
     accountId,
-    liveMode: at(liveModes, i),
-    locationId: at(locationIds, i),
-    deviceId: deviceIds[i] === noDevice ? null : at(deviceIds, i),
-    energyFlowDirection: at(flows, i),
-    tariffDirection: at(directions, i),
-    start: at(startTimes, i),
-    end: at(endTimes, i),
-    recordId: at(recordIds, i),
-    sessionReferenceId: at(sessions, i) || null,
-    recordReferenceId: at(references, i) || null,
-    energy: at(rowEnergies, i),
-    energySubmitted: at(submitted, i),
-    recordConfidence: at(recordConfidences, i),
-    status: at(statuses, i),
-    cost: at(rowCosts, i),
-    currency: at(currencies, i),
-    confidence: at(rowConfidences, i),
-    pieces: at(pieces, i),
-    tariffIds: at(tariffIds, i),
-    marketSourceIds: at(sourceIds, i),
-    pricingRevision: at(pricingRevisions, i),
-    priceRevision: at(priceRevisions, i),
-    batchId: batchIds[i] === noBatch ? null : at(batchIds, i),
-    version: at(versions, i),
-    sourceVersion: at(versions, i) - at(leads, i),
-    receivedAt: at(received, i),
-    isDeleted: deleted[i] === 1,
+    liveMode: valueAt(columns.live_mode, i),
+    locationId: valueAt(columns.location_id, i),
+    deviceId: valueAt(columns.device_id, i),
+    energyFlowDirection: valueAt(columns.energy_flow_direction, i),
+    tariffDirection: valueAt(columns.tariff_direction, i),
+    start: valueAt(columns.start_time, i),
+    end: valueAt(columns.end_time, i),
+    recordId: valueAt(columns.record_id, i),
+    sessionReferenceId: valueAt(columns.session_reference_id, i),
+    recordReferenceId: valueAt(columns.record_reference_id, i),
+    energy: valueAt(columns.energy, i),
+    energySubmitted: valueAt(columns.energy_submitted, i),
+    recordConfidence: valueAt(columns.record_confidence, i),
+    status: valueAt(columns.status, i),
+    cost: valueAt(columns.cost, i),
+    currency: valueAt(columns.currency, i),
+    confidence: valueAt(columns.confidence, i),
+    pieces: piecesOf(columns, i),
+    tariffIds: valueAt(columns.tariff_ids, i),
+    marketSourceIds: valueAt(columns.market_source_ids, i),
+    pricingRevision: valueAt(columns.pricing_revision, i),
+    priceRevision: valueAt(columns.price_revision, i),
+    batchId: valueAt(columns.batch_id, i),
+    version: valueAt(columns.version, i),
+    sourceVersion: valueAt(columns.version, i) - valueAt(columns.version_lead, i),
+    receivedAt: valueAt(columns.received_at, i),
+    isDeleted: columns.is_deleted[i] === 1,
   }))
 }
 
-type RowColumns = {
-  readonly startTimes: readonly number[]
-  readonly rowEnergies: readonly bigint[]
-  readonly rowCosts: readonly (bigint | null)[]
-  readonly rowConfidences: readonly number[]
-}
-
-const readPieces = (from: BlockReader, count: number, rowColumns: RowColumns): readonly (readonly CostPiece[])[] => {
-  const rowPrices = readColumn(from, rowTypes.price, count)
-  const rowTiers = readColumn(from, rowTypes.energy, count)
-  const pieceStarts = readColumn(from, rowTypes.starts, count)
-  const pieceEnergies = readColumn(from, rowTypes.energies, count)
-  const piecePrices = readColumn(from, rowTypes.prices, count)
-  const pieceTiers = readColumn(from, rowTypes.energies, count)
-  const pieceCosts = readColumn(from, rowTypes.costs, count)
-  const pieceConfidences = readColumn(from, rowTypes.confidences, count)
-  return pieceStarts.map((starts, i): readonly CostPiece[] => {
-    const cost = rowColumns.rowCosts[i] ?? null
-    const piece = (j: number): CostPiece => ({
-      start: starts[j] ?? 0,
-      energy: pieceEnergies[i]?.[j] ?? 0n,
-      price: piecePrices[i]?.[j] ?? 0n,
-      tier: pieceTiers[i]?.[j] ?? 0n,
-      cost: pieceCosts[i]?.[j] ?? 0n,
-      confidence: pieceConfidences[i]?.[j] ?? 0,
-    })
-    if (starts.length > 0) return starts.map((_, j) => piece(j))
-    if (cost === null) return noPieces
-    const start = rowColumns.startTimes[i] ?? 0
-    const one = { start, energy: rowColumns.rowEnergies[i] ?? 0n, price: rowPrices[i] ?? 0n, tier: rowTiers[i] ?? 0n }
-    return [{ ...one, cost, confidence: rowColumns.rowConfidences[i] ?? 0 }]
-  })
+const piecesOf = (columns: Columns, i: number): readonly CostPiece[] => {
+  const starts = valueAt(columns['pieces.start_time'], i)
+  if (starts.length > 0) {
+    return starts.map((start, piece) => ({
+      start,
+      energy: valueAt(valueAt(columns['pieces.energy'], i), piece),
+      price: valueAt(valueAt(columns['pieces.price'], i), piece),
+      tier: valueAt(valueAt(columns['pieces.tier'], i), piece),
+      cost: valueAt(valueAt(columns['pieces.cost'], i), piece),
+      confidence: valueAt(valueAt(columns['pieces.confidence'], i), piece),
+    }))
+  }
+  const cost = valueAt(columns.cost, i)
+  if (cost === null) return noPieces
+  const start = valueAt(columns.start_time, i)
+  const [energy, price, tier] = [valueAt(columns.energy, i), valueAt(columns.price, i), valueAt(columns.tier, i)]
+  return [{ start, energy, price, tier, cost, confidence: valueAt(columns.confidence, i) }]
 }

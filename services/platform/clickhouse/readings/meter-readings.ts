@@ -8,16 +8,27 @@ import {
   decodeBlocks,
   encodeBlock,
   type NativeType,
-  readColumn,
+  readColumns,
+  valueAt,
 } from '../encoding/fast-path/native-block.ts'
-import { bool, choice, decimal128, id, instant, text, uint32, uint64 } from '../encoding/fast-path/native-types.ts'
+import {
+  bool,
+  choice,
+  decimal128,
+  id,
+  instant,
+  optionalId,
+  optionalText,
+  uint32,
+  uint64,
+} from '../encoding/fast-path/native-types.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { type Tenant, tenantIs } from '../meter-cost/meter-cost-reads.ts'
 
-/** A register: what shows the energy of an object in two directions. */
+/** A register: counter of the energy of an object in one energy flow direction and one tariff direction. */
 export type Register = Omit<RegisterIdentity, 'openedAt'>
 
-/** A row of `meter_readings`. `recordId`: digits of the id of the interval that it opens. An empty reference reads back as null. */
+/** A row of `meter_readings`. `recordId`: digits of the record id of the interval that starts with this reading. */
 export type MeterReadingRow = Register & {
   readonly time: number
   readonly value: Energy
@@ -31,92 +42,84 @@ export type MeterReadingRow = Register & {
   readonly receivedAt: number
 }
 
-const account = id('acc_')
-const location = id('loc_')
-const device = id('dev_')
-const batch = id('bat_')
-const digits = id('')
-const flow = choice(['INBOUND', 'OUTBOUND'])
-const direction = choice(['IMPORT', 'EXPORT', 'LOCAL'])
-const energy = decimal128('Decimal(19, 6)')
+const columnTypes = {
+  account_id: id('acc_'),
+  live_mode: bool,
+  location_id: id('loc_'),
+  device_id: optionalId('dev_'),
+  energy_flow_direction: choice(['INBOUND', 'OUTBOUND']),
+  tariff_direction: choice(['IMPORT', 'EXPORT', 'LOCAL']),
+  time: instant,
+  value: decimal128('Decimal(19, 6)'),
+  record_id: id(''),
+  session_reference_id: optionalText,
+  record_reference_id: optionalText,
+  batch_id: optionalId('bat_'),
+  record_number: uint32,
+  version: uint64,
+  source_version: uint64,
+  received_at: instant,
+}
 
-const noDevice = `dev_${'0'.repeat(24)}`
-const noBatch = `bat_${'0'.repeat(24)}`
-const ofRow = <T>(
-  name: string,
-  nativeType: NativeType<T>,
-  of: (row: MeterReadingRow) => T,
-): BlockColumn<MeterReadingRow> => column(name, nativeType, of)
+const readingColumn = <Name extends keyof typeof columnTypes>(
+  name: Name,
+  get: (row: MeterReadingRow) => ReturnType<(typeof columnTypes)[Name]['read']>[number],
+): BlockColumn<MeterReadingRow> => column(name, columnTypes[name] as NativeType<unknown>, get)
 
 export const meterReadingColumns: readonly BlockColumn<MeterReadingRow>[] = [
-  ofRow('account_id', account, row => row.accountId),
-  ofRow('live_mode', bool, row => row.liveMode),
-  ofRow('location_id', location, row => row.locationId),
-  ofRow('device_id', device, row => row.deviceId ?? noDevice),
-  ofRow('energy_flow_direction', flow, row => row.energyFlowDirection),
-  ofRow('tariff_direction', direction, row => row.tariffDirection),
-  ofRow('time', instant, row => row.time),
-  ofRow('value', energy, row => row.value),
-  ofRow('record_id', digits, row => row.recordId),
-  ofRow('session_reference_id', text, row => row.sessionReferenceId ?? ''),
-  ofRow('record_reference_id', text, row => row.recordReferenceId ?? ''),
-  ofRow('batch_id', batch, row => row.batchId ?? noBatch),
-  ofRow('record_number', uint32, row => row.recordNumber),
-  ofRow('version', uint64, row => row.version),
-  ofRow('source_version', uint64, row => row.sourceVersion),
-  ofRow('received_at', instant, row => row.receivedAt),
+  readingColumn('account_id', row => row.accountId),
+  readingColumn('live_mode', row => row.liveMode),
+  readingColumn('location_id', row => row.locationId),
+  readingColumn('device_id', row => row.deviceId),
+  readingColumn('energy_flow_direction', row => row.energyFlowDirection),
+  readingColumn('tariff_direction', row => row.tariffDirection),
+  readingColumn('time', row => row.time),
+  readingColumn('value', row => row.value),
+  readingColumn('record_id', row => row.recordId),
+  readingColumn('session_reference_id', row => row.sessionReferenceId),
+  readingColumn('record_reference_id', row => row.recordReferenceId),
+  readingColumn('batch_id', row => row.batchId),
+  readingColumn('record_number', row => row.recordNumber),
+  readingColumn('version', row => row.version),
+  readingColumn('source_version', row => row.sourceVersion),
+  readingColumn('received_at', row => row.receivedAt),
 ]
 
 /** Encode rows for an insert. Throws a RangeError for ids of another form. */
 export const encodeMeterReadings = (rows: readonly MeterReadingRow[]): Buffer => encodeBlock(meterReadingColumns, rows)
 
 const readRows = (from: BlockReader, count: number): readonly MeterReadingRow[] => {
-  const accountIds = readColumn(from, account, count)
-  const liveModes = readColumn(from, bool, count)
-  const locationIds = readColumn(from, location, count)
-  const deviceIds = readColumn(from, device, count)
-  const flows = readColumn(from, flow, count)
-  const directions = readColumn(from, direction, count)
-  const times = readColumn(from, instant, count)
-  const values = readColumn(from, energy, count)
-  const recordIds = readColumn(from, digits, count)
-  const sessions = readColumn(from, text, count)
-  const references = readColumn(from, text, count)
-  const batchIds = readColumn(from, batch, count)
-  const numbers = readColumn(from, uint32, count)
-  const versions = readColumn(from, uint64, count)
-  const sourceVersions = readColumn(from, uint64, count)
-  const received = readColumn(from, instant, count)
-  const at = <T>(all: readonly T[], i: number): T => all[i] as T
-  return accountIds.map((accountId, i) => ({
+  const columns = readColumns(from, columnTypes, count)
+  return columns.account_id.map((accountId, i) => ({
     accountId,
-    liveMode: at(liveModes, i),
-    locationId: at(locationIds, i),
-    deviceId: deviceIds[i] === noDevice ? null : at(deviceIds, i),
-    energyFlowDirection: at(flows, i),
-    tariffDirection: at(directions, i),
-    time: at(times, i),
-    value: at(values, i),
-    recordId: at(recordIds, i),
-    sessionReferenceId: at(sessions, i) || null,
-    recordReferenceId: at(references, i) || null,
-    batchId: batchIds[i] === noBatch ? null : at(batchIds, i),
-    recordNumber: at(numbers, i),
-    version: at(versions, i),
-    sourceVersion: at(sourceVersions, i),
-    receivedAt: at(received, i),
+    liveMode: valueAt(columns.live_mode, i),
+    locationId: valueAt(columns.location_id, i),
+    deviceId: valueAt(columns.device_id, i),
+    energyFlowDirection: valueAt(columns.energy_flow_direction, i),
+    tariffDirection: valueAt(columns.tariff_direction, i),
+    time: valueAt(columns.time, i),
+    value: valueAt(columns.value, i),
+    recordId: valueAt(columns.record_id, i),
+    sessionReferenceId: valueAt(columns.session_reference_id, i),
+    recordReferenceId: valueAt(columns.record_reference_id, i),
+    batchId: valueAt(columns.batch_id, i),
+    recordNumber: valueAt(columns.record_number, i),
+    version: valueAt(columns.version, i),
+    sourceVersion: valueAt(columns.source_version, i),
+    receivedAt: valueAt(columns.received_at, i),
   }))
 }
 
-/** Which readings are looked for: those at some times of a register (ms, ascending, at least one), and their neighbours. */
+/** Readings to find: those of a register at `times` (ms, ascending, at least one), and their neighbours. */
 export type ReadingQuery = { readonly register: Register; readonly times: readonly number[] }
 
+const noDevice = '0'.repeat(24)
 const readSettings =
   'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1, optimize_move_to_prewhere_if_final=1'
 const names = meterReadingColumns.map(({ name }) => name)
 const key = ['location_id', 'device_id', 'energy_flow_direction', 'tariff_direction'].join(', ')
 
-/** The one way to a reading: settled by FINAL, bound to a tenant. */
+/** The FROM clause of all reads: deduplicated by FINAL, limited to a tenant. */
 const meterReadings = (tenant: Tenant, condition: string): string =>
   `FROM meter_readings FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
@@ -130,8 +133,8 @@ const queryLiteral = ({ register, times }: ReadingQuery): string => {
 const wholeDigits = (value: number): string => wholeLiteral(value).slice('toInt64('.length, -1)
 
 /**
- * Read what lies nearest to asked times within a span. Asked times cut a register's time into gaps; of each gap come the first and the
- * last reading, and of each asked time the reading itself.
+ * Read the readings nearest to the queried times among those that match `condition`. The queried times divide the time
+ * of a register into gaps. Returns the first and last reading of each gap, and the readings at the queried times.
  */
 const readNearest = async (
   db: ClickHouse,
@@ -165,17 +168,17 @@ const readNearest = async (
   return rows
 }
 
-/** Bounds of one statement: its text, and how far apart the times of its registers may lie, for they share one look back. */
+/** Limits of one statement. The spread of first times is limited because the registers share one look-back. */
 const maxRegisters = 400
 const maxTimes = 5_000
 const day = 86_400_000
 const maxSpreadMs = 30 * day
-/** How far the reading before is looked for, one after the other: it is near for most registers. */
+/** Look-backs for the previous reading, tried in this order: the reading is recent for most registers. */
 const lookBacksMs = [day, 60 * day, null]
 
 const firstTimeOf = ({ times }: ReadingQuery): number => times[0] ?? 0
 
-/** Cut asks into statements: by their first time, as many as fit; a register with many times is asked in parts. */
+/** Divide queries into statements, ordered by first time. A register with many times is queried in parts. */
 const statementsOf = (queries: readonly ReadingQuery[]): readonly (readonly ReadingQuery[])[] => {
   const parts = queries.flatMap(({ register, times }) =>
     Array.from({ length: Math.ceil(times.length / maxTimes) }, (_, i) => ({
@@ -200,7 +203,7 @@ const statementsOf = (queries: readonly ReadingQuery[]): readonly (readonly Read
   return statements
 }
 
-/** Name a register, among all accounts and modes. */
+/** Return a key of a register that is unique among all accounts and modes. */
 export const registerKey = ({
   accountId,
   liveMode,
@@ -210,7 +213,7 @@ export const registerKey = ({
   tariffDirection,
 }: Register): string => `${accountId}/${liveMode}/${locationId}/${deviceId}/${energyFlowDirection}/${tariffDirection}`
 
-/** Tell which asks have no reading before their first time among those that were found. */
+/** Return the queries whose first time has no earlier reading among `found`. */
 const withoutEarlierReading = (
   queries: readonly ReadingQuery[],
   found: readonly MeterReadingRow[],
@@ -226,8 +229,8 @@ const withoutEarlierReading = (
 }
 
 /**
- * Read, for each asked time of each register of a tenant, the reading stored at that time and the nearest ones before and after it.
- * In no order, each reading once; others of the same registers may come with them.
+ * Read, for each queried time of each register, the reading stored at that time and the nearest readings before and
+ * after it. Unordered, each reading once; other readings of the same registers may be included.
  */
 export const readingsAround = async (
   db: ClickHouse,

@@ -1,23 +1,23 @@
 import { type BlockColumn, column, type NativeType } from '../encoding/fast-path/native-block.ts'
-import { bool, id, instant, text, uint32 } from '../encoding/fast-path/native-types.ts'
+import { bool, id, instant, optionalId, optionalText, text, uint32 } from '../encoding/fast-path/native-types.ts'
 
 type Batch = { readonly accountId: string; readonly liveMode: boolean; readonly batchId: string }
 
-/** A submission as it arrived. */
+/** Counts of a submission at arrival. */
 export type BatchRow = Batch & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly receivedAt: number
 }
-/** So many records of a batch in one chunk are all stored or dead-lettered. */
+/** Number of records of a batch in one chunk, after all are stored or dead-lettered. */
 export type BatchPartRow = Batch & { readonly chunkId: string; readonly recordsHandled: number }
-/** A record that failed: at submission, or (`foundLater`) after it was accepted. */
+/** A failed record: refused at submission, or (`foundLater`) dead-lettered after it was accepted. */
 export type BatchFailureRow = Batch & {
   readonly recordNumber: number
   readonly foundLater: boolean
   readonly recordReferenceId: string | null
   readonly error: string
-  /** Whose record it is, as far as it says; an erasure finds it by these. */
+  /** Location and device that the record names, null if unknown. An erasure finds the failure by them. */
   readonly locationId: string | null
   readonly deviceId: string | null
 }
@@ -47,15 +47,13 @@ export const batchPartColumns: readonly BlockColumn<BatchPartRow>[] = [
   part('records_handled', uint32, row => row.recordsHandled),
 ]
 
-const noId = '0'.repeat(24)
-
 const failure = columnsOf<BatchFailureRow>()
 export const batchFailureColumns: readonly BlockColumn<BatchFailureRow>[] = [
   ...key<BatchFailureRow>(),
   failure('record_number', uint32, row => row.recordNumber),
   failure('found_later', bool, row => row.foundLater),
-  failure('record_reference_id', text, row => row.recordReferenceId ?? ''),
+  failure('record_reference_id', optionalText, row => row.recordReferenceId),
   failure('error', text, row => row.error),
-  failure('location_id', id('loc_'), row => row.locationId ?? `loc_${noId}`),
-  failure('device_id', id('dev_'), row => row.deviceId ?? `dev_${noId}`),
+  failure('location_id', optionalId('loc_'), row => row.locationId),
+  failure('device_id', optionalId('dev_'), row => row.deviceId),
 ]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
-import type { MeterRecord } from '../../../../services/domain/record/record.ts'
+import { type MeterRecord, noTexts } from '../../../../services/domain/record/record.ts'
 import { planAmount } from '../../../../services/domain/schedule/amount.ts'
 import { accumulatorKey } from '../../../../services/domain/tariff/accumulator.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
@@ -87,8 +87,7 @@ describe('the cost of a plan', () => {
           ...{
             energy: (power * BigInt(to - from)) / 3_600_000n,
             confidence: 1_000_000,
-            sessionReferenceId: null,
-            recordReferenceId: null,
+            ...noTexts,
           },
         })) satisfies readonly MeterRecord[]
         const difference = chargeOf(snapshot, records) - plan.cost

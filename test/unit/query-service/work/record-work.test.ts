@@ -6,6 +6,7 @@ import {
   meterRecordRetrieve,
   storedRecordToWire,
 } from '../../../../services/contract/metering/meter-record-read.ts'
+import { noTexts } from '../../../../services/domain/record/record.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../../../../services/query-service/costs/stored-row.ts'
@@ -29,8 +30,8 @@ const rowOf = (number: number, pieces: number): MeterCostRow => ({
     end: start + pieces * minuteMs,
   },
   ...{
+    ...noTexts,
     sessionReferenceId: 'a "pieces":[] of "data":[]',
-    recordReferenceId: null,
     energy: 10n * BigInt(pieces),
     energySubmitted: null,
   },

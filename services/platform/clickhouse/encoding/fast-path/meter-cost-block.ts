@@ -1,3 +1,4 @@
+import { recordFields, recordTexts } from '../../../../contract/metering/record-fields.ts'
 import { runToEnd } from '../../../../domain/run-to-end.ts'
 import { putDigits } from '../../../log/avro/fast-path/digits.ts'
 import type { NativeRows } from '../../clickhouse.ts'
@@ -204,12 +205,12 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
 /** Which columns that many blocks do without a block needs. */
 const neededColumns = (rows: readonly MeterCostRow[]) => {
   const needed = {
-    ...{ session: false, reference: false, submitted: false, tier: false, pieces: false },
+    ...{ sessionReferenceId: false, recordReferenceId: false, submitted: false, tier: false, pieces: false },
     ...{ sources: false, priceRevision: false, lead: false, deleted: false },
   }
   for (const row of rows) {
-    needed.session ||= row.sessionReferenceId !== null
-    needed.reference ||= row.recordReferenceId !== null
+    needed.sessionReferenceId ||= row.sessionReferenceId !== null
+    needed.recordReferenceId ||= row.recordReferenceId !== null
     needed.submitted ||= row.energySubmitted !== null
     needed.tier ||= (onlyPiece(row)?.tier ?? 0n) !== 0n
     needed.pieces ||= row.pieces.length > 1 || row.packed !== undefined
@@ -266,8 +267,9 @@ const pieceListColumn = ({ name, listType: lists, write }: PieceColumn, index: n
 })
 
 const optionalColumns: readonly OptionalColumn[] = [
-  optionalColumn('session', 'session_reference_id', rowTypes.text, row => row.sessionReferenceId ?? ''),
-  optionalColumn('reference', 'record_reference_id', rowTypes.text, row => row.recordReferenceId ?? ''),
+  ...recordTexts.map(name =>
+    optionalColumn(name, recordFields[name].column.name, rowTypes.optionalText, row => row[name]),
+  ),
   optionalColumn('submitted', 'energy_submitted', rowTypes.nullableEnergy, row => row.energySubmitted),
   optionalColumn('tier', 'tier', rowTypes.energy, row => onlyPiece(row)?.tier ?? 0n),
   ...pieceColumns.map(pieceListColumn),

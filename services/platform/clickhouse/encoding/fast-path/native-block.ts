@@ -1,33 +1,33 @@
 import { runToEnd } from '../../../../domain/run-to-end.ts'
 
 /**
- * ClickHouse's Native format: blocks of columns, each column's values in one run, little endian. It is what the engine
- * itself works on, and costs it about half of what a row format does.
+ * ClickHouse's Native format: blocks of columns. The values of a column are contiguous and little endian. The engine
+ * itself works on this layout; it takes about half the engine's time of a row format.
  */
 export type BlockWriter = { bytes: Buffer; view: DataView; at: number }
 export type BlockReader = { readonly bytes: Buffer; readonly view: DataView; at: number }
 
-/** How a column's values are laid out. `read` throws a RangeError behind the end of the bytes. */
+/** Encoding of the values of a column. `read` throws a RangeError if the bytes end before the last value. */
 export type NativeType<T> = {
   readonly type: string
   readonly write: (to: BlockWriter, values: readonly T[]) => void
   readonly read: (from: BlockReader, count: number) => T[]
 }
 
-/** A column of a table and where its values are in a row. One that takes long is written in steps. */
+/** A column of a table; `write` encodes its values of some rows, in steps if that takes long. */
 export type BlockColumn<Row> = {
   readonly name: string
   readonly type: string
   readonly write: (to: BlockWriter, rows: readonly Row[]) => Generator<void, void> | void
 }
 
-/** Writes a value of `size` bytes for each of some rows, from `at` on. */
+/** Writes a value of `size` bytes per row, from index `at` on. */
 export type Run<Row> = {
   readonly size: number
   readonly write: (rows: readonly Row[], view: DataView, at: number, bytes: Buffer) => void
 }
 
-/** A column whose place in the block is known from the number of rows alone: runs of values that all take as many bytes. */
+/** A column whose values have a fixed size, so that the number of rows gives its size in the block. */
 export type FixedColumn<Row> = Omit<BlockColumn<Row>, 'write'> & { readonly runs: readonly Run<Row>[] }
 
 export const column = <Row, T>(name: string, nativeType: NativeType<T>, of: (row: Row) => T): BlockColumn<Row> => ({
@@ -38,7 +38,7 @@ export const column = <Row, T>(name: string, nativeType: NativeType<T>, of: (row
 
 type RunOffset<Row> = { readonly run: Run<Row>; readonly from: number }
 
-/** So many rows stay near the processor while all their values are written; whole columns one by one fetch every row for each. */
+/** Rows whose values are written together: this many rows stay in the processor's cache for all columns. */
 const rowsPerPass = 256
 
 function* writeRuns<Row>(
@@ -67,7 +67,7 @@ const reserveRuns = <Row>(
 
 type Columns<Row> = readonly (BlockColumn<Row> | FixedColumn<Row>)[]
 
-/** Encode rows as one block, in steps between which others can have a turn: the rows must not change meanwhile. */
+/** Encode rows as one block, in steps. The rows must not change between the steps. */
 export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
   const to = blockWriter(1_024 + rows.length * 256)
   writeLength(to, columns.length)
@@ -87,10 +87,10 @@ export function* encodeBlockInSteps<Row>(columns: Columns<Row>, rows: readonly R
   return to.bytes.subarray(0, to.at)
 }
 
-/** Rows of a block where many blocks follow each other. */
+/** Rows per block if rows are encoded as many blocks. */
 const rowsOfBlock = 512
 
-/** Encode rows as blocks that follow each other, in steps between which others can have a turn: also a single column takes long for many. */
+/** Encode rows as consecutive blocks, one block per step: even one column takes long for many rows. */
 export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly Row[]): Generator<void, Buffer> {
   const blocks: Buffer[] = []
   for (let first = 0; first < rows.length; first += rowsOfBlock) {
@@ -100,11 +100,11 @@ export function* encodeBlocksInSteps<Row>(columns: Columns<Row>, rows: readonly 
   return Buffer.concat(blocks)
 }
 
-/** Encode rows as one block at once. */
+/** Encode rows as one block without a pause. */
 export const encodeBlock = <Row>(columns: Columns<Row>, rows: readonly Row[]): Buffer =>
   runToEnd(encodeBlockInSteps(columns, rows))
 
-/** Read blocks one after the other: `read` gets the number of rows and reads each column by `readColumn`, in order. */
+/** Decode consecutive blocks. `read` receives the number of rows and reads each column in order by `readColumn`. */
 export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count: number) => readonly Row[]): Row[] => {
   const from: BlockReader = { bytes, view: viewOf(bytes), at: 0 }
   const rows: Row[] = []
@@ -115,22 +115,47 @@ export const decodeBlocks = <Row>(bytes: Buffer, read: (from: BlockReader, count
   return rows
 }
 
-/** Read the next column of a block: its name and type as the engine calls them, then its values. */
-export const readColumn = <T>(from: BlockReader, nativeType: NativeType<T>, count: number): T[] => {
+/** Read the next column of a block: skip its name and type, then read `count` values. */
+export const readColumn = <T>(
+  from: BlockReader,
+  nativeType: { readonly read: (from: BlockReader, count: number) => T },
+  count: number,
+): T => {
   readText(from)
   readText(from)
   return nativeType.read(from, count)
 }
 
+/** Types of columns by name, in the order of the columns of a block. */
+export type ColumnTypes = Readonly<Record<string, Pick<NativeType<unknown>, 'read'>>>
+
+/** Values of columns by name: one array per column, with one value per row. */
+export type ColumnValues<Types extends ColumnTypes> = {
+  readonly [Name in keyof Types]: ReturnType<Types[Name]['read']>
+}
+
+/** Read the next columns of a block. Their order is that of `types`. */
+export const readColumns = <Types extends ColumnTypes>(
+  from: BlockReader,
+  types: Types,
+  count: number,
+): ColumnValues<Types> => {
+  const columns = Object.entries(types).map(([name, type]) => [name, readColumn(from, type, count)])
+  return Object.fromEntries(columns) as ColumnValues<Types>
+}
+
+/** Return the value of a row in a column. The index must be that of a row. */
+export const valueAt = <T>(values: readonly T[], row: number): T => values[row] as T
+
 const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Begin to write into so many bytes; `room` makes more of them. */
+/** Create a writer with `size` bytes; `ensureCapacity` enlarges it. */
 export const blockWriter = (size: number): BlockWriter => {
   const bytes = Buffer.allocUnsafe(size)
   return { bytes, view: viewOf(bytes), at: 0 }
 }
 
-/** Make sure that so many more bytes fit. */
+/** Enlarge the writer if fewer than `size` bytes are left. */
 export const ensureCapacity = (to: BlockWriter, size: number): void => {
   if (to.at + size <= to.bytes.length) return
   const grown = Buffer.allocUnsafe((to.at + size) * 2)
@@ -139,7 +164,7 @@ export const ensureCapacity = (to: BlockWriter, size: number): void => {
   to.view = viewOf(grown)
 }
 
-/** Write bytes as they are. */
+/** Write bytes unchanged. */
 export const writeBytes = (to: BlockWriter, bytes: Buffer): void => {
   ensureCapacity(to, bytes.length)
   bytes.copy(to.bytes, to.at)

@@ -8,7 +8,7 @@ import {
   writeText,
 } from './native-block.ts'
 
-/** A kind of values that all take `size` bytes. */
+/** Create a type whose values all have `size` bytes. */
 const fixedType = <T>(
   type: string,
   size: number,
@@ -56,7 +56,7 @@ export const uint64: NativeType<bigint> = fixedType(
   (from, at) => from.view.getBigUint64(at, true),
 )
 
-/** Decimal of up to 18 digits, as an integer of its smallest unit. */
+/** Decimal of at most 18 digits, as an integer of its smallest unit. */
 export const decimal64 = (type: string): NativeType<bigint> =>
   fixedType(
     type,
@@ -65,7 +65,7 @@ export const decimal64 = (type: string): NativeType<bigint> =>
     (from, at) => from.view.getBigInt64(at, true),
   )
 
-/** Decimal of up to 38 digits, as an integer of its smallest unit. */
+/** Decimal of at most 38 digits, as an integer of its smallest unit. */
 export const decimal128 = (type: string): NativeType<bigint> =>
   fixedType(
     type,
@@ -77,7 +77,7 @@ export const decimal128 = (type: string): NativeType<bigint> =>
     (from, at) => (from.view.getBigInt64(at + 8, true) << 64n) | from.view.getBigUint64(at, true),
   )
 
-/** 64 bits for a whole number from 0 to 2^53. */
+/** A whole number from 0 to 2^53 as 64 bits. */
 const whole = (type: string): NativeType<number> =>
   fixedType(
     type,
@@ -90,7 +90,7 @@ const whole = (type: string): NativeType<number> =>
     (from, at) => from.view.getUint32(at, true) + from.view.getUint32(at + 4, true) * twoTo32,
   )
 
-/** ms since 1970, not earlier. */
+/** Milliseconds since 1970; not negative. */
 export const instant: NativeType<number> = whole("DateTime64(3, 'UTC')")
 
 export const bool: NativeType<boolean> = fixedType(
@@ -100,7 +100,7 @@ export const bool: NativeType<boolean> = fixedType(
   (from, at) => from.view.getUint8(at) === 1,
 )
 
-/** One of a list of names, stored as its index. */
+/** One name of a list, stored as its index. */
 export const choice = <T extends string>(names: readonly [T, ...T[]]): NativeType<T> =>
   fixedType(
     'Int8',
@@ -109,7 +109,7 @@ export const choice = <T extends string>(names: readonly [T, ...T[]]): NativeTyp
     (from, at) => names[from.view.getInt8(at)] ?? names[0],
   )
 
-/** An id as its 12 bytes. Throws a RangeError for any other form. */
+/** An id as 12 bytes. Writing throws a RangeError for any other form. */
 export const id = (prefix: string): NativeType<string> => {
   const each: NativeType<string> = fixedType(
     'FixedString(12)',
@@ -120,7 +120,7 @@ export const id = (prefix: string): NativeType<string> => {
   return { ...each, write: (to, values) => writeIds(to, values, prefix.length) }
 }
 
-/** Neighbours often have the same id, which is then copied. */
+/** Write ids. An id that equals the previous one is copied, because neighbouring rows often share an id. */
 const writeIds = (to: BlockWriter, values: readonly string[], prefixLength: number): void => {
   ensureCapacity(to, 12 * values.length)
   const { bytes, view } = to
@@ -135,7 +135,7 @@ const writeIds = (to: BlockWriter, values: readonly string[], prefixLength: numb
   to.at = at
 }
 
-/** ISO 4217: three letters. */
+/** ISO 4217 code: three letters. */
 export const currency: NativeType<string> = fixedType(
   'FixedString(3)',
   3,
@@ -146,6 +146,23 @@ export const currency: NativeType<string> = fixedType(
   (from, at) => from.bytes.toString('latin1', at, at + 3),
 )
 
+const zeroDigits = '0'.repeat(24)
+
+/** An id or null; the column has zero bytes for null. */
+export const optionalId = (prefix: string): NativeType<string | null> => {
+  const ids = id(prefix)
+  const none = prefix + zeroDigits
+  return {
+    type: ids.type,
+    write: (to, values) =>
+      ids.write(
+        to,
+        values.map(value => value ?? none),
+      ),
+    read: (from, count) => ids.read(from, count).map(value => (value === none ? null : value)),
+  }
+}
+
 export const text: NativeType<string> = {
   type: 'String',
   write: (to, values) => {
@@ -154,7 +171,16 @@ export const text: NativeType<string> = {
   read: (from, count) => Array.from({ length: count }, () => readText(from)),
 }
 
-/** A value or null; `filler` stands in the run where there is none. */
+/** A text or null; the column has an empty string for null. */
+export const optionalText: NativeType<string | null> = {
+  type: text.type,
+  write: (to, values) => {
+    for (const value of values) writeText(to, value ?? '')
+  },
+  read: (from, count) => Array.from({ length: count }, () => readText(from) || null),
+}
+
+/** A value or null; the column has `filler` as the value of a null. */
 export const nullable = <T>(nativeType: NativeType<T>, filler: T): NativeType<T | null> => ({
   type: `Nullable(${nativeType.type})`,
   write: (to, values) => {
@@ -175,7 +201,7 @@ export const nullable = <T>(nativeType: NativeType<T>, filler: T): NativeType<T 
 
 const ends = whole('UInt64')
 
-/** Write where each of some lists ends among the values of all. */
+/** Write the end of each list within the joined values of all lists. */
 export const writeEnds = (to: BlockWriter, lengths: readonly number[]): void => {
   let end = 0
   ends.write(

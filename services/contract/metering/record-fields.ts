@@ -1,0 +1,93 @@
+import type { MeterRecord } from '../../domain/record/record.ts'
+
+/** A field of a record: its name in the API, in the messages of `meter.records.v1` and in the table `meter_cost`. */
+export type RecordField = {
+  readonly wire: string
+  readonly avro: { readonly name: string; readonly type: AvroType }
+  readonly column: { readonly name: string; readonly type: string }
+  /** Whether a caller may leave the field out. */
+  readonly isOptional: boolean
+}
+type AvroType = 'int' | 'long' | 'EnergyFlowDirection' | 'TariffDirection' | readonly ['null', 'string']
+
+/** An optional text of the caller: null in a message, an empty string in the table. */
+const optionalText = <Name extends string, Wire extends string>(name: Name, wire: Wire) =>
+  ({
+    wire,
+    avro: { name, type: ['null', 'string'] },
+    column: { name: wire, type: 'String' },
+    isOptional: true,
+  }) as const
+
+/**
+ * The fields of a record, in the order of a message. The Avro codec, the columns of `meter_cost` and the byte reader
+ * of the gateway take names and texts from here; tests compare the table with the published schema, the stored table
+ * and the API. A location and a device are indexes in a message; `end` is a length there; `value` has a unit in the API.
+ */
+export const recordFields = {
+  locationId: {
+    wire: 'location_id',
+    avro: { name: 'location', type: 'int' },
+    column: { name: 'location_id', type: 'FixedString(12)' },
+    isOptional: false,
+  },
+  deviceId: {
+    wire: 'device_id',
+    avro: { name: 'device', type: 'int' },
+    column: { name: 'device_id', type: 'FixedString(12)' },
+    isOptional: true,
+  },
+  energyFlowDirection: {
+    wire: 'energy_flow_direction',
+    avro: { name: 'energyFlowDirection', type: 'EnergyFlowDirection' },
+    column: { name: 'energy_flow_direction', type: "Enum8('INBOUND' = 0, 'OUTBOUND' = 1)" },
+    isOptional: true,
+  },
+  tariffDirection: {
+    wire: 'tariff_direction',
+    avro: { name: 'tariffDirection', type: 'TariffDirection' },
+    column: { name: 'tariff_direction', type: "Enum8('IMPORT' = 0, 'EXPORT' = 1, 'LOCAL' = 2)" },
+    isOptional: true,
+  },
+  start: {
+    wire: 'start_time',
+    avro: { name: 'startTime', type: 'long' },
+    column: { name: 'start_time', type: "DateTime64(3, 'UTC')" },
+    isOptional: false,
+  },
+  end: {
+    wire: 'end_time',
+    avro: { name: 'length', type: 'long' },
+    column: { name: 'end_time', type: "DateTime64(3, 'UTC')" },
+    isOptional: false,
+  },
+  energy: {
+    wire: 'value',
+    avro: { name: 'energy', type: 'long' },
+    column: { name: 'energy', type: 'Decimal(18, 6)' },
+    isOptional: false,
+  },
+  confidence: {
+    wire: 'confidence',
+    avro: { name: 'confidence', type: 'int' },
+    column: { name: 'record_confidence', type: 'UInt32' },
+    isOptional: true,
+  },
+  sessionReferenceId: optionalText('sessionReferenceId', 'session_reference_id'),
+  recordReferenceId: optionalText('recordReferenceId', 'record_reference_id'),
+} as const satisfies Readonly<Record<keyof MeterRecord, RecordField>>
+
+type RecordFields = typeof recordFields
+
+/** Name of an optional text of a record. */
+export type RecordText = {
+  [Name in keyof RecordFields]: RecordFields[Name]['avro']['type'] extends readonly ['null', 'string'] ? Name : never
+}[keyof RecordFields]
+
+/** The optional texts of a record, in the order of a message. */
+export const recordTexts: readonly RecordText[] = (Object.keys(recordFields) as (keyof RecordFields)[]).filter(
+  (name): name is RecordText => typeof recordFields[name].avro.type === 'object',
+)
+
+/** Column of `meter_cost` that stores an optional text of a record. */
+export type TextColumn = RecordFields[RecordText]['column']['name']
