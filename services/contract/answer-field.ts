@@ -1,28 +1,53 @@
 import { z } from 'zod'
-import { type ExactNumber, isExactNumber } from './json/exact-number.ts'
+import { type Energy, type Money, moneyScale } from '../domain/quantity.ts'
+import { type ExactNumber, isExactNumber, isJsonNumber, type JsonNumber, scaledNumber } from './json/exact-number.ts'
 
-/** The building blocks of answer shapes: they document and type what is written; answers are not parsed again. */
+/**
+ * Building blocks of answer shapes. Shapes document and type the answers; the service does not parse its own answers.
+ */
 
-/** A decimal number written exactly. */
+/** Decimal number with all its digits. */
 export const exactDecimal = z.custom<ExactNumber>(isExactNumber).meta({ type: 'number' })
 
-/** A whole number. */
+/** Exact decimal number of a long series. Doubles are used if their text is the same, because they need less memory. */
+export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })
+
+/** Whole number. */
 export const count = z.int().meta({ type: 'integer' })
 
-/** An RFC 3339 text, written by the domain. */
+/** RFC 3339 date and time. */
 export const instantText = z
   .string()
   .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00.000Z'] })
 
-/** An id with its prefix. */
+/** Id with its prefix. */
 export const idText = (prefix: string) =>
   z.string().meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`] })
 
-/** A value that may be null. */
+/** Nullable value. */
 export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable()
 
-/** The members that stored objects share. */
+/** Members of all stored objects. */
 export const storedMembers = { live_mode: z.boolean(), time_created: instantText, account_id: idText('acc') } as const
 
-/** The answer to a deletion that is under way. Source: docs/rules/registry.md #operations. */
+/** Answer to a deletion, which completes later. Source: docs/rules/registry.md #operations. */
 export const acceptedMessage = z.object({ message: z.literal('Accepted') })
+
+/** Digits after the point of a confidence in 1e-4. */
+export const confidenceScale = 4
+
+/** Energy with its cost; confidence in 1e-4. A null `cost` means without a price. */
+export type PricedEnergy = { readonly energy: Energy; readonly cost: Money | null; readonly confidence: number }
+
+export const costShape = z
+  .object({
+    value: orNull(exactDecimal).describe('Major units of the currency, exact; null without a price.'),
+    confidence: exactDecimal.describe('0 to 1.'),
+  })
+  .meta({ component: 'Cost' })
+
+/** Write a cost with its confidence. */
+export const costToWire = ({ cost, confidence }: Pick<PricedEnergy, 'cost' | 'confidence'>) => ({
+  value: cost === null ? null : scaledNumber(cost, moneyScale),
+  confidence: scaledNumber(BigInt(confidence), confidenceScale),
+})

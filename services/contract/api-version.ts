@@ -1,11 +1,11 @@
 import { accepted, type Result, refused } from '../domain/refusal.ts'
 
-/** The two published forms of the interface: the current release and the one before it. */
+/** Published versions of the API: the current release and the release before it. */
 export type ApiVersion = 'current' | 'earlier'
 
 export const apiVersions = ['current', 'earlier'] as const satisfies readonly ApiVersion[]
 
-/** The value of `Api-Version` that stands for each layout. */
+/** Value of the header `Api-Version` for each API version. */
 export const apiVersionDates = { current: '2025-09-14', earlier: '2024-08-24' } as const satisfies Record<
   ApiVersion,
   string
@@ -15,8 +15,8 @@ export const otherApiVersion = (apiVersion: ApiVersion): ApiVersion =>
   apiVersion === 'current' ? 'earlier' : 'current'
 
 /**
- * Read an `Api-Version` header. Absent or blank: null, so that the path or the account decides.
- * Refuses a version that does not exist, naming both that do.
+ * Read an `Api-Version` header. Returns null for an absent or blank header: then the path or the account decides.
+ * Refuses an unknown version; the message names the known versions.
  * Source: docs/rules/versions-and-transport.md #choosing-a-version.
  */
 export const readApiVersionHeader = (header: string | undefined): Result<ApiVersion | null> => {
@@ -30,8 +30,9 @@ export const readApiVersionHeader = (header: string | undefined): Result<ApiVers
 }
 
 /**
- * Choose the layout of a request: the header's; else that of a path that exists in one layout only; else the account's default.
- * `serving` are the layouts in which the path exists, at least one.
+ * Choose the API version of a request. The header decides. Without a header, the path decides if only one version has
+ * the path. Otherwise the default of the account applies. `availableVersions` are the versions that have the path, at
+ * least one.
  * Source: docs/rules/versions-and-transport.md #choosing-a-version.
  */
 export const chooseApiVersion = (

@@ -12,14 +12,15 @@ import {
 } from './json/json-path.ts'
 
 /**
- * One difference between the layouts. Paths are member names with dots (`data.tariff.cost`); arrays on the part that both names
- * share are passed through.
- * - `current` and `earlier`: the same value under two names. `values` maps words of the current layout to earlier ones, `prefixes`
- *   prefixes of ids. The same `current` may stand in several renames: earlier answers then have the value under each name.
- * - `earlier` with `constant`: a member that earlier answers have besides, always the same.
- * - `earlier` with `inRequest`: a member of earlier requests alone; the shape knows it by this name.
- * - `current` alone: a member that the earlier layout does not have.
- * - `alwaysInCurrent`: a member of answers that only the earlier layout may leave out.
+ * One difference between the API versions. A path is member names with dots (`data.tariff.cost`). The part of the path
+ * that both names share passes through arrays.
+ * - `current` and `earlier`: one value with two names. `values` maps current enum values to earlier ones, `prefixes`
+ *   maps id   prefixes. Several renames may have the same `current`: an earlier answer then has the value under each
+ *   name.
+ * - `earlier` with `constant`: an additional member of earlier answers with a constant value.
+ * - `earlier` with `inRequest`: a member of earlier requests only. The shape uses this name.
+ * - `current` only: a member that the earlier version does not have.
+ * - `alwaysInCurrent`: a member of answers that is optional in the earlier version only.
  */
 export type VersionRename =
   | {
@@ -33,7 +34,10 @@ export type VersionRename =
   | { readonly current: string; readonly earlier?: never }
   | { readonly current?: never; readonly earlier?: never; readonly alwaysInCurrent: string }
 
-/** A rename in one direction: inside every object at `shared`, what is at `from` goes to `to`; null drops it. */
+/**
+ * Rename in one direction: in each object at `shared`, the value at `from` moves to `to`. A null `to` removes the
+ * value.
+ */
 export type FieldRename = {
   readonly shared: readonly string[]
   readonly from: readonly string[]
@@ -48,13 +52,13 @@ const commonNames = (a: readonly string[], b: readonly string[]): readonly strin
   return a.slice(0, count)
 }
 
-const invertWords = (words: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(words).map(([current, earlier]) => [earlier, current]))
+const invert = (names: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(names).map(([current, earlier]) => [earlier, current]))
 
 const translateValue = ({ values, prefixes }: FieldRename, value: unknown): unknown => {
   if (typeof value !== 'string') return value
-  const word = Object.hasOwn(values, value) ? values[value] : undefined
-  if (word !== undefined) return word
+  const translated = Object.hasOwn(values, value) ? values[value] : undefined
+  if (translated !== undefined) return translated
   for (const [from, to] of Object.entries(prefixes))
     if (value.startsWith(`${from}_`)) return `${to}${value.slice(from.length)}`
   return value
@@ -72,17 +76,17 @@ const fieldRenameOf = (rename: VersionRename, to: ApiVersion): FieldRename | nul
   const [values, prefixes] = [rename.values ?? {}, rename.prefixes ?? {}]
   const [currentRest, earlierRest] = [current.slice(shared.length), earlier.slice(shared.length)]
   if (to === 'earlier') return { shared, from: currentRest, to: earlierRest, values, prefixes }
-  return { shared, from: earlierRest, to: currentRest, values: invertWords(values), prefixes: invertWords(prefixes) }
+  return { shared, from: earlierRest, to: currentRest, values: invert(values), prefixes: invert(prefixes) }
 }
 
-/** Renames that work in the same objects: the places to remove, deep ones first, and what is put, shallow names first. */
+/** Renames in the same objects. `removals` are ordered deepest path first, `insertions` shallowest path first. */
 type FieldRenameGroup = {
   readonly shared: readonly string[]
   readonly removals: readonly FieldRename[]
   readonly insertions: readonly FieldRename[]
 }
 
-/** Values are taken before any is put, deep names removed before shallow ones, so that names may change places. */
+/** Rename members of one object. All values are read before the first change, so that two names can be swapped. */
 const renameMembers = (members: JsonObject, { removals, insertions }: FieldRenameGroup): JsonObject => {
   if (!insertions.some(({ from }) => Object.hasOwn(members, from[0] ?? ''))) return members
   const values = insertions.map(fieldRename => memberAt(members, fieldRename.from))
@@ -102,7 +106,7 @@ const groupInOrder = (fieldRenames: readonly FieldRename[]): FieldRenameGroup =>
   insertions: fieldRenames.toSorted((a, b) => (a.to?.length ?? 0) - (b.to?.length ?? 0)),
 })
 
-/** Gather renames by the objects they work in, the deepest first. */
+/** Group renames by the objects that they change, deepest objects first. */
 export const fieldRenamesTo = (
   renames: readonly VersionRename[],
   to: ApiVersion,
@@ -123,7 +127,7 @@ const translate = (value: unknown, renames: readonly VersionRename[], to: ApiVer
       value,
     )
 
-/** Translate an answer of the current layout into the earlier one. Its members stay what they are but for the renames. */
+/** Translate an answer from the current API version to the earlier one. Members without a rename stay unchanged. */
 export const answerToEarlier = (answer: unknown, renames: readonly VersionRename[]): unknown => {
   let translated = translate(answer, renames, 'earlier')
   for (const rename of renames) {
@@ -138,8 +142,8 @@ export const answerToEarlier = (answer: unknown, renames: readonly VersionRename
 }
 
 /**
- * Translate a request of either layout into the names of the current one.
- * Refuses a member of the other layout, naming the right one.
+ * Translate a request of an API version to current names.
+ * Refuses a member of the other version; the message names the member of this version.
  * Source: docs/rules/versions-and-transport.md #members-of-the-other-version.
  */
 export const requestFromApiVersion = (
@@ -154,7 +158,7 @@ export const requestFromApiVersion = (
   return conflict === null ? accepted(translate(request, renames, 'current')) : { ok: false, refusal: conflict }
 }
 
-/** Refuse two names of one member with different values: one of the two values would be lost. */
+/** Refuse two names of one member if their values differ, because one value would be lost. */
 const refuseConflictingNames = (request: unknown, renames: readonly VersionRename[]): Refusal | null => {
   const renamesOfBoth = renames.filter(rename => rename.current !== undefined && rename.earlier !== undefined)
   for (const [, group] of Map.groupBy(renamesOfBoth, rename => rename.current)) {
@@ -200,8 +204,8 @@ const refuseOtherVersionMember = (
           apiVersion,
         )
     }
-    const fault = apiVersion === 'earlier' ? refuseOtherVersionWord(request, rename) : null
-    if (fault !== null) return fault
+    const refusal = apiVersion === 'earlier' ? refuseCurrentValue(request, rename) : null
+    if (refusal !== null) return refusal
   }
   return null
 }
@@ -219,22 +223,26 @@ const otherVersionRefusal = (
   )
 }
 
-/** Refusals that name members in the words of their request already; a second translation would name wrong ones. */
-const written = new WeakSet<Refusal>()
+/** Refusals that already use the names of the request's version. A second translation would produce wrong names. */
+const translatedRefusals = new WeakSet<Refusal>()
 
 const markTranslated = (refusal: Refusal): Refusal => {
-  written.add(refusal)
+  translatedRefusals.add(refusal)
   return refusal
 }
 
-const refuseOtherVersionWord = (request: unknown, rename: VersionRename): Refusal | null => {
+/** Refuse an enum value that only the current version has, in a request of the earlier version. */
+const refuseCurrentValue = (request: unknown, rename: VersionRename): Refusal | null => {
   if (rename.current === undefined || rename.earlier === undefined || rename.values === undefined) return null
-  const words = Object.values(rename.values)
+  const earlierValues = Object.values(rename.values)
   for (const { path, value } of findMembers(request, pathNames(rename.earlier))) {
-    if (typeof value !== 'string' || words.includes(value) || !Object.hasOwn(rename.values, value)) continue
+    if (typeof value !== 'string' || earlierValues.includes(value) || !Object.hasOwn(rename.values, value)) continue
     return markTranslated(
-      refused('field_invalid', `${pathNames(rename.earlier).at(-1)} must be ${words.join(' or ')}`, formatPath(path))
-        .refusal,
+      refused(
+        'field_invalid',
+        `${pathNames(rename.earlier).at(-1)} must be ${earlierValues.join(' or ')}`,
+        formatPath(path),
+      ).refusal,
     )
   }
   return null
@@ -265,11 +273,11 @@ const fieldToEarlier = (field: string, renames: readonly VersionRename[]): strin
   )
 }
 
-/** Names with an underscore and words in capitals are no English, so they can be told apart in a sentence. */
-const isTechnical = (word: string): boolean => word.includes('_') || /^[A-Z]+$/.test(word)
+/** A name with an underscore or in capitals cannot be an English word, so a message can be searched for the name. */
+const isTechnical = (name: string): boolean => name.includes('_') || /^[A-Z]+$/.test(name)
 
-const translatedWords = (renames: readonly VersionRename[]): ReadonlyMap<string, string> => {
-  const words = new Map<string, string>()
+const earlierNamesOf = (renames: readonly VersionRename[]): ReadonlyMap<string, string> => {
+  const names = new Map<string, string>()
   for (const rename of renames) {
     if (rename.current === undefined || rename.earlier === undefined) continue
     const pairs = [
@@ -277,19 +285,19 @@ const translatedWords = (renames: readonly VersionRename[]): ReadonlyMap<string,
       ...Object.entries(rename.values ?? {}),
     ]
     for (const [current = '', earlier = ''] of pairs)
-      if (isTechnical(current) && !words.has(current)) words.set(current, earlier)
+      if (isTechnical(current) && !names.has(current)) names.set(current, earlier)
   }
-  return words
+  return names
 }
 
 /**
- * Put a refusal into the words of the earlier layout: its field, and the names that its message tells the caller to use.
- * Returns a refusal that is in those words already as it is.
+ * Translate the field of a refusal, and the names in its message, to the earlier API version.
+ * Returns a refusal that is already translated without a change.
  */
 export const refusalToEarlier = (refusal: Refusal, renames: readonly VersionRename[]): Refusal => {
-  if (written.has(refusal)) return refusal
-  const words = translatedWords(renames)
-  const message = refusal.message.replace(/[A-Za-z_]+/g, word => words.get(word) ?? word)
+  if (translatedRefusals.has(refusal)) return refusal
+  const names = earlierNamesOf(renames)
+  const message = refusal.message.replace(/[A-Za-z_]+/g, name => names.get(name) ?? name)
   return markTranslated(
     refusal.field === undefined
       ? { ...refusal, message }

@@ -3,7 +3,7 @@ import type { ApiVersion } from './api-version.ts'
 
 type ErrorType = 'invalid_request' | 'rate_limit' | 'api_error' | 'connect_error'
 
-/** The body of every answer that is not a success, in both layouts. */
+/** Body of every response that is not a success, in both API versions. */
 export type ErrorObject = {
   readonly object: 'error'
   readonly type: ErrorType
@@ -18,7 +18,7 @@ export type ErrorObject = {
   readonly connect_token?: string
 }
 
-/** What an error object tells about the request it answers; `at` in ms. */
+/** Data of the request in an error object; `at` in ms. */
 type ErrorTrace = {
   readonly context: string
   readonly requestId: string
@@ -28,7 +28,10 @@ type ErrorTrace = {
   readonly connectToken?: string | undefined
 }
 
-/** Codes that are not validation errors. A code that is absent here is one: 400 in the current layout, 409 in the earlier one. */
+/**
+ * HTTP status of each code that is not a validation error. Validation errors are absent: they have status 400 in the
+ * current API version and 409 in the earlier one.
+ */
 const statuses: { readonly [Code in RefusalCode]?: number } = {
   bad_credentials: 401,
   token_expired: 401,
@@ -58,17 +61,17 @@ const statuses: { readonly [Code in RefusalCode]?: number } = {
 
 const validationStatus = { current: 400, earlier: 409 } as const satisfies Record<ApiVersion, number>
 
-/** Find the HTTP status of a refusal. Source: docs/rules/errors.md #status-codes. */
+/** Return the HTTP status of a refusal. Source: docs/rules/errors.md #status-codes. */
 export const statusOf = (code: RefusalCode, apiVersion: ApiVersion): number =>
   statuses[code] ?? validationStatus[apiVersion]
 
-/** Seconds after which a caller may ask again, for codes that pass by themselves; undefined for all others. */
+/** Return the seconds after which the caller can retry. Undefined if a retry cannot succeed. */
 export const retryAfterSeconds = (code: RefusalCode): number | undefined =>
   code === 'batch_pending' || code === 'idempotency_in_progress' ? 1 : code === 'unavailable' ? 5 : undefined
 
 const maxMessageLength = 2_000
 
-/** Make a sentence of a clause of the domain: with a full stop, and of 2,000 characters at most. */
+/** Make a sentence of a message: add the full stop and cut the text after 2,000 characters. */
 export const toSentence = (message: string): string => {
   if (message.length > maxMessageLength) return `${message.slice(0, maxMessageLength)}…`
   return /[.?!…]$/.test(message) ? message : `${message}.`
@@ -81,7 +84,8 @@ const errorTypeOf = (status: number, context: string): ErrorType => {
 }
 
 /**
- * Write a refusal as the error object. Absent members are left out; the message is cut so that the whole stays under 8 KiB.
+ * Write a refusal as an error object. Absent members are left out. The message is cut, so that the object stays below 8
+ * KiB.
  * Source: docs/rules/errors.md #error-object.
  */
 export const errorObject = (refusal: Refusal, trace: ErrorTrace): ErrorObject => ({

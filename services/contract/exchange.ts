@@ -13,7 +13,7 @@ import { parameters, restorePlus } from './parameter.ts'
 import { readQuery, readShapeInSteps, type ShapePart } from './read-shape.ts'
 import { type ReferenceFields, resolvePathReference, resolveReferences } from './reference.ts'
 
-/** A request as it came: path parameters decoded, query as text without `?`, body inflated. */
+/** Received request: path parameters decoded, query as text without `?`, body inflated. */
 type WireRequest = {
   readonly route: Route
   readonly apiVersion: ApiVersion
@@ -22,7 +22,7 @@ type WireRequest = {
   readonly body: RawBody
 }
 
-/** A request in the names of the current layout, checked by the operation's shapes. */
+/** Request in current names, checked by the operation's shapes. */
 type ReadRequest = {
   readonly parameters: Readonly<Record<string, string>>
   readonly query: unknown
@@ -34,7 +34,7 @@ const inApiVersion = <T>(result: Result<T>, renames: readonly VersionRename[], a
     ? result
     : { ok: false, refusal: withNearestEarlierName(refusalToEarlier(result.refusal, renames), renames) }
 
-/** Shapes know current names alone, so an unknown earlier one is compared with the renames. */
+/** Suggest a known name for an unknown one of the earlier version. Shapes know current names only. */
 const withNearestEarlierName = (refusal: Refusal, renames: readonly VersionRename[]): Refusal => {
   const isUnknown = refusal.code === 'unknown_field' || refusal.code === 'unknown_parameter'
   const name = refusal.field?.split('.').at(-1)
@@ -44,7 +44,7 @@ const withNearestEarlierName = (refusal: Refusal, renames: readonly VersionRenam
   return nearest === undefined ? refusal : { ...refusal, message: unknownNameMessage(name, nearest) }
 }
 
-/** What a part of a request is read by. */
+/** Rules for reading a query or a body. */
 type PartContext = {
   readonly renames?: readonly VersionRename[] | undefined
   readonly references: ReferenceFields['body']
@@ -77,7 +77,7 @@ const parseNumber = (written: string): unknown => {
   return isExactDouble(written) ? Number(written) : exactNumber(written)
 }
 
-/** Read numbers that arrived as strings; a string that is no number stays for the shape to refuse. */
+/** Parse numbers that arrived as strings. Another string stays unchanged, and the shape refuses the string. */
 const parseNumbers = (body: unknown, paths: readonly string[]): unknown =>
   paths.reduce((read, path) => {
     const names = pathNames(path)
@@ -88,13 +88,13 @@ const parseNumbers = (body: unknown, paths: readonly string[]): unknown =>
     })
   }, body)
 
-/** Sort the parameters of a query into those of the query proper and those that are members of the body. */
+/** Split the parameters of a query into query parameters and members of the body. */
 const splitQuery = (
   operation: Operation,
   query: JsonObject,
   numbers: readonly string[],
 ): { readonly query: JsonObject; readonly body: JsonObject } => {
-  // Without a prototype, so that a parameter called __proto__ is one like any other.
+  // Without a prototype, a parameter with the name __proto__ is an ordinary member.
   const queryMembers: Record<string, unknown> = Object.create(null)
   const body: Record<string, unknown> = Object.create(null)
   for (const [name, value] of Object.entries(query)) {
@@ -109,7 +109,7 @@ function* parseBody(operation: Operation, body: RawBody): Generator<void, Result
   return yield* readJson(body.bytes)
 }
 
-/** Take the path parameters out of a body that carries them. */
+/** Take the path parameters out of a body. */
 const takePathParameters = (
   body: unknown,
   names: Readonly<Record<string, string>>,
@@ -127,7 +127,7 @@ const takePathParameters = (
   return accepted({ body: rest, parameters: parameterValues })
 }
 
-/** Do work that needs no references, in its own steps. */
+/** Run steps that yield no references, inside a reference resolver. */
 function* withoutReferences<T>(work: Generator<void, T>): ReferenceResolver<T> {
   for (;;) {
     const { done, value } = work.next()
@@ -136,16 +136,16 @@ function* withoutReferences<T>(work: Generator<void, T>): ReferenceResolver<T> {
   }
 }
 
-/** Put the id of the object in place of an own reference in the path. Refuses `not_found` and `reference_ambiguous`. */
+/** Replace an own reference in the path with the id of its object. Refuses `not_found` and `reference_ambiguous`. */
 export const readPathParameters = (
   { references }: Operation,
   parameters: WireRequest['parameters'],
 ): ReferenceResolver<Result<WireRequest['parameters']>> => resolvePathReference(parameters, references?.id)
 
 /**
- * Read a request by the shapes of its operation, whatever the layout, in steps between which others can have a turn. It yields the own
- * references of query and body, to be looked up; those of `wire.parameters` are looked up before.
- * Refuses in the words of the request's layout. A raw body is handed on as it is.
+ * Read a request of an API version by the shapes of its operation, in steps. The generator yields the own references in
+ * query and body, and receives their ids. The references in `wire.parameters` are resolved before. A raw body stays
+ * unread. Refusals use the names of the request's API version.
  */
 export function* readRequest(operation: Operation, wire: WireRequest): ReferenceResolver<Result<ReadRequest>> {
   const { route, apiVersion } = wire
@@ -183,20 +183,22 @@ export function* readRequest(operation: Operation, wire: WireRequest): Reference
   return accepted({ parameters, query: readQueryPart.value, body: readBody.value })
 }
 
-/** Give what a body says, whether or not its operation takes it, in the words it was sent in; undefined when it cannot be read. */
+/**
+ * Parse a body without validation, in the names of the request. Returns undefined if the body is raw or is not JSON.
+ */
 export function* readSentBody(operation: Operation, body: RawBody): Generator<void, unknown> {
   const parsed =
     operation.body === undefined || operation.body === 'raw' ? accepted(undefined) : yield* readJson(body.bytes)
   return parsed.ok ? parsed.value : undefined
 }
 
-/** Put a refusal of an operation into the words of a layout. */
+/** Translate a refusal of an operation to an API version. */
 export const refusalInApiVersion = (operation: Operation, refusal: Refusal, apiVersion: ApiVersion): Refusal =>
   apiVersion === 'current'
     ? refusal
     : refusalToEarlier(refusal, [...(operation.renames?.body ?? []), ...(operation.renames?.query ?? [])])
 
-/** Put an answer into the words of a layout. */
+/** Translate an answer of an operation to an API version. */
 export const answerInApiVersion = (operation: Operation, answer: unknown, apiVersion: ApiVersion): unknown =>
   apiVersion === 'current'
     ? answer

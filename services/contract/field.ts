@@ -7,29 +7,29 @@ import { isJsonNumber, isTooLong, type JsonNumber, numberText } from './json/exa
 import { knownNamesMessage } from './message-text.ts'
 
 /**
- * The building blocks of request shapes. A message that begins with a verb (`must …`, `is …`) gets the field's name as its subject
- * when the issue becomes a refusal (`read-shape.ts`).
+ * Building blocks of request shapes. Messages begin with a verb (`must …`, `is …`). `read-shape.ts` puts the field's
+ * name before the verb.
  */
 
 type Context = z.core.$RefinementCtx<unknown>
 
-/** Refuse inside a transform, with a code of the closed list. */
+/** Refuse a value inside a transform. */
 export const refuseField = (context: Context, code: RefusalCode, message: string, path: PropertyKey[] = []): never => {
   context.issues.push({ code: 'custom', message, params: { code }, path, input: context.value, continue: false })
   return z.NEVER
 }
 
-/** An object whose members are all known; an unknown one is refused with the nearest known name. */
+/** Object with known members only. The refusal of an unknown member suggests the nearest known name. */
 export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) => {
   const known = knownNamesMessage(Object.keys(shape))
   return z.strictObject(shape, { error: issue => (issue.code === 'unrecognized_keys' ? known : undefined) })
 }
 
-/** A member that may be left out; null is the same as absent. */
+/** Optional member; null means absent. */
 export const optional = <Shape extends z.ZodType>(shape: Shape) =>
   shape.nullish().transform(value => value ?? undefined)
 
-/** A member of a PATCH: absent keeps what is stored (undefined), null clears it (null). */
+/** Member of a PATCH: undefined keeps the stored value, null clears the stored value. */
 export const clearable = <Shape extends z.ZodType>(shape: Shape) => shape.nullable().optional()
 
 const countCharacters = (value: string): number => {
@@ -56,10 +56,10 @@ export const text = ({ min = 1, max = 255 }: { readonly min?: number; readonly m
     })
     .meta({ type: 'string', minLength: min, maxLength: max })
 
-/** A caller's own reference: 1 to 255 characters. */
+/** The caller's own reference: 1 to 255 characters. */
 export const referenceId = text()
 
-/** Up to 20 texts of the caller's own. */
+/** Up to 20 of the caller's own texts. */
 export const metadata = z
   .record(z.string(), text({ min: 0 }))
   .refine(value => Object.keys(value).length <= 20, { message: 'must have at most 20 entries' })
@@ -73,7 +73,7 @@ export const metadata = z
     maxProperties: 20,
   })
 
-/** An id as the service gives them; that it exists is the operation's to find out. */
+/** Id of an object. The operation checks that the object exists. */
 export const identifier = (prefix: string) =>
   text().meta({ type: 'string', maxLength: 255, examples: [`${prefix}_0198c0ffee00112233445566`] })
 
@@ -84,8 +84,8 @@ const exampleReferences = {
 } as const
 
 /**
- * An id of a location, device or customer, or its own reference with a prefix, which is looked up before this shape reads it. That the
- * object exists is the operation's to find out.
+ * Id of a location, device or customer, or its own reference with a prefix. References are resolved before the shape
+ * reads the value. The operation checks that the object exists.
  */
 export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
   text({ max: maxReferenceTextLength }).meta({
@@ -94,22 +94,22 @@ export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
     examples: [`${prefix}_0198c0ffee00112233445566`, exampleReferences[prefix]],
   })
 
-/** One of a few words, in capitals as documented. */
+/** One of a list of enum values. */
 export const word = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)
 
-/** A number as it was written, of at most 400 characters; whoever takes it reads it exactly. */
+/** Number with its text, of at most 400 characters. */
 export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isTooLong(value), {
   error: ({ input }) =>
     isJsonNumber(input) ? `must be a number of at most ${maxNumberLength} characters` : 'must be a number',
 })
 
-/** Read a number text by the domain's rule; the message gets its subject later. */
+/** Read a number text by a rule. `read-shape.ts` adds the subject of the message. */
 const readNumber = (context: Context, written: string, rule: DecimalRule): bigint => {
   const read = readDecimal(written, rule, '')
   return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
 }
 
-/** A number read exactly as an integer of 10^-`scale`; limits are such integers too, both inclusive. */
+/** Exact number, as an integer of 10^-`scale`. The limits are integers of the same scale, both inclusive. */
 export const scaledDecimal = (rule: DecimalRule) =>
   jsonNumber
     .transform((value, context) => readNumber(context, numberText(value), rule))
@@ -122,7 +122,7 @@ export const scaledDecimal = (rule: DecimalRule) =>
 const wholeNumberText = (unit: string | undefined): string =>
   unit === undefined ? 'a whole number' : `a whole number of ${unit}`
 
-/** A whole number of `min` to `max`, both safe integers; `of` names its unit in messages, such as minutes. */
+/** Whole number from `min` to `max`, both safe integers. `unit` is a plural noun for messages, such as minutes. */
 export const integer = ({ min, max, unit }: { readonly min: number; readonly max: number; readonly unit?: string }) =>
   z
     .custom<JsonNumber>(isJsonNumber, { message: `must be ${wholeNumberText(unit)}` })
@@ -135,7 +135,7 @@ export const integer = ({ min, max, unit }: { readonly min: number; readonly max
     })
     .meta({ type: 'integer', minimum: min, maximum: max })
 
-/** A list of `min` to `max` elements. */
+/** List of `min` to `max` elements. */
 export const listOf = <Shape extends z.ZodType>(
   shape: Shape,
   { min = 0, max }: { readonly min?: number; readonly max: number },
@@ -145,7 +145,7 @@ export const listOf = <Shape extends z.ZodType>(
     .min(min, { message: min === 1 ? 'must not be empty' : `must have at least ${min} entries` })
     .max(max, { message: `must have at most ${max} entries` })
 
-/** An RFC 3339 date and time: the instant, and the offset in which it was written, for answers in the same one. */
+/** RFC 3339 date and time: the instant, and the offset of the text, which the answer uses too. */
 export const instant = z
   .string()
   .transform((value, context): OffsetInstant => {
@@ -154,7 +154,7 @@ export const instant = z
   })
   .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })
 
-/** A currency of ISO 4217, in any case; whether it is in use is the operation's to find out. */
+/** Currency code of ISO 4217, in upper or lower case. The operation checks that the currency exists. */
 export const currencyCode = z
   .string()
   .transform((value, context) =>

@@ -7,8 +7,8 @@ import { isJsonObject, type JsonObject } from './json/json-path.ts'
 const fixedMember = z.unknown().optional().meta({ readOnly: true })
 
 /**
- * Members of an object that a PATCH may repeat and never change, so that a client can send back what it read.
- * The members that the PATCH changes are added after these.
+ * Members of an object that a PATCH may contain unchanged, so that a client can send back the object that it read.
+ * Add the members that the PATCH can change after these.
  * Source: docs/rules/versions-and-transport.md #members-that-cannot-change.
  */
 export const fixedMembers = (shape: z.ZodObject): Readonly<Record<string, typeof fixedMember>> =>
@@ -30,8 +30,9 @@ const isSameValue = (sent: unknown, stored: unknown): boolean => {
 }
 
 /**
- * Refuse a PATCH that changes a fixed member: `field_immutable`; null if each is as `stored` has it.
- * `changeable` are the names that the PATCH may change; `advice` says what to do instead. Instants and numbers are compared by value.
+ * Refuse a PATCH that changes a fixed member (`field_immutable`). Returns null if all fixed members equal those of
+ * `stored`. `changeable` are the names that the PATCH may change. `advice` ends the message. Instants and numbers are
+ * compared by value.
  */
 export const refuseFixedChange = (
   body: JsonObject,
@@ -41,7 +42,7 @@ export const refuseFixedChange = (
 ): Refusal | null => {
   for (const [name, value] of Object.entries(body)) {
     if (value === undefined || changeable.includes(name) || isSameValue(value, stored[name] ?? null)) continue
-    return refused('field_immutable', `${name} must stay as it is: ${advice}`, name).refusal
+    return refused('field_immutable', `${name} cannot be changed: ${advice}`, name).refusal
   }
   return null
 }

@@ -1,8 +1,8 @@
 import { distance } from 'fastest-levenshtein'
 
 /**
- * Find the known name that an unknown one most likely means: at most a third of its letters changed.
- * Undefined when none is near. Letter case and `-` for `_` count as no change.
+ * Find the known name that is most similar to an unknown one. Undefined if more than a third of the letters differ.
+ * Upper case and lower case are equal; `-` and `_` are equal.
  */
 export const nearestName = (unknown: string, known: readonly string[]): string | undefined => {
   const normalized = unknown.slice(0, 64).toLowerCase().replaceAll('-', '_')
@@ -20,7 +20,7 @@ export const nearestName = (unknown: string, known: readonly string[]): string |
 
 const maxQuoteLength = 60
 
-/** Show a name or text that a caller sent: whole characters, short enough for a message, control characters as escapes. */
+/** Shorten a text of a caller for a message: whole characters, at most 60 code units, control characters as escapes. */
 export const printable = (text: string): string => {
   const cut = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength).replace(/[\ud800-\udbff]$/, '')}…` : text
   return cut
@@ -31,10 +31,10 @@ export const printable = (text: string): string => {
     )
 }
 
-/** Quote what a caller sent. */
+/** Quote a text of a caller. */
 export const quote = (text: string): string => `"${printable(text)}"`
 
-/** Say that a name is not known, and which one may be meant. */
+/** Message for an unknown name, with the nearest known name. */
 export const unknownNameMessage = (name: string, nearest: string | undefined): string =>
   nearest === undefined
     ? `${quote(name)} is not known here; leave it out`
@@ -43,18 +43,18 @@ export const unknownNameMessage = (name: string, nearest: string | undefined): s
 const knownNamesPrefix = '\0known '
 
 /**
- * What the shape of an object says of a member that it does not know: the names that it knows. The nearest of them is looked for in the
- * one message that a caller gets: a body can have thousands of unknown members.
+ * Issue message of an object shape for unknown members: the known names. `unknownMemberMessage` replaces this message
+ * in the one refusal that the caller receives, because a body can have thousands of unknown members.
  */
 export const knownNamesMessage = (names: readonly string[]): string => `${knownNamesPrefix}${names.join(' ')}`
 
-/** Make the message for an unknown member out of what its shape says. */
+/** Message for an unknown member, from the issue message of its shape. */
 export const unknownMemberMessage = (name: string, shapeMessage: string): string =>
   shapeMessage.startsWith(knownNamesPrefix)
     ? unknownNameMessage(name, nearestName(name, shapeMessage.slice(knownNamesPrefix.length).split(' ')))
     : shapeMessage
 
-/** A number as people write it, 10000 as "10,000", without the tables of languages that the engine's own formats load first. */
+/** Write a number with thousands separators, such as "10,000". `Intl` would load its language tables first. */
 export const formatThousands = (value: number): string => {
   let written = String(value)
   for (let at = written.length - 3; at > 0; at -= 3) written = `${written.slice(0, at)},${written.slice(at)}`

@@ -5,45 +5,45 @@ import type { VersionRename } from './earlier-api-version.ts'
 import type { ReferenceFields } from './reference.ts'
 
 /**
- * Who may call: `open` anyone; `login` account id and API key (Basic); `any` every valid token; `read`, `metering`, `all` a token
- * whose key has that scope. A key of scope `all` may call everything.
+ * Required credentials: `open` none; `login` account id and API key (Basic); `any` each valid token; `read`,
+ * `metering`, `all` a token whose key has that scope. A key of scope `all` may call all operations.
  */
 export type Access = 'open' | 'login' | 'any' | 'read' | 'metering' | 'all'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** One way to reach an operation. Path parameters stand in braces: `/customers/{id}`. */
+/** Method and path of an operation. Path parameters are in braces: `/customers/{id}`. */
 export type Route = {
-  /** Id of this route in the OpenAPI document, where an operation has several. */
+  /** Id of this route in the OpenAPI document, if an operation has several routes. */
   readonly id?: string
   readonly method: Method
   readonly path: string
   /**
-   * The members of the body arrive as query parameters, and `numbers` are those that are JSON numbers.
-   * Only in the earlier layout, where prices and schedules are read with GET.
+   * The members of the body arrive as query parameters; `numbers` are the names of members that are JSON numbers.
+   * The earlier API version reads prices and schedules with GET.
    */
   readonly bodyInQuery?: { readonly numbers: readonly string[] }
-  /** Numbers of the body that may arrive as strings, by their paths: `data.max_power.value`. */
+  /** Paths of numbers in the body that may be strings: `data.max_power.value`. */
   readonly numbersAsText?: readonly string[]
-  /** Path parameters of the other layout that arrive as members of the body: `{ id: 'location_id' }`. */
+  /** Path parameters of the other API version that arrive as members of the body: `{ id: 'location_id' }`. */
   readonly parametersInBody?: Readonly<Record<string, string>>
 }
 
-/** The renames between the layouts, written once and read in both directions. Absent: both layouts are alike. */
+/** Differences between the API versions, used in both directions. Absent: no difference. */
 type OperationRenames = {
   readonly query?: readonly VersionRename[]
   readonly body?: readonly VersionRename[]
   readonly answer?: readonly VersionRename[]
 }
 
-/** A query shape: reads one text per parameter. */
+/** Shape of a query, with one text for each parameter. */
 type QueryShape = z.ZodObject
-/** A body shape reads what `parseJson` gives; `raw` hands over the decoded bytes, for operations that read by themselves. */
+/** Shape of a parsed body. With `raw`, the operation receives the inflated bytes and reads them itself. */
 type BodyShape = z.ZodType | 'raw'
 
 /**
- * One operation of the interface, declared once: routing, reading, writing, access and the reference page follow from it.
- * All shapes and names are those of the current layout.
+ * Declaration of one API operation. Routing, validation, access and the reference page derive from the declaration.
+ * All shapes and names are those of the current API version.
  */
 export type Operation<
   Query extends QueryShape = QueryShape,
@@ -52,56 +52,63 @@ export type Operation<
 > = {
   /** `<resource>_<verb>`. */
   readonly id: string
-  /** Where its errors are said to come from; `api.<id>` for most. */
+  /** Member `context` of its error objects. Default: `api.<id>`. */
   readonly context?: string
-  /** A few words for lists. */
+  /** Title in lists. */
   readonly summary: string
-  /** What a caller must know, in full sentences. */
+  /** Explanation for callers, in full sentences. */
   readonly description: string
-  /** The group on the reference page. */
+  /** Group on the reference page. */
   readonly tag: string
   readonly access: Access
-  /** The operator's own key (`X-Operator-Key`) opens it too. */
+  /** The operator's key (`X-Operator-Key`) is accepted too. */
   readonly operator?: true
-  /** The first route of a layout is the one that messages name; no route: the operation does not exist in that layout. */
+  /**
+   * Routes of each API version. Messages name the first route. Without a route, the version does not have the
+   * operation.
+   */
   readonly routes: Readonly<Record<ApiVersion, readonly Route[]>>
   readonly query?: Query
   readonly body?: Body
-  /** A body may be left out; it is then read as `{}`. */
+  /** The body is optional. An absent body is read as `{}`. */
   readonly bodyOptional?: true
-  /** Largest inflated body in bytes; 1 MiB when absent. */
+  /** Maximum size of the inflated body in bytes. Default: 1 MiB. */
   readonly bodyLimit?: number
-  /** Media types taken beside JSON, such as `application/x-ndjson`; only with a raw body. */
+  /** Accepted media types in addition to JSON, such as `application/x-ndjson`; only with a raw body. */
   readonly mediaTypes?: readonly string[]
-  /** Shown on the reference page where the body is raw. */
+  /** Shape of a raw body for the reference page. */
   readonly bodyDocument?: z.ZodType
   /** `name` is the name of the component in the OpenAPI document. */
   readonly answer: { readonly name: string; readonly shape: Answer }
   readonly status: 200 | 201 | 202
-  /** Its work ends when its client goes away, as that of every read does. */
+  /** The operation stops if its client disconnects, as every GET does. */
   readonly endsWithClient?: true
-  /** Takes `Idempotency-Key`: true on every POST that creates or changes something. */
+  /** Accepts `Idempotency-Key`. True for every POST that creates or changes an object. */
   readonly idempotent?: true
   readonly renames?: OperationRenames
-  /** Places that take an own reference too (`reference:depot-7`); of a raw body the operation reads them itself. */
+  /**
+   * Fields that accept an own reference (`reference:depot-7`). The operation itself reads the references of a raw body.
+   */
   readonly references?: ReferenceFields
-  /** Refusals of its own that the reference page names, beside those that every operation can give. */
+  /**
+   * Refusal codes of this operation for the reference page, in addition to the codes that follow from the declaration.
+   */
   readonly refusals?: readonly RefusalCode[]
-  /** A raw body is taken whatever its Content-Type. */
+  /** A raw body is accepted with any Content-Type. */
   readonly anyMediaType?: true
-  /** Answers in the API version of its session, whatever that of the request. */
+  /** The answer has the API version of the Connect session, not of the request. */
   readonly anyVersion?: true
-  /** The answer as text/csv too, by Accept. */
+  /** The answer is available as text/csv, chosen by the header `Accept`. */
   readonly csv?: true
-  /** What stands in the query is not looked at. */
+  /** The query is ignored. */
   readonly anyQuery?: true
-  /** Answers may be read by scripts of any web page. */
+  /** Scripts of any web page may read the answer. */
   readonly cors?: true
-  /** Examples for the reference page, in the current layout. */
+  /** Examples for the reference page, in the current API version. */
   readonly examples?: { readonly body?: unknown; readonly answer?: unknown }
 }
 
-/** Declare an operation, keeping the types of its shapes. */
+/** Declare an operation with the types of its shapes. */
 export const defineOperation = <
   Answer extends z.ZodType,
   Query extends QueryShape = z.ZodObject<Record<never, never>>,
@@ -110,7 +117,7 @@ export const defineOperation = <
   operation: Operation<Query, Body, Answer>,
 ): Operation<Query, Body, Answer> => operation
 
-/** One route that both layouts share. */
+/** Return one route for both API versions. */
 export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVersion, readonly Route[]>> => ({
   current: [{ method, path }],
   earlier: [{ method, path }],
@@ -118,18 +125,18 @@ export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVers
 
 export type ApiKeyScope = 'read' | 'metering' | 'all' | 'operator'
 
-/** Who calls: an account in one mode, by one key. */
+/** Caller of a request: an account in one mode, with one key. */
 export type Caller = {
   readonly accountId: string
   readonly liveMode: boolean
   readonly keyId: string
   readonly scope: ApiKeyScope
   readonly defaultApiVersion: ApiVersion
-  /** Requests a second of the account in this mode; null or absent: those of the installation. */
+  /** Rate limit of the account in this mode. Null or absent: the limit of the installation. */
   readonly requestsPerSecond?: number | null
 }
 
-/** A key under which the same request gives the same answer. `fingerprint` stands for path, query and body. */
+/** Idempotency key of an account. `fingerprint` is a hash of path, query and body. */
 export type IdempotencyClaim = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -137,11 +144,11 @@ export type IdempotencyClaim = {
   readonly fingerprint: string
 }
 
-/** What `run` reads of a request that takes a raw body. */
+/** Raw body of a request. */
 export type RawBody = {
   /** Inflated bytes; not yet checked to be UTF-8. */
   readonly bytes: Uint8Array
-  /** Lower-case media type without parameters; `application/json` for every `+json` type. */
+  /** Media type in lower case without parameters; `application/json` for each `+json` type. */
   readonly mediaType: string
 }
 
@@ -151,7 +158,7 @@ type BodyOf<O extends Operation> =
 export type AnswerOf<O extends Operation> =
   O extends Operation<infer _Q, infer _B, infer Answer> ? z.input<Answer> : never
 
-/** A request as an operation sees it: read, checked, and in the names of the current layout. `at` is its arrival in ms. */
+/** Validated request in current names. `at` is the time of arrival in ms. */
 export type RequestOf<O extends Operation> = {
   readonly caller: Caller
   readonly at: number
@@ -159,26 +166,28 @@ export type RequestOf<O extends Operation> = {
   readonly apiVersion: ApiVersion
   /** Path parameters by name. */
   readonly parameters: Readonly<Record<string, string>>
-  /** The `id` of the path; empty where the path has none. */
+  /** The `id` of the path; empty if the path has no id. */
   readonly id: string
   readonly query: QueryOf<O>
   readonly body: BodyOf<O>
-  /** Names this request under its Idempotency-Key; an operation may finish the key in the transaction of its change. */
+  /** Idempotency key of this request. The operation can finish the key in the transaction of its change. */
   readonly idempotency: IdempotencyClaim | null
-  /** The answer is asked for as a table, and the operation has one. */
+  /** The caller requests a CSV table, and the operation supports one. */
   readonly wantsCsv?: boolean
-  /** Aborted when the request has run out of time, or its client has gone. */
+  /** Aborted after the request's timeout, or if its client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** An answer that an operation has written itself, in the names of the request's layout: JSON in UTF-8, or a table if its outcome says so. */
+/**
+ * Answer that is already serialized in the request's API version: JSON in UTF-8, or a CSV table if `isTable` is true.
+ */
 export type SerializedAnswer =
   | { readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly chunks: AsyncIterable<Uint8Array<ArrayBuffer>> }
 
 /**
- * What an operation gives back: its answer in the names of the current layout, or written already, or why it refuses.
- * A flow with a layout, a context or a token of its own names them; all else follows from the request.
+ * Result of an operation: the answer in current names, a serialized answer, or a refusal.
+ * `apiVersion`, `context` and `connectToken` replace those of the request.
  */
 export type Outcome<Answer> =
   | { readonly ok: true; readonly value: Answer; readonly serialized?: never; readonly apiVersion?: ApiVersion }

@@ -2,12 +2,15 @@ import { z } from 'zod'
 import { readDecimal } from '../domain/quantity.ts'
 import { fields, instant, refuseField } from './field.ts'
 
-/** The building blocks of query shapes: every parameter arrives as one text. */
+/** Building blocks of query shapes. Each parameter arrives as one text. */
 
-/** A set of query parameters, all known. */
+/** Query with known parameters only. */
 export const parameters = fields
 
-/** true, false, 1, 0 in any case. Source: docs/rules/versions-and-transport.md #query-parameters. */
+/**
+ * Parameter of true, false, 1 or 0, in upper or lower case. Source: docs/rules/versions-and-transport.md
+ * #query-parameters.
+ */
 export const flag = z
   .string()
   .transform((value, context) => {
@@ -18,7 +21,9 @@ export const flag = z
   })
   .meta({ type: 'boolean' })
 
-/** auto, or a flag, in any case. Source: docs/rules/versions-and-transport.md #query-parameters. */
+/**
+ * Parameter of auto or a flag, in upper or lower case. Source: docs/rules/versions-and-transport.md #query-parameters.
+ */
 export const autoFlag = z
   .string()
   .transform((value, context) => {
@@ -30,7 +35,7 @@ export const autoFlag = z
   })
   .meta({ type: 'string', enum: ['auto', 'true', 'false'] })
 
-/** A whole number of `min` to `max`. */
+/** Whole number from `min` to `max`. */
 export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: number }) =>
   z
     .string()
@@ -44,10 +49,13 @@ export const wholeNumber = ({ min, max }: { readonly min: number; readonly max: 
 
 const offsetWithSpace = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?) (\d\d:\d\d)$/
 
-/** Put back the `+` of an offset that form decoding turned into a space. Source: docs/rules/versions-and-transport.md #instants. */
+/**
+ * Restore the `+` of an offset that form decoding replaced with a space.
+ * Source: docs/rules/versions-and-transport.md #instants.
+ */
 export const restorePlus = (value: string): string => value.replace(offsetWithSpace, '$1+$2')
 
-/** An RFC 3339 date and time; a `+` that form decoding turned into a space is put back. */
+/** RFC 3339 date and time. Form decoding may have replaced the `+` of the offset with a space. */
 export const instantParameter = z
   .string()
   .transform(restorePlus)

@@ -3,7 +3,7 @@ import { accepted, type Refusal, type RefusalCode, type Result, refused } from '
 import { formatPath } from './json/json-path.ts'
 import { printable, quote, unknownMemberMessage } from './message-text.ts'
 
-/** Whether a shape reads the members of a body or the parameters of a query. */
+/** Part of a request that a shape reads. */
 export type ShapePart = 'body' | 'query'
 
 const fieldPath = (path: readonly PropertyKey[]): string =>
@@ -31,7 +31,7 @@ type ShapeFault = { readonly code: RefusalCode; readonly message: string; readon
 
 const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string'
 
-/** Characters of an unknown name that the field of a refusal shows. */
+/** Maximum length of an unknown name in the field of a refusal. */
 const maxNameLength = 255
 
 const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
@@ -63,18 +63,18 @@ const subjectOf = (path: readonly PropertyKey[], part: ShapePart): string => {
   return typeof last === 'number' ? `${fieldPath(path.slice(-2))}` : printable(String(last))
 }
 
-/** Turn the first thing that a shape finds wrong into a refusal: unknown members first, for they explain missing ones. */
-export const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart): Refusal => {
+/** Turn the issues of a shape into one refusal. An unknown member comes first, because it can explain a missing one. */
+const refusalOf = (issues: readonly z.core.$ZodIssue[], part: ShapePart): Refusal => {
   const issue = issues.find(one => one.code === 'unrecognized_keys') ?? issues[0]
-  if (issue === undefined) return { code: 'body_invalid', message: 'The body cannot be read' }
+  if (issue === undefined) return { code: 'body_invalid', message: 'The body is invalid' }
   const { code, message, path } = faultOf(issue, part)
   const sentence = /^(?:must|is) /.test(message) ? `${subjectOf(path, part)} ${message}` : message
   return path.length === 0 ? { code, message: sentence } : { code, message: sentence, field: fieldPath(path) }
 }
 
 /**
- * Read a value by a shape.
- * Refuses with the field's path and one sentence that says what to change.
+ * Validate a value by a shape.
+ * Refuses with the path of the field and one sentence that says what to change.
  * Source: docs/rules/versions-and-transport.md #unknown-names; docs/rules/errors.md #messages.
  */
 export const readShape = <Shape extends z.ZodType>(
@@ -87,15 +87,15 @@ export const readShape = <Shape extends z.ZodType>(
 }
 
 /**
- * Gather a query into one text per name; an empty value counts as absent.
- * Refuses a parameter that is given twice, because one of the two would be lost.
+ * Parse a query into one text for each name. An empty value counts as absent.
+ * Refuses a duplicate parameter, because one of its values would be lost.
  * Source: docs/rules/versions-and-transport.md #query-parameters.
  */
 export const readQuery = (query: string): Result<Readonly<Record<string, string>>> => {
   const read: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(query)) {
     if (value === '') continue
-    if (name in read) return refused('field_invalid', `Give the parameter ${quote(name)} once only`, name.slice(0, 255))
+    if (name in read) return refused('field_invalid', `Send the parameter ${quote(name)} only once`, name.slice(0, 255))
     read[name] = value
   }
   return accepted(read)
@@ -107,17 +107,17 @@ type Schema = z.core.$ZodType
 type Context = z.core.ParseContextInternal & { readonly read: ElementResults }
 type Payload = z.core.ParsePayload
 
-/** Results of elements that were read before the whole: by schema and element. */
+/** Results of list elements, by schema and element. */
 type ElementResults = Map<Schema, Map<unknown, Payload>>
 
-/** Elements of a list from which on it is read element by element. */
+/** A longer list is read element by element. */
 const longListLength = 32
-/** Values that are read between two points where the work can be interrupted. */
+/** Number of values between two pauses. */
 const valuesPerPause = 64
 
 const patchedSchemas = new WeakSet<Schema>()
 
-/** Let a schema take the result of an element that was read before. */
+/** Make a schema return the stored result of an element that was already read. */
 const useReadElements = (element: Schema): void => {
   if (patchedSchemas.has(element)) return
   patchedSchemas.add(element)
@@ -128,7 +128,7 @@ const useReadElements = (element: Schema): void => {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Keeps issues of elements as far as they can decide: a list of wrong elements then has no more issues than a few elements. */
+/** Keep only the issues that can decide the refusal, so that a long list of invalid elements has few issues. */
 const createIssueFilter = () => {
   const isSeen = { any: false, unknown: false, fatal: false }
   return (payload: Payload): void => {
@@ -146,7 +146,7 @@ const createIssueFilter = () => {
 
 const runSchema = (schema: Schema, value: unknown, context: Context): Payload => {
   const result = schema._zod.run({ value, issues: [] }, context)
-  if (result instanceof Promise) throw new TypeError('a shape of a request must not be asynchronous')
+  if (result instanceof Promise) throw new TypeError('The shape of a request must be synchronous.')
   return result
 }
 
@@ -172,7 +172,9 @@ function* readElements(element: Schema, list: readonly unknown[], reader: ShapeR
   }
 }
 
-/** Read the elements of all long lists of a value, the innermost first. Lists within alternatives are left for later. */
+/**
+ * Read the elements of all long lists of a value, innermost lists first. Lists inside unions are read with the whole.
+ */
 function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Generator<void, void> {
   const { def } = (schema as z.core.$ZodTypes)._zod
   if (!isObject(value)) return
@@ -187,8 +189,8 @@ function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Genera
 }
 
 /**
- * Read a value by a shape as `readShape` does, in steps between which others can have a turn: the elements of long lists one after the other,
- * then the whole, which takes their results. Refuses what `readShape` refuses.
+ * Validate a value by a shape as `readShape` does, in steps. The elements of long lists are read one by one. Then the
+ * whole value is read with their results.
  */
 export function* readShapeInSteps<Shape extends z.ZodType>(
   shape: Shape,
@@ -207,6 +209,6 @@ export function* readShapeInSteps<Shape extends z.ZodType>(
         part,
       ),
     }
-  // The shape has read the value, so it has the shape's output.
+  // The shape accepted the value, so that the result has the type of the shape's output.
   return accepted(result as z.output<Shape>)
 }

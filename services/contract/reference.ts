@@ -13,8 +13,8 @@ import { findMembers, formatPath, type JsonObject, mapObjectsAt, pathNames } fro
 import { quote } from './message-text.ts'
 
 /**
- * Places of an operation that take an id or an own reference, with the kinds of objects that each place may name: the path parameter `id`,
- * query parameters, and members of the body by their paths (`data.device_id`). Names are those of the current API version.
+ * Fields of an operation that accept an id or an own reference, each with its kinds of objects. The fields are the path
+ * parameter `id`, query parameters, and members of the body by path (`data.device_id`). Names are the current ones.
  */
 export type ReferenceFields = {
   readonly id?: readonly ReferenceKind[]
@@ -22,24 +22,23 @@ export type ReferenceFields = {
   readonly body?: Readonly<Record<string, readonly ReferenceKind[]>>
 }
 
-const joinWords = (words: readonly string[], conjunction: 'and' | 'or'): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${conjunction} ${words.at(-1)}`
+const joinNouns = (nouns: readonly string[], conjunction: 'and' | 'or'): string =>
+  nouns.length < 2 ? nouns.join('') : `${nouns.slice(0, -1).join(', ')} ${conjunction} ${nouns.at(-1)}`
 
-/** Places of one kind, for declarations. */
 export const locationOnly: readonly ReferenceKind[] = ['location']
 export const deviceOnly: readonly ReferenceKind[] = ['device']
 export const customerOnly: readonly ReferenceKind[] = ['customer']
 
-/** The cursors of a list of one kind of objects. */
+/** Cursors of a list of one kind of objects. */
 export const cursorReferences = (kinds: readonly ReferenceKind[]) => ({ starting_after: kinds, ending_before: kinds })
 
-/** Say that no object of the kinds has the reference. */
+/** Message for a reference that no object of the kinds has. */
 export const unknownReferenceMessage = ({ kinds, reference }: OwnReference): string =>
-  `No ${joinWords(kinds, 'or')} has the reference ${quote(reference)}`
+  `No ${joinNouns(kinds, 'or')} has the reference ${quote(reference)}`
 
 /**
- * Choose the object that a reference names: its id, or null if no object has the reference. Refuses `reference_ambiguous` if objects of
- * several kinds have it.
+ * Return the id of the object that has a reference; null if no object has the reference.
+ * Refuses `reference_ambiguous` if objects of several kinds have the reference.
  */
 export const resolveReference = (
   { kinds, reference }: OwnReference,
@@ -49,31 +48,31 @@ export const resolveReference = (
   const matching = kinds.filter(kind => found[kind].has(reference))
   const [kind] = matching
   if (matching.length < 2) return accepted(kind === undefined ? null : (found[kind].get(reference) ?? null))
-  const objects = joinWords(
+  const objects = joinNouns(
     matching.map(one => `a ${one}`),
     'and',
   )
-  const advice = joinWords(
+  const advice = joinNouns(
     matching.map(one => kindPrefixes[one]),
     'or',
   )
   return refused(
     'reference_ambiguous',
-    `The reference ${quote(reference)} is that of ${objects}: write ${advice} before it, in place of ${anyKindPrefix}`,
+    `The reference ${quote(reference)} belongs to ${objects}: use the prefix ${advice} instead of ${anyKindPrefix}`,
     field,
   )
 }
 
-/** A reference at a place of a query or body: `name` is the path of the place, `field` where it stands in this request. */
+/** Reference in a query or body. `name` is the declared path of the field; `field` is the path in this request. */
 type FieldReference = OwnReference & { readonly name: string; readonly field: string; readonly text: string }
 
-/** Cursors of lists: an operation says itself that it does not know one. */
+/** Cursors of lists. The operation itself refuses an unknown cursor. */
 const cursors = ['starting_after', 'ending_before']
 
 const refuseUnknown = (references: FieldReference): Refusal | null => {
   if (cursors.includes(references.name)) return null
   const [kind, other] = references.kinds
-  // A filter over several kinds matches nothing, as it does for an unknown id.
+  // A filter on several kinds matches no object, as for an unknown id.
   if (kind === undefined || other !== undefined) return null
   return refused(`${kind}_not_found`, unknownReferenceMessage(references), references.field).refusal
 }
@@ -92,8 +91,8 @@ function* resolveAll(references: readonly FieldReference[]): ReferenceResolver<R
 }
 
 /**
- * Put the ids of the objects in place of the references in a query or body; what has none is given back as it is.
- * Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
+ * Replace the references in a query or body with the ids of their objects. Returns a value without references
+ * unchanged. Refuses `<kind>_not_found` and `reference_ambiguous`, with the field.
  */
 export function* resolveReferences(
   value: unknown,
@@ -127,7 +126,7 @@ const replaceWithId = (members: JsonObject, name: string, idOf: (text: string) =
   return id === undefined ? members : { ...members, [name]: id }
 }
 
-/** Put the id of the object in place of a reference in the path. Refuses `not_found` and `reference_ambiguous`. */
+/** Replace a reference in the path with the id of its object. Refuses `not_found` and `reference_ambiguous`. */
 export function* resolvePathReference<Parameters extends Readonly<Record<string, string>>>(
   parameters: Parameters,
   kinds: readonly ReferenceKind[] = [],
@@ -141,7 +140,7 @@ export function* resolvePathReference<Parameters extends Readonly<Record<string,
     : accepted({ ...parameters, id: id.value })
 }
 
-/** Codes of own references that name no object, or several. */
+/** Codes of references that no object has, or that several objects have. */
 export const referenceCodes = ({ id = [], query = {}, body = {} }: ReferenceFields = {}): readonly RefusalCode[] => {
   const fields = Object.entries({ ...query, ...body }).filter(([name]) => !cursors.includes(name))
   const singleKinds = fields.map(([, kinds]) => kinds).filter(kinds => kinds.length === 1)
@@ -151,12 +150,12 @@ export const referenceCodes = ({ id = [], query = {}, body = {} }: ReferenceFiel
     .concat(isAmbiguous ? ['reference_ambiguous'] : [])
 }
 
-/** Say how the `id` of a path is given where an own reference may stand in its place; undefined where none may. */
+/** Describe the `id` of a path that accepts own references; undefined if the path accepts ids only. */
 export const describeId = (kinds: readonly ReferenceKind[] = []): string | undefined => {
   const [only, other] = kinds
   if (only === undefined) return undefined
   const objects = other === undefined ? `a ${only}` : `a ${kinds.join(', a ')} or the account`
   const kindAdvice =
-    other === undefined ? '' : '; location:, device: or customer: in place of reference: names one kind'
-  return `The id of ${objects}, or reference: and its own reference${kindAdvice}.`
+    other === undefined ? '' : '. To choose one kind, use location:, device: or customer: instead of reference:'
+  return `Id of ${objects}, or reference: and its own reference${kindAdvice}.`
 }

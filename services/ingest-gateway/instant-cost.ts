@@ -1,10 +1,6 @@
+import type { PricedEnergy } from '../contract/answer-field.ts'
 import type { ApiVersion } from '../contract/api-version.ts'
-import {
-  type InstantCost,
-  type instantCost,
-  instantCostToWire,
-  type PricedEnergy,
-} from '../contract/costs/instant-cost.ts'
+import { type InstantCost, type instantCost, instantCostToWire } from '../contract/costs/instant-cost.ts'
 import { isJsonObject } from '../contract/json/json-path.ts'
 import { parseJson } from '../contract/json/strict-json.ts'
 import { readMeterRecord } from '../contract/metering/meter-record.ts'

@@ -7,7 +7,10 @@ import { readShapeInSteps } from '../read-shape.ts'
 import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
 import type { PageData } from './read-page.ts'
 
-/** The page gives and takes more than it needs, so unknown members are left out here; the schedule is read as POST /tariffs does. */
+/**
+ * Data of the advanced page. The page sends unknown members too, which are ignored. The schedule is that of POST
+ * /tariffs.
+ */
 const advancedTariffShape = z.object({
   tariff: z.object({
     market_rates: optional(z.boolean()),
@@ -19,7 +22,7 @@ const advancedTariffShape = z.object({
 
 const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
 
-/** Elements of a list that are read between two points where the work can be interrupted. */
+/** Number of list elements between two pauses. */
 const elementsPerPause = 16
 
 function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<void, readonly unknown[]> {
@@ -31,7 +34,7 @@ function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<
   return read
 }
 
-/** Texts of numbers back into numbers, where the shape of a schedule has numbers. */
+/** Turn texts into numbers for the members of a schedule that are numbers. */
 function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
   if (Array.isArray(value)) return yield* listTextsToNumbers(value, name)
   if (typeof value === 'string')
@@ -48,7 +51,7 @@ export type AdvancedTariffInput = {
   readonly term: ContractTerm
 }
 
-/** Read the tariff of the page for advanced ones, in steps. Refuses `data_json_invalid` with the place. */
+/** Read the tariff of the advanced page, in steps. Refuses `data_json_invalid` with the path. */
 export function* readAdvancedTariff(data: PageData): Generator<void, Result<AdvancedTariffInput>> {
   const read = yield* readShapeInSteps(advancedTariffShape, yield* textsToNumbers(data), 'body')
   if (!read.ok) {

@@ -29,7 +29,7 @@ export const connectBatchImport = defineOperation({
   id: 'connect_batch_import',
   summary: 'Import a tariff without pages',
   description:
-    'Does at once what a session does page by page: creates customer and location where they are new, and keeps the tariff. The token that it gives tells what was connected.',
+    'Does the work of a complete session in one request: creates customer and location if they are new, and saves the tariff. Use the token of the answer to read the result.',
   tag: connectTag,
   access: 'all',
   routes: { current: [], earlier: [{ method: 'POST', path: '/connect/tariff/batch' }] },

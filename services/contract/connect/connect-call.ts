@@ -9,25 +9,25 @@ import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { connectTag } from './connect-session.ts'
 import type { PageData } from './read-page.ts'
 
-/** One call of a client: whatever it sends besides is not looked at. */
+/** Call of a Connect client. Other members of the body are ignored. */
 export type ConnectCall = {
   readonly token: string | null
   readonly route: string | null
   readonly action: string | null
-  /** Null where there is none. */
+  /** Data of the page, with numbers as texts; null without data. */
   readonly data: PageData | null
-  /** The same with its numbers, to be handed on as it came. */
+  /** Received data with its numbers, for the provider. */
   readonly sentData: Readonly<Record<string, unknown>> | null
-  /** Whether the answer shall name the account: our own page shows its logo, privacy notice and terms. */
+  /** True if the answer includes the account, so that the page can show its logo, privacy notice and terms. */
   readonly wantsAccount: boolean
 }
 
-/** The members of pages that are numbers; a number anywhere else is no text. */
+/** Number members of all pages. Other numbers stay numbers. */
 const numberMembers: ReadonlySet<string> = new Set(
   'cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '),
 )
 
-/** Write the numbers of number members as the texts that were sent: the pages judge them, and no digit is lost. Others stay numbers. */
+/** Replace the numbers of number members with their texts, so that no digit is lost. The pages validate the texts. */
 const numbersToTexts = (value: unknown, name = ''): unknown => {
   if (isJsonNumber(value)) return numberMembers.has(name) ? numberText(value) : Number(numberText(value))
   if (Array.isArray(value)) return value.map(one => numbersToTexts(one, name))
@@ -40,7 +40,7 @@ type NullableText = string | null
 const textOrNull = (value: unknown): string | null =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : null
 
-/** What of a call could be read, for the error that answers it. */
+/** Readable part of a call, and its fault for the error answer. */
 export type ConnectCallResult = { readonly call: ConnectCall; readonly fault: Result<null> }
 
 const emptyCall: ConnectCall = {
@@ -53,8 +53,8 @@ const emptyCall: ConnectCall = {
 }
 
 /**
- * Read a call in steps, leniently: its media type says nothing, and unknown members are left out.
- * The fault is `body_invalid` for what is no JSON object, `data_json_invalid` where `data` is none.
+ * Read a call, in steps. Ignores the media type and unknown members.
+ * The fault is `body_invalid` if the body is not a JSON object, `data_json_invalid` if `data` is not an object.
  */
 export function* readConnectCall(bytes: Uint8Array): Generator<void, ConnectCallResult> {
   const parsed = yield* readJson(bytes)
@@ -75,12 +75,12 @@ export function* readConnectCall(bytes: Uint8Array): Generator<void, ConnectCall
 
 const pageShape = z.object({
   connect_token: z.string().describe('The token for the next call.'),
-  route: z.string().describe('The page that the person is on now.'),
+  route: z.string().describe('The current page.'),
   type: z.enum(tariffTypes),
   direction: z.enum(tariffDirections).optional(),
   live_mode: z.boolean(),
   actions: z.array(z.string()).describe('The buttons of the page.'),
-  data: z.record(z.string(), z.unknown()).describe('What the page shows.'),
+  data: z.record(z.string(), z.unknown()).describe('Content of the page.'),
   account: z
     .object({
       display_name: z.string(),
@@ -101,7 +101,7 @@ type AccountOnPage = {
   readonly logoUrl: string | null
 }
 
-/** Write an account as the pages of Connect and the login of a provider show it; null if the account is gone. */
+/** Write an account for the Connect pages. A null account was deleted; its name is empty. */
 export const accountOnPage = (account: AccountOnPage | null): NonNullable<ConnectPage['account']> => ({
   display_name: account?.displayName ?? '',
   privacy_url: account?.privacyUrl ?? null,
@@ -116,7 +116,7 @@ export const connectStep = defineOperation({
   context: 'connect.session',
   summary: 'Take a step in a Connect session',
   description:
-    'Begin with the route session_start; each answer names the page that follows, its data and its buttons. Post the data of a page under its route, or an action such as BACK or CLOSE. The token is all the authority that a call needs.',
+    'Start with the route session_start. Each answer contains the next page, its data and its buttons. Send the data of a page with its route, or an action such as BACK or CLOSE. A call needs no credentials except the token.',
   tag: connectTag,
   access: 'open',
   routes: sameRoute('POST', '/connect'),
@@ -130,7 +130,7 @@ export const connectStep = defineOperation({
     route: z.string().optional(),
     action: z.string().optional(),
     data: z.looseObject({}).optional(),
-    include_account: z.boolean().optional().describe('Whether the answer names the account of the session.'),
+    include_account: z.boolean().optional().describe('True to include the account of the session in the answer.'),
   }),
   answer: { name: 'ConnectPage', shape: pageShape },
   status: 200,

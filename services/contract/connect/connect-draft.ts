@@ -22,29 +22,34 @@ const addressFields = fields({
 
 type AddressInput = z.output<typeof addressFields>
 
-/** Take an address as far as it is known: blank parts are absent. */
+/** Return the known parts of an address; blank parts are absent. */
 export const knownAddress = (wire: AddressInput | undefined): ConnectAddress =>
   Object.fromEntries(
     Object.entries(wire ?? {}).flatMap(([part, value]) => ((value ?? '').trim() === '' ? [] : [[part, value?.trim()]])),
   )
 
-const referenceAdvice = 'Not together with the reference.'
-const addressDescription = 'Complete: its page is skipped. With country_code alone the rest is asked for.'
+const referenceAdvice = 'Cannot be combined with the reference.'
+const addressDescription =
+  'With a complete address, the address page is skipped. With country_code only, the page asks for the other parts.'
 
-/** The members of a session as a caller asks for it, in the names of the current layout. */
+/** Members of a session request, in current names. */
 const sessionFields = {
   connect_url: optional(connectUrl).describe(
-    'Where the browser returns after a login at a provider; required in the current layout.',
+    'Address of the page after a login at a provider; required in the current API version.',
   ),
-  callback_url: callbackUrl.describe('Where the browser goes at the end; fp_cot is added to it.'),
+  callback_url: callbackUrl.describe('Address of the page after the session. The parameter fp_cot is added.'),
   customer_id: optional(objectIdentifier('cus')).describe(referenceAdvice),
-  customer_reference_id: optional(referenceId).describe('The customer that has it, else the one to create.'),
+  customer_reference_id: optional(referenceId).describe(
+    'Reference of an existing customer, or of the customer to create.',
+  ),
   location_id: optional(objectIdentifier('loc')).describe(referenceAdvice),
-  location_reference_id: optional(referenceId).describe('The location that has it, else the one to create.'),
+  location_reference_id: optional(referenceId).describe(
+    'Reference of an existing location, or of the location to create.',
+  ),
   tariff_direction: optional(word(...tariffDirections)),
   tariff_type: optional(word(...tariffTypes)),
   tariff_id: optional(identifier('trf')).describe(
-    'A tariff to renew: its values are filled in, and it ends where the new one starts.',
+    'A tariff to renew: its values are the defaults of the pages, and it ends at the start of the new tariff.',
   ),
   actions: optional(flagFields('disconnect_tariff', 'edit_tariff')),
   route_options: optional(
@@ -53,7 +58,7 @@ const sessionFields = {
       tariff_name_capture: optional(z.boolean()),
       contract_term_capture: optional(z.boolean()),
       summary_route: optional(word(...summaryNames)).describe(
-        'The route of the summary page in the current layout, for clients that know only one; left out: the setting of the account.',
+        'Route of the summary page in the current API version, for clients that support only one. Default: the setting of the account.',
       ),
     }),
   ),
@@ -61,13 +66,13 @@ const sessionFields = {
   postal_address: optional(addressFields).describe(addressDescription),
 }
 
-/** A session as a caller asks for it. */
+/** Requested session. */
 export type ConnectDraft = {
   readonly request: Omit<ConnectRequest, 'callbackUrl'> & { readonly callbackUrl: string | null }
   readonly direction: TariffDirection | null
   readonly type: TariffType | null
   readonly options: Readonly<Record<ConnectOption, boolean>>
-  /** Null: that of the account. */
+  /** Null: the setting of the account. */
   readonly summaryName: SummaryName | null
   readonly address: ConnectAddress
 }
@@ -91,7 +96,7 @@ const idPairs = [
 const toDraft = (wire: SessionInput, context: z.core.$RefinementCtx<unknown>): ConnectDraft => {
   for (const [id, reference] of idPairs) {
     if (wire[id] !== undefined && wire[reference] !== undefined) {
-      return refuseField(context, 'field_invalid', `must be left out where ${id} is given`, [reference])
+      return refuseField(context, 'field_invalid', `must not be combined with ${id}`, [reference])
     }
   }
   const [direction, type] = [wire.tariff_direction ?? null, wire.tariff_type ?? null]
@@ -125,20 +130,20 @@ const toDraft = (wire: SessionInput, context: z.core.$RefinementCtx<unknown>): C
   }
 }
 
-/** Read the body that asks for a session. */
+/** Body that creates a session. */
 export const sessionDraft = fields(sessionFields).transform(toDraft)
 
-/** The session of an import: nobody visits it, so it needs no address to go to. */
+/** Session of an import. No person visits this session, so that `callback_url` is optional. */
 export const importedSession = fields({
   ...sessionFields,
   callback_url: optional(connectUrl),
   disconnect: optional(z.literal(false, { message: 'must be false: an import connects a tariff' })).describe(
-    'False, or left out: an import connects a tariff.',
+    'Only false is accepted: an import connects a tariff.',
   ),
 }).transform(toDraft)
 export const importedAddress = addressFields
 
-/** The names of the earlier layout; both spellings of an address are taken and given. */
+/** Names of the earlier API version. Requests and answers have both spellings of an address. */
 export const sessionRenames = (prefix = ''): readonly VersionRename[] => [
   { current: `${prefix}tariff_direction`, earlier: `${prefix}direction` },
   { current: `${prefix}tariff_type`, earlier: `${prefix}type` },

@@ -19,8 +19,8 @@ const objectRename: VersionRename = {
 }
 
 const connectTokenShape = z.object({
-  connect_token: idText('cot').describe('Whoever holds it may act on the session: for the browser alone.'),
-  session_id: idText('fps').describe('Names the session in events and reads; it grants nothing.'),
+  connect_token: idText('cot').describe('Gives full access to the session. Send the token to the browser only.'),
+  session_id: idText('fps').describe('Id of the session in events and requests. This id is not a credential.'),
   object: z.literal('connect_session'),
   expires_in: z.int(),
   live_mode: storedMembers.live_mode,
@@ -40,7 +40,7 @@ const connectTokenShape = z.object({
 export const connectTokenAnswer = { name: 'ConnectToken', shape: connectTokenShape }
 
 const connectSessionShape = z.object({
-  id: idText('cot').optional().describe('The token, where the request named it.'),
+  id: idText('cot').optional().describe('The token, if the request had the token.'),
   session_id: idText('fps'),
   object: z.literal('connect_session'),
   live_mode: storedMembers.live_mode,
@@ -48,14 +48,17 @@ const connectSessionShape = z.object({
   customer_reference_id: orNull(z.string()),
   location_id: orNull(idText('loc')),
   location_reference_id: orNull(z.string()),
-  price_available: z.boolean().describe('Whether the tariff has prices by now.'),
-  complete_action: z.enum(['SAVE', 'DISCONNECT']).optional().describe('What finished it; in the earlier layout.'),
+  price_available: z.boolean().describe('True if the tariff has prices.'),
+  complete_action: z
+    .enum(['SAVE', 'DISCONNECT'])
+    .optional()
+    .describe('Action that completed the session; only in the earlier API version.'),
   time_created: instantText,
   time_expiry: instantText,
   account_id: storedMembers.account_id,
 })
 
-/** A session as callers see it; `token` is null where the caller has not shown it. Instants in ms. */
+/** Data of a session answer; `token` is null if the caller did not send the token. Instants in ms. */
 export type SessionView = {
   readonly token: string | null
   readonly sessionId: string
@@ -85,7 +88,7 @@ const timesToWire = (view: SessionView) => ({
   account_id: view.accountId,
 })
 
-/** Write what a caller gets for a new session. */
+/** Write a new session with its token. */
 export const connectTokenToWire = (
   view: SessionView & { readonly token: string },
 ): z.input<typeof connectTokenShape> => ({
@@ -101,7 +104,7 @@ export const connectTokenToWire = (
   ...timesToWire(view),
 })
 
-/** Write a session that has done what it was made for: the answer of its retrieval, and the data of its event, which never shows the token. */
+/** Write a complete session, for its retrieval and its event. The event has no token. */
 export const sessionToWire = (
   view: SessionView,
   apiVersion: ApiVersion = 'current',
@@ -142,7 +145,7 @@ export const connectTokenCreate = defineOperation({
   id: 'connect_token_create',
   summary: 'Create a Connect token',
   description:
-    'Begins a session in which a person connects a tariff to a location, page by page. Give the token to the browser: whoever holds it may act on the session for 24 hours, in the layout and mode of this request. Once the session is complete the token can only be read, unless actions.edit_tariff was set. If a Connect page ends on “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
+    'Creates a session in which a person connects a tariff to a location, page by page. Send the token to the browser. The token gives full access to the session for 24 hours, in the API version and mode of this request. After the session is complete, the token can only read the result, unless actions.edit_tariff is set. If a Connect page shows “Unknown route: tariffs_summary”, set route_options.summary_route to tariff_summary.',
   tag: connectTag,
   access: 'all',
   routes: {
@@ -173,7 +176,7 @@ export const connectTokenRetrieve = defineOperation({
   id: 'connect_token_retrieve',
   summary: 'Retrieve a Connect session',
   description:
-    'Gives what a session has connected. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+    'Returns the result of a session. The answer is pending_connect until the session is complete. The session expires after 24 hours.',
   tag: connectTag,
   access: 'read',
   routes: {
@@ -199,7 +202,7 @@ export const connectSessionRetrieve = defineOperation({
   id: 'connect_session_retrieve',
   summary: 'Retrieve a Connect session by its id',
   description:
-    'Gives what a session has connected, without its token: session_id is in the answer that made the token, and in connect_session.complete. While it is not finished this is pending_connect; after its 24 hours it is gone.',
+    'Returns the result of a session, without its token. The session_id is in the answer that created the token and in the event connect_session.complete. The answer is pending_connect until the session is complete. The session expires after 24 hours.',
   tag: connectTag,
   access: 'read',
   routes: {

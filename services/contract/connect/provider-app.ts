@@ -11,7 +11,7 @@ import { readShape, readShapeInSteps } from '../read-shape.ts'
 const numberAsText = jsonNumber.transform(numberText)
 const textList = z.array(z.string()).nullish()
 
-/** What a provider's app answers; members that we do not know are left out. */
+/** Tariff in the answer of a provider's app. Unknown members are ignored. */
 const planShape = z.object({
   display_name: z.string().max(255).nullish(),
   contract_end_date: z.string().nullish(),
@@ -39,7 +39,7 @@ const accountsShape = z.object({
   accounts: z.array(z.object({ id: z.string(), name: z.string(), description: z.string().nullish() })),
 })
 
-/** A tariff as its provider tells it; the end of its contract in ms. */
+/** Tariff of a provider; `contractEnd` in ms. */
 export type TariffPlan = {
   readonly displayName: string | null
   readonly contractEnd: number | null
@@ -48,15 +48,15 @@ export type TariffPlan = {
 
 export type ProviderAppAccount = { readonly id: string; readonly name: string; readonly description: string }
 
-/** Several accounts, of which the person must choose one; or the tariff. */
+/** Several accounts, from which the person must choose, or the tariff. */
 export type ProviderPlanAnswer = { readonly accounts: readonly ProviderAppAccount[] } | { readonly plan: TariffPlan }
 
-/** Apps give the tariff as the body, or as its member `tariff`. */
+/** Apps send the tariff as the body or as its member `tariff`. */
 const unwrapTariff = (body: unknown): unknown =>
   isJsonObject(body) && isJsonObject(body['tariff']) ? body['tariff'] : body
 
 /**
- * Read in steps what the app of a provider answers to a fetch. Refuses what holds neither a tariff nor accounts.
+ * Read the answer of a provider's app to a fetch, in steps. Refuses an answer without tariff and accounts.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<ProviderPlanAnswer>> {
@@ -86,7 +86,7 @@ export function* readPlanAnswer(bytes: Uint8Array): Generator<void, Result<Provi
   return accepted({ plan: { displayName, contractEnd, schedule } })
 }
 
-/** What a message of an app says to the person, read in steps; null where it says nothing. */
+/** Read the message of a provider's app for the person, in steps; null without a message. */
 export function* readProviderMessage(bytes: Uint8Array): Generator<void, string | null> {
   const parsed = yield* readJson(bytes)
   const read = parsed.ok ? readShape(z.object({ message: z.string().min(1).max(500) }), parsed.value, 'body') : parsed

@@ -11,7 +11,7 @@ import { parseInstant } from '../../domain/instant.ts'
 import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
 
-/** The data of a page as it was posted: objects, lists, texts, booleans. Numbers stand as their texts where a page has numbers. */
+/** Data of a page: objects, lists, texts, booleans. The numbers of number members are texts. */
 export type PageData = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is PageData =>
@@ -20,7 +20,7 @@ const isObject = (value: unknown): value is PageData =>
 const refuseShape = (field: string, wanted: string) =>
   refused('data_json_invalid', `${field} must be ${wanted}`, `data.${field}`)
 
-/** The member of an object, read as an object; absent and null are empty. */
+/** Read a member as an object; absent and null are an empty object. */
 const objectAt = (data: PageData, name: string): Result<PageData> => {
   const value = data[name] ?? {}
   return isObject(value) ? accepted(value) : refuseShape(name, 'an object')
@@ -30,15 +30,15 @@ const addressParts = ['address_line1', 'address_line2', 'city', 'state', 'post_c
 const maxTextLength = 255
 
 const missingPartRefusals = {
-  address_line1: ['address_line1_missing', 'Give the street and number'],
-  city: ['city_missing', 'Give the city'],
-  post_code: ['post_code_missing', 'Give the post code'],
-  country_code: ['country_code_missing', 'Give the country'],
+  address_line1: ['address_line1_missing', 'Enter the street and number'],
+  city: ['city_missing', 'Enter the city'],
+  post_code: ['post_code_missing', 'Enter the post code'],
+  country_code: ['country_code_missing', 'Enter the country'],
 } as const satisfies Readonly<Record<string, readonly [RefusalCode, string]>>
 
 /**
- * Read an address over what is known of it: parts that are not sent stay, blank ones count as missing. The country is told in any case.
- * Refuses the first part that is missing, `country_code_invalid` for what is no two letters, `data_json_invalid`.
+ * Read an address. Absent parts come from `knownAddress`; blank parts are missing. The country is always in capitals.
+ * Refuses the first missing part, `country_code_invalid` if the country is not two letters, and `data_json_invalid`.
  */
 export const readAddress = (data: PageData, knownAddress: ConnectAddress): Result<ConnectAddress> => {
   const sent = objectAt(data, 'postal_address')
@@ -73,7 +73,7 @@ export const refuseCountry = refused(
   'data.postal_address.country_code',
 )
 
-/** Read the id that an object of a page names. Refuses `code` where there is none. */
+/** Read the id of an object of a page. Refuses a missing id with `code`. */
 export const readId = (data: PageData, name: 'provider' | 'tariff', code: RefusalCode): Result<string> => {
   const object = objectAt(data, name)
   if (!object.ok) return object
@@ -82,13 +82,13 @@ export const readId = (data: PageData, name: 'provider' | 'tariff', code: Refusa
   return id.trim() === '' ? refused(code, `Choose a ${name}`, `data.${name}.id`) : accepted(id.trim())
 }
 
-/** Read a name that a person typed, without blanks around it. Refuses `code` for none. */
+/** Read a name without leading and trailing spaces. Refuses a missing name with `code`. */
 export const readName = (data: PageData, name: 'provider' | 'tariff', code: RefusalCode): Result<string> => {
   const object = objectAt(data, name)
   if (!object.ok) return object
   const given = object.value['name'] ?? ''
   if (typeof given !== 'string') return refuseShape(`${name}.name`, 'a string')
-  if (given.trim() === '') return refused(code, `Give the name of the ${name}`, `data.${name}.name`)
+  if (given.trim() === '') return refused(code, `Enter the name of the ${name}`, `data.${name}.name`)
   return given.trim().length > maxTextLength
     ? refuseShape(`${name}.name`, `a string of at most ${maxTextLength} characters`)
     : accepted(given.trim())
@@ -104,17 +104,17 @@ export const readStructure = (data: PageData): Result<Structure> => {
     : refused('option_invalid', `Choose exactly one of ${structures.join(', ')}`, 'data.options')
 }
 
-/** Pages that turn minor units into major ones send what their arithmetic leaves, such as 0.28350000000000003: it is rounded. */
+/** Costs are rounded, because pages that convert minor units send values such as 0.28350000000000003. */
 const costRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n, round: true }
 
-/** Read a cost per kWh in major units, to nine decimals. Refuses zero, what is below it, and what is no price. */
+/** Read a cost per kWh in major units, with nine decimals. Refuses zero, negative values and other texts. */
 const readCostAt = (value: unknown, path: string): Result<string> => {
   if (typeof value !== 'string') return refuseShape(path, 'a number')
   const read = readDecimal(value.trim(), costRule, path)
   if (!read.ok) return refused('data_json_invalid', read.refusal.message, `data.${path}`)
-  if (read.value === 0n) return refused('cost_value_zero', 'Give a price above zero', `data.${path}`)
+  if (read.value === 0n) return refused('cost_value_zero', 'Enter a price above zero', `data.${path}`)
   return read.value < 0n
-    ? refused('cost_value_negative', 'Give a price above zero', `data.${path}`)
+    ? refused('cost_value_negative', 'Enter a price above zero', `data.${path}`)
     : accepted(formatDecimal(read.value, costRule.scale))
 }
 
@@ -122,7 +122,7 @@ export const readCost = (data: PageData): Result<string> => readCostAt(data['cos
 
 const maxPeriods = 96
 
-/** Read the periods of a day with their prices. Refuses as the price and `readPeriods` do. */
+/** Read the periods of a day with their prices. Refuses invalid prices, and periods that `readPeriods` refuses. */
 export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
   const hours = data['hours']
   if (!Array.isArray(hours) || hours.length > maxPeriods)
@@ -138,7 +138,7 @@ export const readHours = (data: PageData): Result<readonly CostPeriod[]> => {
   return readPeriods(periods)
 }
 
-/** A market region, or null where the choice is left open. */
+/** Read a market region; null without a choice. */
 export const readRegion = (data: PageData): Result<string | null> => {
   const region = data['region'] ?? null
   if (region !== null && typeof region !== 'string') return refuseShape('region', 'a string')
@@ -147,7 +147,7 @@ export const readRegion = (data: PageData): Result<string | null> => {
 
 const percentRule = { scale: 7, min: 0n, max: 5_000_000_000n, round: true }
 
-/** Read a surcharge: `fixed` in major units per kWh, `percentage` in percent, up to 500; what is absent is zero. */
+/** Read a surcharge: `fixed` in major units per kWh, `percentage` from 0 to 500. An absent value is zero. */
 export const readSurcharge = (data: PageData): Result<Surcharge> => {
   const object = objectAt(data, 'surcharge')
   if (!object.ok) return object
@@ -181,7 +181,7 @@ const readDate = (data: PageData, name: string): Result<number | null> => {
     : accepted(at)
 }
 
-/** Read a contract term. A contract that runs until it is terminated has no end. Refuses `date_format_invalid`. */
+/** Read a contract term. An UNTIL_TERMINATED contract has no end. Refuses `date_format_invalid`. */
 export const readTerm = (data: PageData): Result<ContractTerm> => {
   const start = readDate(data, 'contract_start_date')
   if (!start.ok) return start
@@ -200,7 +200,7 @@ export const readTerm = (data: PageData): Result<ContractTerm> => {
 const daySeconds = 86_400
 const clockText = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/
 
-/** Seconds of the day; undefined for what is no time of day. 24:00:00 is the end of the day. */
+/** Return the second of the day; undefined for an invalid time. 24:00:00 is the end of the day, returned as 0. */
 const parseClock = (text: string): number | undefined => {
   if (/^24:00(:00)?$/.test(text)) return 0
   const match = clockText.exec(text)
@@ -213,7 +213,9 @@ const formatClock = (second: number): string =>
 
 type DayInterval = { readonly from: number; readonly to: number; readonly index: number }
 
-/** A period that wraps over midnight is two spans of the day; equal ends are the whole day at midnight, and nothing elsewhere. */
+/**
+ * Return the parts of a period on one day: two parts over midnight. Equal times mean the whole day at 00:00:00 only.
+ */
 const dayIntervalsOf = (period: CostPeriod, index: number): Result<readonly DayInterval[]> => {
   const field = `data.hours[${index}]`
   const from = parseClock(period.valid_from)
@@ -232,7 +234,7 @@ const dayIntervalsOf = (period: CostPeriod, index: number): Result<readonly DayI
   ])
 }
 
-/** The first place where the spans of a day overlap or leave time open; a day without its beginning or end is not complete. */
+/** Return the refusal of the first overlap or gap; null if the intervals cover the day. */
 const findFault = (intervals: readonly DayInterval[]): Refusal | null => {
   let at = 0
   for (const { from, to, index } of intervals.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
@@ -254,13 +256,14 @@ const refuseOpenTime = (from: number, to: number, isEdge: boolean): Refusal =>
   ).refusal
 
 /**
- * Judge the periods of a day: together they cover it, none overlaps; 00:00:00 to 00:00:00 is the whole day, an end before its start wraps
- * over midnight. Gives them with their times as HH:MM:SS. Refuses `valid_from_invalid` (also where periods overlap), `valid_to_invalid`,
- * `gap_in_time_period` between periods, and `incomplete_time_period` where the day's beginning or end is left open.
+ * Validate the periods of a day. They must cover the day without overlaps. 00:00:00 to 00:00:00 is the whole day; an
+ * end before the start is on the next day. Returns the periods with times as HH:MM:SS. Refuses `valid_from_invalid`
+ * (also for overlaps), `valid_to_invalid`, `gap_in_time_period` between periods, and `incomplete_time_period` at the
+ * start or end of the day.
  */
 export const readPeriods = (periods: readonly CostPeriod[]): Result<readonly CostPeriod[]> => {
   if (periods.length === 0)
-    return refused('incomplete_time_period', 'Give periods that cover the whole day', 'data.hours')
+    return refused('incomplete_time_period', 'Enter periods that cover the whole day', 'data.hours')
   const allIntervals: DayInterval[] = []
   for (const [index, period] of periods.entries()) {
     const intervals = dayIntervalsOf(period, index)

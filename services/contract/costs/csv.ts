@@ -1,10 +1,10 @@
 import { type ExactNumber, isExactNumber, numberText } from '../json/exact-number.ts'
 
-/** A cell of a table: absent ones are empty. */
+/** Cell of a table; absent values are empty cells. */
 export type Cell = string | number | boolean | ExactNumber | null | undefined
 
 const needsQuotes = /[",\r\n]/
-/** Spreadsheets take such a text for a formula; a leading apostrophe keeps it a text. */
+/** Spreadsheets read such a text as a formula. A leading apostrophe prevents this. */
 const looksLikeFormula = /^[=+\-@\t\r]/
 
 const cellText = (cell: Cell): string => {
@@ -15,6 +15,9 @@ const cellText = (cell: Cell): string => {
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** Write a table as RFC 4180 text: names first, lines ended by CR LF, numbers with all their digits. `names` null: a further part of a table. */
+/**
+ * Write a table as RFC 4180 text: first the column names, lines with CR LF, numbers with all digits.
+ * With `names` null, write further rows of a table.
+ */
 export const csvText = (names: readonly string[] | null, rows: readonly (readonly Cell[])[]): string =>
   [...(names === null ? [] : [names]), ...rows].map(row => `${row.map(cellText).join(',')}\r\n`).join('')

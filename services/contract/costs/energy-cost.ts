@@ -8,7 +8,16 @@ import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import { defaultTariffDirection } from '../../domain/record/validate-record.ts'
 import { referenceKinds } from '../../domain/reference.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import { count, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import {
+  costShape,
+  costToWire,
+  count,
+  exactDecimal,
+  idText,
+  instantText,
+  orNull,
+  storedMembers,
+} from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { currencyCode, fields, instant, objectIdentifier, refuseField, word } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
@@ -16,12 +25,11 @@ import { defineOperation, sameRoute } from '../operation.ts'
 import { autoFlag, flag, parameters } from '../parameter.ts'
 import { locationOnly } from '../reference.ts'
 import { csvText } from './csv.ts'
-import { costShape, costToWire } from './instant-cost.ts'
 
-/** The longest span of a cost, and the most elements of one. Source: docs/rules/costs.md #objects. */
+/** Maximum interval and number of elements of a cost. Source: docs/rules/costs.md #objects. */
 export const costLimits = { years: 10, elements: 4_000 } as const
 
-/** The latest end of a span: so many calendar years after its start, in the offset of the start. */
+/** Return the latest end of an interval, by calendar years after its start, in the offset of the start. */
 const maxEndOf = ({ at, offsetMinutes }: OffsetInstant): number => {
   const shift = offsetMinutes * 60_000
   return addYears(at + shift, costLimits.years) - shift
@@ -32,17 +40,17 @@ const elementShape = z.object({
   end_time: instantText,
   session_reference_id: orNull(z.string()),
   record_reference_id: orNull(z.string()),
-  records: count.describe('Records that share time with the element, priced or not.'),
-  energy: z.object({ value: exactDecimal }).describe('WH, without what is unpriced.'),
+  records: count.describe('Records that overlap the element, with or without a price.'),
+  energy: z.object({ value: exactDecimal }).describe('WH of the priced records.'),
   tariff: z.object({ cost: costShape }).optional(),
-  unpriced_records: count.optional().describe('Records without a price; absent when there are none.'),
+  unpriced_records: count.optional().describe('Number of records without a price; absent if there are none.'),
   unpriced_energy: z.object({ value: exactDecimal }).optional().describe('WH of the records without a price.'),
 })
 
 export const energyCostShape = z.object({
   id: idText('ecs'),
   object: z.literal('energy_cost'),
-  object_id: z.string().describe('What was costed.'),
+  object_id: z.string().describe('Id of the location, device, session, customer or account.'),
   live_mode: storedMembers.live_mode,
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
@@ -53,28 +61,28 @@ export const energyCostShape = z.object({
     .boolean()
     .optional()
     .describe(
-      'Whether records of devices are added up. Of a customer or an account: those of any location. Absent in costs of a device or session.',
+      'True if the records of devices are included. For a customer or an account: true if they are included at any location. Absent in costs of a device or session.',
     ),
   excluded_device_energy: z
     .object({ value: exactDecimal })
     .optional()
-    .describe('WH of the records of devices in the span that are left out; absent if there are none.'),
+    .describe('WH of the device records in the period that are not included; absent if there are none.'),
   warning: z
     .literal('own_and_device_records')
     .optional()
-    .describe('A location has records of its own and of its devices, which may meter the same energy.'),
+    .describe('The location and its devices both have records, which may measure the same energy.'),
   data: z.array(elementShape),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
-/** One element of an energy cost; references only where it stands for one session or record. */
+/** Element of an energy cost. References are null if the element covers several sessions or records. */
 export type EnergyCostEntry = EnergyCostElement & {
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null
 }
 
-/** An energy cost as it is answered; `createdAt` in ms. */
+/** Data of an energy cost answer; `createdAt` in ms. */
 export type EnergyCostView = {
   readonly id: string
   readonly accountId: string
@@ -86,7 +94,7 @@ export type EnergyCostView = {
   readonly currencyCode: string
   readonly entries: readonly EnergyCostEntry[]
   readonly includeTariff: boolean
-  /** Absent or null: the costs are those of a device or session. */
+  /** Absent or null for the cost of a device or session. */
   readonly deviceRecords?: {
     readonly isIncluded: boolean
     readonly isMixed: boolean
@@ -95,7 +103,7 @@ export type EnergyCostView = {
   readonly createdAt: number
 }
 
-/** Write an energy cost for the wire; `offsetOf` gives the offset (minutes) in which an instant is written. */
+/** Write an energy cost. `offsetOf` returns the offset (minutes) for writing an instant. */
 export const energyCostToWire = (
   view: EnergyCostView,
   offsetOf: AnswerOffset = () => 0,
@@ -158,7 +166,7 @@ const csvNames = [
 
 type EnergyCostWire = z.output<typeof energyCostShape>
 
-/** Write the elements of an energy cost as rows of a table, without its names. */
+/** Write the elements of an energy cost as CSV rows without column names. */
 export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
   csvText(
     null,
@@ -177,10 +185,10 @@ export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
     ]),
   )
 
-/** Write an energy cost as a table: one row an element. */
+/** Write an energy cost as a CSV table with one row for each element. */
 export const energyCostToCsv = (cost: EnergyCostWire): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
 
-/** Give the flow of energy that a cost is about when none is named. Source: docs/rules/costs.md #directions. */
+/** Return the default energy flow direction of a cost. Source: docs/rules/costs.md #directions. */
 export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
   defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
 
@@ -188,12 +196,12 @@ const costParameters = {
   tariff_direction: word('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
   energy_flow_direction: word('INBOUND', 'OUTBOUND')
     .optional()
-    .describe('INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT when absent; the two are never added together.'),
-  location_id: objectIdentifier('loc')
-    .optional()
-    .describe('Required where the object has records at several locations.'),
-  currency_code: currencyCode.optional().describe('Required where there are costs in several currencies.'),
-  include_tariff: flag.default(true).describe('False leaves the cost out.'),
+    .describe(
+      'Default: INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT. The two directions are never added together.',
+    ),
+  location_id: objectIdentifier('loc').optional().describe('Required if the object has records at several locations.'),
+  currency_code: currencyCode.optional().describe('Required if there are costs in several currencies.'),
+  include_tariff: flag.default(true).describe('False omits the cost.'),
   include_carbon: flag
     .default(false)
     .describe('Accepted and ignored: there is no carbon data.')
@@ -245,9 +253,9 @@ const refusals = ['location_ambiguous', 'currency_ambiguous', 'location_not_foun
 
 export const intervalCost = defineOperation({
   id: 'interval_cost_calculate',
-  summary: 'Calculate the cost of a span',
+  summary: 'Calculate the cost of a period',
   description:
-    'Adds up what is stored of a location, device, customer or account in a span, as one element or in days, months or hours of the local calendar: every one is present, clipped to the span. A record that crosses an edge is shared out by time, so that the elements of any cut add up exactly.',
+    'Returns the sum of the stored records of a location, device, customer or account in a period. The sum is one element, or one element for each hour, day or month of the local calendar. The elements cover the whole period. A record that crosses the edge of an element is divided by time, so that the elements always add up exactly.',
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/interval/{id}'),
@@ -258,7 +266,7 @@ export const intervalCost = defineOperation({
     include_devices: autoFlag
       .default('auto')
       .describe(
-        "auto: a location with records of its own answers with those, one without answers with its devices' records. true adds the devices' records to the location's own, false leaves them out.",
+        "auto includes the records of devices only if the location has no records of its own. true adds the devices' records to the location's records. false omits the devices' records.",
       ),
   }),
   body: fields({ start_time: instant, end_time: instant.describe('At most 10 years after start_time.') }).superRefine(
@@ -284,7 +292,7 @@ export const sessionCost = defineOperation({
   id: 'session_cost_calculate',
   summary: 'Calculate the cost of a session',
   description:
-    'Adds up the records of a session, from the first start to the last end. {id} is the session_reference_id. A session that is known but has no records in the direction gives no element.',
+    'Returns the sum of the records of a session, from the first start to the last end. {id} is the session_reference_id. A known session without records in the direction has no element.',
   tag,
   access: 'read',
   routes: sameRoute('POST', '/costs/session/{id}'),

@@ -1,73 +1,25 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import { type Energy, energyScale, type Money, moneyScale } from '../../domain/quantity.ts'
-import type { MeterRecord } from '../../domain/record/record.ts'
+import { energyScale } from '../../domain/quantity.ts'
 import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { meterRecordRenames, meterRecordShape } from '../metering/meter-record.ts'
+import {
+  exampleRecord,
+  type MeterRecordView,
+  meterRecordDataShape,
+  meterRecordDataToWire,
+  meterRecordHead,
+  meterRecordHeadToWire,
+  recordAnswerRenames,
+} from '../metering/meter-record-read.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
-
-/** Digits after the point of a confidence in 1e-4. */
-export const confidenceScale = 4
-
-/** What a record costs, as its object shows it; confidence in 1e-4. `cost` null: it has no price. */
-export type PricedEnergy = { readonly energy: Energy; readonly cost: Money | null; readonly confidence: number }
-
-export const costShape = z
-  .object({
-    value: orNull(exactDecimal).describe('Major units of the currency, exact; null without a price.'),
-    confidence: exactDecimal.describe('0 to 1.'),
-  })
-  .meta({ component: 'Cost' })
-
-/** What the objects of one meter record share. */
-export const sharedRecordShape = {
-  id: idText('mre'),
-  object: z.literal('meter_record'),
-  live_mode: storedMembers.live_mode,
-  energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
-  tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
-  currency_code: z.string(),
-  energy_units: z.literal('WH'),
-} as const
-
-export const meterRecordDataShape = z.object({
-  start_time: instantText,
-  end_time: instantText,
-  session_reference_id: orNull(z.string()),
-  record_reference_id: orNull(z.string()),
-  energy: z.object({ value: exactDecimal }),
-  tariff: z.object({ cost: costShape }),
-})
-
-/** The object's differences between the layouts, its request echo apart. Source: docs/rules/earlier-version.md #costs-and-records. */
-export const recordAnswerRenames: readonly VersionRename[] = [
-  ...meterRecordRenames,
-  { current: 'data.tariff.cost', earlier: 'data.tariff' },
-  { earlier: 'carbon_units', constant: 'gCO2eq' },
-]
-
-/** Write the data of a record's object. */
-export const meterRecordDataToWire = (record: MeterRecord, price: PricedEnergy, offsetOf: AnswerOffset) => ({
-  start_time: writeInstant(record.start, offsetOf(record.start)),
-  end_time: writeInstant(record.end, offsetOf(record.end)),
-  session_reference_id: record.sessionReferenceId,
-  record_reference_id: record.recordReferenceId,
-  energy: { value: scaledNumber(price.energy, energyScale) },
-  tariff: { cost: costToWire(price) },
-})
-
-/** Write a cost with its confidence. */
-export const costToWire = ({ cost, confidence }: Pick<PricedEnergy, 'cost' | 'confidence'>) => ({
-  value: cost === null ? null : scaledNumber(cost, moneyScale),
-  confidence: scaledNumber(BigInt(confidence), confidenceScale),
-})
 
 const requestShape = z.object({
   location_id: idText('loc'),
@@ -88,7 +40,7 @@ const requestShape = z.object({
 })
 
 export const instantCostShape = z.object({
-  ...sharedRecordShape,
+  ...meterRecordHead,
   request: requestShape,
   data: meterRecordDataShape.partial({ tariff: true }),
   time_created: storedMembers.time_created,
@@ -97,21 +49,18 @@ export const instantCostShape = z.object({
 
 type InstantCostWire = z.output<typeof instantCostShape>
 
-/** The switches of an instant cost; `includeTariff` and `includeCarbon` belong to the earlier layout. */
+/** Query parameters of an instant cost. `includeTariff` and `includeCarbon` exist in the earlier API version only. */
 export type InstantCostOptions = {
   readonly nonPersistent: boolean
   readonly includeTariff: boolean
   readonly includeCarbon: boolean
 }
 
-/** What an instant cost is answered with. `element` is the record as it was sent, in the words of `layout`; `createdAt` in ms. */
-export type InstantCost = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly currencyCode: string
-  readonly record: MeterRecord
-  readonly price: PricedEnergy
+/**
+ * Data of an instant cost answer. `sentRecord` is the record of the request, in the names of `apiVersion`; `createdAt`
+ * in ms.
+ */
+export type InstantCost = MeterRecordView & {
   readonly sentRecord: unknown
   readonly apiVersion: ApiVersion
   readonly options: InstantCostOptions
@@ -119,7 +68,7 @@ export type InstantCost = {
   readonly createdAt: number
 }
 
-/** Give the members of the request, what it left out filled in; values and times as they were sent. */
+/** Write the request with defaults for absent members. Values and times keep the text of the request. */
 const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost): InstantCostWire['request'] => {
   const sent = isJsonObject(sentRecord) ? (sentRecord as Readonly<Record<string, never>>) : {}
   return {
@@ -142,17 +91,11 @@ const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost)
   }
 }
 
-/** Write an instant cost for the wire. */
+/** Write an instant cost. */
 export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
-  const { tariff, ...data } = meterRecordDataToWire(cost.record, cost.price, cost.offsetOf)
+  const { tariff, ...data } = meterRecordDataToWire(cost, cost.offsetOf)
   return {
-    id: cost.id,
-    object: 'meter_record',
-    live_mode: cost.liveMode,
-    energy_flow_direction: cost.record.energyFlowDirection,
-    tariff_direction: cost.record.tariffDirection,
-    currency_code: cost.currencyCode,
-    energy_units: 'WH',
+    ...meterRecordHeadToWire(cost),
     request: requestToWire(cost),
     data: cost.options.includeTariff ? { ...data, tariff } : data,
     time_created: writeInstant(cost.createdAt),
@@ -160,23 +103,10 @@ export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
   }
 }
 
-const exampleRecord: MeterRecord = {
-  locationId: 'loc_0198c0ffee00112233445566',
-  deviceId: 'dev_0198c0ffee00112233445566',
-  energyFlowDirection: 'INBOUND',
-  tariffDirection: 'IMPORT',
-  start: 1_757_844_000_000,
-  end: 1_757_844_900_000,
-  energy: 1_250_000_000n,
-  confidence: 1_000_000,
-  sessionReferenceId: 'session-17',
-  recordReferenceId: null,
-}
-
 const exampleBody = {
-  location_id: exampleRecord.locationId,
-  device_id: exampleRecord.deviceId,
-  session_reference_id: exampleRecord.sessionReferenceId,
+  location_id: exampleRecord.record.locationId,
+  device_id: exampleRecord.record.deviceId,
+  session_reference_id: 'session-17',
   energy_flow_direction: 'INBOUND',
   tariff_direction: 'IMPORT',
   units: 'KWH',
@@ -187,15 +117,15 @@ const exampleBody = {
 
 export const instantCost = defineOperation({
   id: 'instant_cost_calculate',
-  summary: 'Calculate the cost of a record at once',
+  summary: 'Calculate the cost of a record immediately',
   description:
-    'Takes one record and answers with what it costs. The record is stored like a submitted one, and counts once however often it is sent; with non_persistent nothing is written: it is priced as if it had come. The stored cost may change later, when a price or tariff does.',
+    'Accepts one record and returns its cost. The record is stored like a submitted record, and counts once even if it is sent again. With non_persistent nothing is stored: the answer is the cost that the record would have. The stored cost can change later with a price or tariff.',
   tag: 'Costs',
   access: 'metering',
   routes: sameRoute('POST', '/costs/instant'),
   query: parameters({
     non_persistent: flag.default(false).describe('Price the record and store nothing.'),
-    include_tariff: flag.default(true).describe('False leaves the cost out.'),
+    include_tariff: flag.default(true).describe('False omits the cost.'),
     include_carbon: flag
       .default(false)
       .describe('Accepted and ignored: there is no carbon data.')
@@ -225,12 +155,8 @@ export const instantCost = defineOperation({
   examples: {
     body: exampleBody,
     answer: instantCostToWire({
-      id: 'mre_5f0198c0ffee001122334455',
-      accountId: 'acc_0198c0ffee00112233445566',
-      liveMode: false,
-      currencyCode: 'EUR',
-      record: exampleRecord,
-      price: { energy: exampleRecord.energy, cost: 375_000_000n, confidence: 10_000 },
+      ...exampleRecord,
+      record: { ...exampleRecord.record, sessionReferenceId: 'session-17' },
       sentRecord: exampleBody,
       apiVersion: 'current',
       options: { nonPersistent: false, includeTariff: true, includeCarbon: false },

@@ -10,17 +10,17 @@ import { locationShape } from '../registry/location.ts'
 import { scheduleAmount } from '../schedules/schedule-amount.ts'
 import { tariffDirections } from '../tariffs/tariff-draft.ts'
 
-/** What an event has as its data: the name of its schema, its shape, and its differences between the API versions. */
+/** Data of an event: the name of its schema, its shape, and its differences between the API versions. */
 type EventData = { readonly name: string; readonly shape: z.ZodType; readonly renames?: readonly VersionRename[] }
 
-/** One type of event: when it occurs, and its data. */
+/** Type of an event, with its cause and its data. */
 export type EventType = { readonly type: EventTypeName; readonly description: string; readonly data: EventData }
 
 const failedChange: EventData = {
   name: 'FailedChange',
   shape: z.object({
-    reference_id: z.string().optional().describe('The reference of the request.'),
-    id: z.string().optional().describe('The id of the object that the request named.'),
+    reference_id: z.string().optional().describe('The reference_id of the request.'),
+    id: z.string().optional().describe('The id of the object of the request.'),
     error: z.object({ code: z.string(), message: z.string() }),
     request_id: z.string(),
   }),
@@ -65,26 +65,26 @@ const changeEventsOf = ({ kind, data }: (typeof objectKinds)[number]): readonly 
   (['create', 'update', 'delete'] as const).flatMap(verb => [
     {
       type: `${kind}.${verb}`,
-      description: `A ${kind} is ${verb}d; data is the ${kind}, of a deletion its last state.`,
+      description: `A ${kind} is ${verb}d. The data is the ${kind}; after a deletion its last state.`,
       data,
     },
     { type: `${kind}.${verb}.failed`, description: `A request to ${verb} a ${kind} is refused.`, data: failedChange },
   ])
 
 /**
- * Every type of event that an endpoint can get, by resource. The list is closed.
+ * All types of events, by resource. The list is closed.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const eventTypes: readonly EventType[] = [
   ...objectKinds.flatMap(changeEventsOf),
   {
     type: 'price.update',
-    description: 'Prices of a location change in an interval, beside location.update.',
+    description: 'Prices of a location change in an interval. The event location.update is sent too.',
     data: priceUpdate,
   },
   {
     type: 'schedule.created',
-    description: 'A schedule by amount is made for a location.',
+    description: 'A schedule by amount is created for a location.',
     data: {
       name: 'ScheduleAmount',
       shape: scheduleAmount.answer.shape,
@@ -101,14 +101,14 @@ export const eventTypes: readonly EventType[] = [
   { type: 'connect_session.complete', description: 'A Connect session is complete and has prices.', data: session },
 ]
 
-/** Say what is wrong with a filter of an endpoint that takes no type; null for one that takes any. */
+/** Return the message for an unknown filter; null for a filter with event types. */
 export const explainUnknownFilter = (filter: string): string | null => {
   if (typesOfFilter(filter).length > 0) return null
   const nearest = nearestName(filter, eventFilters)
-  return `${quote(filter)} is no event type; ${nearest === undefined ? 'use *, a group such as customer.*, or a type such as customer.create' : `did you mean ${nearest}?`}`
+  return `${quote(filter)} is not an event type; ${nearest === undefined ? 'use *, a group such as customer.*, or a type such as customer.create' : `did you mean ${nearest}?`}`
 }
 
 const byName = new Map<string, EventType>(eventTypes.map(one => [one.type, one]))
 
-/** The shape and renames of the data of an event; undefined for types of its own, such as the test of an endpoint. */
+/** Return the shape and renames of the data of an event; undefined for the test event of an endpoint. */
 export const eventDataOf = (type: string): EventData | undefined => byName.get(type)?.data

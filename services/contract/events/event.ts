@@ -18,16 +18,16 @@ import { eventDataOf } from './event-type.ts'
 const eventShape = z.object({
   id: idText('evt'),
   object: z.literal('event'),
-  type: z.string().describe('resource.event; more types may be added at any time.'),
+  type: z.string().describe('resource.event. New types can be added at any time.'),
   live_mode: z.boolean(),
-  data: z.record(z.string(), z.unknown()).describe('The object after the change; of a deletion, its last state.'),
+  data: z.record(z.string(), z.unknown()).describe('The object after the change; after a deletion its last state.'),
   time_created: instantText,
   account_id: idText('acc'),
 })
 
 export type EventWire = z.output<typeof eventShape>
 
-/** An event as it is kept; `data` is JSON text in the names of the current layout; `createdAt` in ms. */
+/** Stored event; `data` is JSON text in current names; `createdAt` in ms. */
 export type Event = {
   readonly id: string
   readonly accountId: string
@@ -37,10 +37,10 @@ export type Event = {
   readonly createdAt: number
 }
 
-/** Read what was written: its numbers keep their digits. Text that is no object was not written by us. */
+/** Parse the data of an event with all digits of its numbers. Throws if the stored text is not an object. */
 function* dataOf({ id, data }: Event): Generator<void, EventWire['data']> {
   const parsed = yield* readExactJson(data)
-  if (!parsed.ok || !isJsonObject(parsed.value)) throw new TypeError(`the data of event ${id} is no JSON object`)
+  if (!parsed.ok || !isJsonObject(parsed.value)) throw new TypeError(`The data of event ${id} is not a JSON object.`)
   return parsed.value
 }
 
@@ -50,7 +50,7 @@ const dataToEarlier = (type: string, data: EventWire['data']): EventWire['data']
   return answerToEarlier(withoutNullTexts(data, known.shape), known.renames ?? []) as EventWire['data']
 }
 
-/** Write an event for the wire, in steps; what it is about is in the names of the layout. */
+/** Write an event in an API version, in steps. */
 export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'current'): Generator<void, EventWire> {
   const data = yield* dataOf(event)
   yield
@@ -65,12 +65,12 @@ export function* eventToWireInSteps(event: Event, apiVersion: ApiVersion = 'curr
   }
 }
 
-/** Write an event for the wire at once. */
+/** Write an event in an API version, without a pause. */
 export const eventToWire = (event: Event, apiVersion?: ApiVersion): EventWire =>
   runToEnd(eventToWireInSteps(event, apiVersion))
 
 /**
- * The data of a `*.failed` event: what was asked for, and why it was refused.
+ * Return the data of a `*.failed` event: the object of the request and the refusal.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const failedEventData = (
@@ -84,7 +84,7 @@ export const failedEventData = (
   request_id: requestId,
 })
 
-/** The data of a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
+/** Return the data of a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
 export const tariffEventData = (tariff: {
   readonly liveMode: boolean
   readonly tariffId: string
@@ -119,7 +119,7 @@ const example: EventWire = {
 export const eventList = defineOperation({
   id: 'event_list',
   summary: 'List events',
-  description: 'Newest first. Events are kept for 90 days.',
+  description: 'Newest first. Events are stored for 90 days.',
   tag: 'Events',
   access: 'read',
   routes: sameRoute('GET', '/events'),
@@ -131,8 +131,8 @@ export const eventList = defineOperation({
     object_id: text({ max: maxReferenceTextLength })
       .optional()
       .describe('Only events about the object with this id, or with this own reference if it exists.'),
-    start_time: instantParameter.optional().describe('Only events from this instant on.'),
-    end_time: instantParameter.optional().describe('Only events before this instant.'),
+    start_time: instantParameter.optional().describe('Only events at or after this time.'),
+    end_time: instantParameter.optional().describe('Only events before this time.'),
   }),
   answer: { name: 'EventList', shape: listEnvelope(eventShape) },
   status: 200,
@@ -143,7 +143,7 @@ export const eventList = defineOperation({
 export const eventRetrieve = defineOperation({
   id: 'event_retrieve',
   summary: 'Retrieve an event',
-  description: 'Gives one event with its data as they were then. Events are kept for 90 days.',
+  description: 'Returns one event with its data at the time of the event. Events are stored for 90 days.',
   tag: 'Events',
   access: 'read',
   routes: sameRoute('GET', '/events/{id}'),

@@ -15,8 +15,8 @@ const deliveryShape = z.object({
   event_id: idText('evt'),
   event_type: z.string(),
   status: z.enum(statuses),
-  attempts: count.describe('Made since it was last sent again.'),
-  next_attempt: orNull(instantText).describe('When it is tried next; null once it is delivered or given up.'),
+  attempts: count.describe('Attempts since the delivery was created or last resent.'),
+  next_attempt: orNull(instantText).describe('Time of the next attempt; null after success or after the last attempt.'),
   last_attempt: orNull(instantText),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -24,7 +24,7 @@ const deliveryShape = z.object({
 
 export type WebhookDeliveryWire = z.output<typeof deliveryShape>
 
-/** One event on its way to one endpoint, as it is kept; times in ms. */
+/** Stored delivery of one event to one endpoint; times in ms. */
 export type WebhookDelivery = {
   readonly id: string
   readonly accountId: string
@@ -41,7 +41,7 @@ export type WebhookDelivery = {
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Write a delivery for the wire. */
+/** Write a delivery. */
 export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire => ({
   id: delivery.id,
   object: 'webhook_delivery',
@@ -64,19 +64,19 @@ const attemptShape = z.object({
   endpoint_id: idText('whe'),
   delivery_id: idText('whd'),
   succeeded: z.boolean(),
-  status_code: orNull(count).describe('Null where no answer came.'),
+  status_code: orNull(count).describe('Null without a response.'),
   error: orNull(z.string()).describe(
-    'Why no answer came: address_forbidden, host_unknown, connection_failed, tls_failed, timed_out, answer_invalid, event_expired.',
+    'Reason for a missing response: address_forbidden, host_unknown, connection_failed, tls_failed, timed_out, answer_invalid, event_expired.',
   ),
   duration_ms: count,
-  response_body: z.string().describe('The first 16 KiB of the answer.'),
+  response_body: z.string().describe('The first 16 KiB of the response.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
 export type WebhookAttemptWire = z.output<typeof attemptShape>
 
-/** One attempt as it is kept; times in ms. */
+/** Stored attempt; times in ms. */
 export type WebhookAttempt = {
   readonly id: string
   readonly accountId: string
@@ -90,7 +90,7 @@ export type WebhookAttempt = {
   readonly createdAt: number
 }
 
-/** Write an attempt for the wire. */
+/** Write an attempt. */
 export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWire => ({
   id: attempt.id,
   object: 'webhook_attempt',
@@ -149,7 +149,7 @@ export const webhookTest = defineOperation({
   id: 'webhook_test',
   summary: 'Send a test event',
   description:
-    'Sends a webhook_endpoint.test event to this endpoint alone, whatever types it takes. Its data is the endpoint.',
+    'Sends a webhook_endpoint.test event to this endpoint only, also if its event_types do not include the type. The data of the event is the endpoint.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/test'),
@@ -165,7 +165,7 @@ export const webhookTest = defineOperation({
 export const webhookDeliveryList = defineOperation({
   id: 'webhook_delivery_list',
   summary: 'List deliveries',
-  description: 'Newest first: what was sent to an endpoint, or is on its way.',
+  description: 'Complete and pending deliveries of an endpoint, newest first.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}/deliveries'),
@@ -186,7 +186,7 @@ export const webhookDeliveryList = defineOperation({
 export const webhookDeliveryRetrieve = defineOperation({
   id: 'webhook_delivery_retrieve',
   summary: 'Retrieve a delivery',
-  description: 'How the delivery of one event to one endpoint stands.',
+  description: 'Returns the state of the delivery of one event to one endpoint.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}'),
@@ -199,7 +199,8 @@ export const webhookDeliveryRetrieve = defineOperation({
 export const webhookAttemptList = defineOperation({
   id: 'webhook_attempt_list',
   summary: 'List attempts',
-  description: 'Newest first, with what the endpoint answered. Attempts are kept for 30 days.',
+  description:
+    'Attempts of a delivery with the response of the endpoint, newest first. Attempts are stored for 30 days.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}/attempts'),
@@ -219,8 +220,8 @@ export const webhookAttemptList = defineOperation({
 
 export const webhookDeliveryResend = defineOperation({
   id: 'webhook_delivery_resend',
-  summary: 'Send a delivery again',
-  description: 'Whatever became of it: it is sent at once, and its schedule begins anew.',
+  summary: 'Resend a delivery',
+  description: 'Sends a delivery immediately, also after success or failure, and restarts its retry schedule.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/deliveries/{delivery_id}/resend'),

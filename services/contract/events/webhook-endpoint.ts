@@ -16,12 +16,12 @@ const endpointMembers = {
   url: z.string(),
   event_types: z.array(z.string()),
   description: orNull(z.string()),
-  api_version: z.string().describe('Of the events that are sent to it: that of the request which created it.'),
+  api_version: z.string().describe('API version of the events: the version of the request that created the endpoint.'),
   status: z.enum(['ENABLED', 'DISABLED']),
   disabled_reason: orNull(z.enum(['CALLER', 'GONE', 'FAILING'])).describe(
-    'CALLER: by an update; GONE: it answered 410; FAILING: 5 days of nothing but failures.',
+    'CALLER: an update disabled the endpoint. GONE: the endpoint answered 410. FAILING: all deliveries failed for 5 days.',
   ),
-  failing_since: orNull(instantText).describe('First failure after which nothing succeeded.'),
+  failing_since: orNull(instantText).describe('Time of the first failure without a later success.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 }
@@ -29,12 +29,14 @@ const endpointMembers = {
 const endpointShape = z.object(endpointMembers)
 const endpointWithSecretShape = z.object({
   ...endpointMembers,
-  secret: z.string().describe('Signs what is sent, by Standard Webhooks 1.0. Shown in this answer alone.'),
+  secret: z
+    .string()
+    .describe('Secret of the signatures, by Standard Webhooks 1.0. Only this answer contains the secret.'),
 })
 
 export type WebhookEndpointWire = z.output<typeof endpointShape>
 
-/** A webhook endpoint as it is kept; times in ms. */
+/** Stored webhook endpoint; times in ms. */
 export type WebhookEndpoint = {
   readonly id: string
   readonly accountId: string
@@ -48,7 +50,7 @@ export type WebhookEndpoint = {
   readonly createdAt: number
 }
 
-/** Write a webhook endpoint for the wire. */
+/** Write a webhook endpoint. */
 export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpointWire => ({
   id: endpoint.id,
   object: 'webhook_endpoint',
@@ -65,11 +67,12 @@ export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpoin
 })
 
 const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, max: 50 }).describe(
-  'Which events it gets: *, a group such as customer.*, or types of the list of events.',
+  'Events for the endpoint: *, a group such as customer.*, or types of the list of events.',
 )
 
 /**
- * Refuse filters that take no event type, with the nearest name; null if each takes any. Filters that `stored` has stay.
+ * Refuse unknown filters and suggest the nearest name. Returns null if all filters are known. Filters in `stored` are
+ * accepted.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const refuseFilters = (filters: readonly string[], stored: readonly string[] = []): Refusal | null => {
@@ -81,11 +84,11 @@ export const refuseFilters = (filters: readonly string[], stored: readonly strin
 }
 
 const url = text({ max: 2_048 })
-  .describe('https only in live mode; a host with public addresses, without credentials.')
+  .describe('Address with a public host and without credentials. Live mode requires https.')
   .meta({ format: 'uri', examples: ['https://example.com/webhooks'] })
 
 const describeVersion =
-  'May be given if it equals Api-Version: the endpoint gets events of the version of this request.'
+  'Optional; must equal Api-Version. The endpoint receives events in the API version of this request.'
 
 const example: WebhookEndpointWire = {
   id: 'whe_0198c0ffee00112233445566',
@@ -112,7 +115,7 @@ export const webhookCreate = defineOperation({
   id: 'webhook_create',
   summary: 'Create a webhook endpoint',
   description:
-    'Events of the types it names are sent to it as POST, signed by Standard Webhooks 1.0 with the secret of this answer. Anything but 2xx within 15 s is tried again: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. An event may come more than once and in another order: webhook-id is the id of the event.',
+    'Events of the endpoint are sent as POST requests, signed by Standard Webhooks 1.0 with the secret of this answer. Without a 2xx status within 15 s the delivery is retried. The pauses are 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h. An event can arrive more than once and in another order. The header webhook-id is the id of the event.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks'),
@@ -153,7 +156,7 @@ export const webhookList = defineOperation({
 export const webhookRetrieve = defineOperation({
   id: 'webhook_retrieve',
   summary: 'Retrieve a webhook endpoint',
-  description: 'Gives the endpoint without its secret.',
+  description: 'Returns the endpoint without its secret.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}'),
@@ -162,7 +165,7 @@ export const webhookRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** The members that a PATCH of a webhook endpoint changes. */
+/** Members of a webhook endpoint that a PATCH changes. */
 export const webhookPatch = {
   url: url.optional(),
   event_types: eventTypes.optional(),
@@ -174,7 +177,7 @@ export const webhookUpdate = defineOperation({
   id: 'webhook_update',
   summary: 'Update a webhook endpoint',
   description:
-    'Members that are absent stay as they are; null clears. DISABLED gives up what waits; ENABLED takes events from then on, and a resend brings what was missed.',
+    'Absent members do not change; null clears a member. DISABLED cancels pending deliveries. ENABLED delivers new events; use a resend for the missed events.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/webhooks/{id}'),
@@ -188,7 +191,7 @@ export const webhookUpdate = defineOperation({
 export const webhookDelete = defineOperation({
   id: 'webhook_delete',
   summary: 'Delete a webhook endpoint',
-  description: 'What waits for it is given up.',
+  description: 'Deletes the endpoint and cancels its pending deliveries.',
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/webhooks/{id}'),
@@ -201,7 +204,7 @@ export const webhookSecretRotate = defineOperation({
   id: 'webhook_secret_rotate',
   summary: 'Rotate the secret of a webhook endpoint',
   description:
-    'Gives a new secret. For 24 h everything is signed with both, so that receivers can change over without a gap.',
+    'Returns a new secret. For 24 h all events are signed with both secrets, so that receivers can change the secret without interruption.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/secret'),

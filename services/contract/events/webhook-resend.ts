@@ -13,16 +13,16 @@ const resendShape = z.object({
   end_time: instantText,
   include_delivered: z.boolean(),
   status: z.enum(['RUNNING', 'DONE', 'STOPPED']).describe('STOPPED: the endpoint was disabled or deleted.'),
-  events_total: count.describe('Events of the account in this span.'),
-  events_done: count.describe('Of these, looked at so far.'),
-  deliveries_queued: count.describe('Of these, to be sent again.'),
+  events_total: count.describe('Events of the account in this period.'),
+  events_done: count.describe('Number of these events that were checked.'),
+  deliveries_queued: count.describe('Number of these events that are sent again.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
 export type WebhookResendWire = z.output<typeof resendShape>
 
-/** Events of a span that are sent again, as it is kept; times in ms. */
+/** Stored resend of the events of a period; times in ms. */
 export type WebhookResend = {
   readonly id: string
   readonly accountId: string
@@ -38,7 +38,7 @@ export type WebhookResend = {
   readonly createdAt: number
 }
 
-/** Write a resend for the wire. */
+/** Write a resend. */
 export const webhookResendToWire = (resend: WebhookResend): WebhookResendWire => ({
   id: resend.id,
   object: 'webhook_resend',
@@ -75,14 +75,14 @@ const answer = { name: 'WebhookResend', shape: resendShape }
 
 export const webhookResendCreate = defineOperation({
   id: 'webhook_resend_create',
-  summary: 'Send the events of a span again',
+  summary: 'Resend the events of a period',
   description:
-    'Brings the endpoint the events of its types from a span of time that it has not got; with include_delivered all of them. Works page by page beside what is new: its progress is at /webhooks/{id}/resends/{resend_id}.',
+    'Sends the undelivered events of a period to the endpoint; with include_delivered all events. New events are delivered at the same time. Read the progress at /webhooks/{id}/resends/{resend_id}.',
   tag: 'Webhooks',
   access: 'all',
   routes: sameRoute('POST', '/webhooks/{id}/resends'),
   body: fields({
-    start_time: instant.describe('From when on; events are kept for 90 days.'),
+    start_time: instant.describe('Inclusive. Events are stored for 90 days.'),
     end_time: instant,
     include_delivered: optional(z.boolean()),
   }).superRefine(({ start_time: start, end_time: end }, context) => {
@@ -101,7 +101,7 @@ export const webhookResendCreate = defineOperation({
 export const webhookResendRetrieve = defineOperation({
   id: 'webhook_resend_retrieve',
   summary: 'Retrieve the progress of a resend',
-  description: 'Tells how many events of the span it has looked at, and how many of them it sends again.',
+  description: 'Returns the number of checked events of the period, and the number of events that are sent again.',
   tag: 'Webhooks',
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}/resends/{resend_id}'),

@@ -4,10 +4,10 @@ import { runToEnd } from '../../domain/run-to-end.ts'
 import { printable, quote } from '../message-text.ts'
 import { exactNumber, isExactDouble, tooLongNumber } from './exact-number.ts'
 
-/** Deepest nesting of arrays and objects that a body may have. */
+/** Maximum nesting of arrays and objects in a body. */
 export const maxDepth = 32
 
-/** The first fault of a text: what is wrong, at which index, inside which value. Thrown and caught in this file alone. */
+/** First fault of a text and its index. Only this file throws and catches this error. */
 class JsonFault extends Error {
   readonly index: number
 
@@ -21,13 +21,13 @@ type JsonReader = {
   readonly text: string
   index: number
   depth: number
-  /** Values and escapes read so far; now and then others may have a turn. */
+  /** Values and escapes read so far. */
   steps: number
 }
 
 const whitespace = /[ \t\n\r]*/y
 const numberGrammar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-// biome-ignore lint/suspicious/noControlCharactersInRegex: bare control characters are what the grammar of JSON leaves out.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the grammar of JSON excludes bare control characters.
 const plainText = /[^"\\\u0000-\u001f]*/y
 const escapes: Readonly<Record<string, string>> = {
   '"': '"',
@@ -69,10 +69,10 @@ const readEscape = (reader: JsonReader): string => {
   return character
 }
 
-/** Work that can be interrupted at each `yield`. */
+/** Work that can pause at each `yield`. */
 type Steps<T> = Generator<void, T>
 
-/** Steps between two points where the work can be interrupted. */
+/** Number of steps between two pauses. */
 const stepsPerPause = 512
 
 const isPauseDue = (reader: JsonReader): boolean => {
@@ -80,7 +80,7 @@ const isPauseDue = (reader: JsonReader): boolean => {
   return reader.steps % stepsPerPause === 0
 }
 
-/** Step over characters without escapes. */
+/** Read characters up to the next quote, escape or control character. */
 const readUnescaped = (reader: JsonReader): string => {
   const start = reader.index
   plainText.lastIndex = start
@@ -104,7 +104,7 @@ function* readString(reader: JsonReader): Steps<string> {
     else throw new JsonFault('has a bare control character in a string; escape it', reader.index)
     value += readUnescaped(reader)
     if (!isPauseDue(reader)) continue
-    // The engine keeps sums of strings as trees; to look into one makes it flat while it is small.
+    // The engine stores a sum of strings as a tree. `includes` makes the tree flat while the tree is small.
     if (value.includes('\0')) throw nulFault(start)
     parts.push(value)
     value = ''
@@ -134,7 +134,7 @@ const enterContainer = (reader: JsonReader): void => {
   skipWhitespace(reader)
 }
 
-/** Step over `,` or the closing mark; true when the value goes on. */
+/** Read `,` or the closing mark. True if another member or element follows. */
 const hasMore = (reader: JsonReader, close: string): boolean => {
   skipWhitespace(reader)
   const mark = reader.text[reader.index]
@@ -192,7 +192,7 @@ const literals: readonly (readonly [string, unknown])[] = [
   ['null', null],
 ]
 
-/** Tell whether no object, list or text begins at the cursor. */
+/** True if the value at the cursor is neither an object nor a list nor a string. */
 const isPlainScalar = ({ text, index }: JsonReader): boolean => {
   const mark = text[index]
   return mark !== '{' && mark !== '[' && mark !== '"'
@@ -226,13 +226,13 @@ const lineAndColumn = (text: string, at: number): string => {
 }
 
 /**
- * Parse a JSON text member by member: slower than `JSON.parse`, and exact.
- * Numbers that a double would not carry keep their text; those of more than 400 characters become one that every reader refuses.
- * Refuses duplicate members, half surrogates, NUL, deep nesting and what is not JSON, telling the place.
+ * Parse a JSON text exactly, member by member. This is slower than `JSON.parse`.
+ * A number that is not an exact double keeps its text. A number of more than 400 characters becomes `tooLongNumber`.
+ * Refuses duplicate members, lone surrogates, NUL, deep nesting and invalid JSON, with line and column.
  */
 export const parseExactJson = (text: string): Result<unknown> => runToEnd(readExactJson(text))
 
-/** Parse as `parseExactJson` does, in steps; `level` is the number of levels that the text stands in already. */
+/** Parse as `parseExactJson` does, in steps. `level` is the nesting level of the text in the body. */
 export function* readExactJson(text: string, level = 0): Steps<Result<unknown>> {
   const reader: JsonReader = { text, index: 0, depth: level, steps: 0 }
   try {

@@ -1,6 +1,6 @@
 import { isExactNumber } from './exact-number.ts'
 
-/** An object of a JSON value. */
+/** Object of a JSON value. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export const pathNames = (path: string): readonly string[] => path.split('.')
@@ -8,7 +8,7 @@ export const pathNames = (path: string): readonly string[] => path.split('.')
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 
-/** Write a path as callers read it: `data[3].start_time`. */
+/** Write a path for callers: `data[3].start_time`. */
 export const formatPath = (path: readonly (string | number)[]): string => {
   let written = ''
   for (const step of path) written += typeof step === 'number' ? `[${step}]` : `${written === '' ? '' : '.'}${step}`
@@ -16,8 +16,8 @@ export const formatPath = (path: readonly (string | number)[]): string => {
 }
 
 /**
- * Change every object at a path; arrays on the way are passed through, what is not there stays away. Never mutates: copies what changes,
- * and gives the rest as it was.
+ * Change each object at a path. The path passes through arrays; absent members stay absent.
+ * Returns copies of the changed parts and the same references for unchanged parts. Never mutates the value.
  */
 export const mapObjectsAt = (
   value: unknown,
@@ -36,7 +36,7 @@ export const mapObjectsAt = (
   return changed === value[name] ? value : { ...value, [name]: changed }
 }
 
-/** Read the member at a path of objects; undefined when it is not there. */
+/** Return the member at a path of objects; undefined if the member is absent. */
 export const memberAt = (members: JsonObject, path: readonly string[]): unknown => {
   let value: unknown = members
   for (const name of path) {
@@ -46,7 +46,7 @@ export const memberAt = (members: JsonObject, path: readonly string[]): unknown 
   return value
 }
 
-/** Remove the member at a path, and the objects on the way that it leaves empty. */
+/** Remove the member at a path, and the objects on the path that become empty. */
 export const removeMember = (members: JsonObject, path: readonly string[]): JsonObject => {
   const [name = '', ...rest] = path
   const { [name]: member, ...others } = members
@@ -55,7 +55,7 @@ export const removeMember = (members: JsonObject, path: readonly string[]): Json
   return Object.keys(remaining).length === 0 ? others : { ...members, [name]: remaining }
 }
 
-/** Put a member at a path, making the objects on the way. */
+/** Set the member at a path. Creates missing objects on the path. */
 export const putMember = (members: JsonObject, path: readonly string[], value: unknown): JsonObject => {
   const [name = '', ...rest] = path
   if (rest.length === 0) return { ...members, [name]: value }
@@ -63,9 +63,10 @@ export const putMember = (members: JsonObject, path: readonly string[], value: u
   return { ...members, [name]: putMember(isJsonObject(inner) ? inner : {}, rest, value) }
 }
 
+/** Member at a path: its own path with array indexes, and its value. */
 export type JsonPathMatch = { readonly path: readonly (string | number)[]; readonly value: unknown }
 
-/** Find every place where a path ends in a member; arrays on the way are passed through. */
+/** Find all members at a path. The path passes through arrays. */
 export const findMembers = (
   value: unknown,
   path: readonly string[],

@@ -1,7 +1,7 @@
 import { isExactDouble } from './exact-number.ts'
 import { asciiText, closingQuote, endOfNumber, isSuspectName, needsExactCheck } from './scan-json.ts'
 
-/** What a body may hold: values in all, elements in one list, members in one object, and levels. */
+/** Limits of a body: values in total, elements of one list, members of one object, and nesting levels. */
 export type JsonLimits = {
   readonly values: number
   readonly elements: number
@@ -9,15 +9,15 @@ export type JsonLimits = {
   readonly levels: number
 }
 
-/** What is too much in a body. */
+/** Name of a limit. */
 export type JsonLimitName = keyof JsonLimits
 
-/** What a look over the bytes of a body tells, before any of it is parsed; what is no JSON is measured as it looks. */
+/** Counts of a body before the body is parsed. Invalid JSON has approximate counts. */
 export type JsonMeasure = {
   readonly excess: JsonLimitName | null
-  /** Members written in all objects together, repeated ones counted each time. */
+  /** Members of all objects together. Duplicates count each time. */
   readonly members: number
-  /** Every number is carried by a double without loss, no member is called `__proto__`, and no name has an escape. */
+  /** True if every number is an exact double, no member has the name `__proto__`, and no name has an escape. */
   readonly isPlain: boolean
 }
 
@@ -42,18 +42,18 @@ type MeasureState = {
   depth: number
   isPlain: boolean
   excess: JsonLimitName | null
-  /** Members or elements of what is open, by its depth. */
+  /** Number of members or elements of the open container, by depth. */
   readonly counts: number[]
-  /** Whether what is open is an object, by its depth. */
+  /** True if the open container is an object, by depth. */
   readonly isObjectAt: boolean[]
 }
 
-/** Bytes that are looked over between two points where the work can be interrupted. */
+/** Number of bytes between two pauses. */
 const bytesPerPause = 2 ** 18
 
 /**
- * Look once over the bytes of a body, in steps, going no further than to what is too much: to parse and to check millions of values
- * takes seconds, to look over their bytes does not.
+ * Count the values of a body in one pass over its bytes, in steps. Stops at the first limit that is exceeded.
+ * Parsing and validating millions of values would take seconds.
  */
 export function* measureJson(bytes: Uint8Array, limits: JsonLimits): Generator<void, JsonMeasure> {
   const state: MeasureState = {
@@ -96,7 +96,7 @@ const advance = (state: MeasureState, end: number): void => {
   state.index = at
 }
 
-/** Step over a text, and note the member that it is the name of; gives the place of the last byte that was looked at. */
+/** Skip a string, and count the member if the string is a name. Returns the index of the last byte that was read. */
 const measureText = (state: MeasureState, start: number): number => {
   const { bytes } = state
   const end = closingQuote(bytes, start + 1)
@@ -108,7 +108,7 @@ const measureText = (state: MeasureState, start: number): number => {
   return next
 }
 
-/** Count a value of what is open. */
+/** Count a value of the open container. */
 const countValue = (state: MeasureState): void => {
   const { limits, depth, counts } = state
   const count = (counts[depth] ?? 0) + 1

@@ -1,12 +1,12 @@
 import { maxNumberLength } from '../../domain/quantity.ts'
 import { isExactDouble } from './exact-number.ts'
 
-/** What `JSON.parse` does not tell about a text that it took. */
+/** Properties of a valid JSON text that `JSON.parse` does not return. */
 type JsonScan = {
-  /** Members written in all objects together, repeated ones counted each time. */
+  /** Members of all objects together. Duplicates count each time. */
   readonly members: number
   readonly depth: number
-  /** Every number is carried by a double without loss, and no member is called `__proto__`. */
+  /** True if every number is an exact double and no member has the name `__proto__`. */
   readonly isPlain: boolean
 }
 
@@ -26,7 +26,7 @@ const letterE = 101
 const leftBrace = 123
 const rightBrace = 125
 
-/** The quote that ends a string with escapes: not one behind a backslash. */
+/** Return the index of the closing quote of a string that may have escapes. */
 export const closingQuote = (bytes: Uint8Array, start: number): number => {
   let at = start
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
@@ -36,23 +36,23 @@ export const closingQuote = (bytes: Uint8Array, start: number): number => {
 const isProtoName = (bytes: Uint8Array, start: number, end: number): boolean =>
   end - start === 9 && bytes[start] === underscore && asciiText(bytes, start, end) === '__proto__'
 
-/** Tell whether a name has an escape, behind which `__proto__` may hide. */
+/** True if a name has an escape, which can spell `__proto__`. */
 const isEscapedName = (bytes: Uint8Array, start: number, end: number): boolean => {
   for (let at = start; at < end; at += 1) if (bytes[at] === backslash) return true
   return false
 }
 
-/** Tell whether a member name has to be read by the careful reader: `__proto__`, or one with an escape. */
+/** True if only the exact parser may read a member name: `__proto__`, or a name with an escape. */
 export const isSuspectName = (bytes: Uint8Array, start: number, end: number): boolean =>
   isProtoName(bytes, start, end) || isEscapedName(bytes, start, end)
 
-/** Characters of ASCII text in a body; of a number of more than 400 characters the first 401. */
+/** Return ASCII text of a body; of a number of more than 400 characters the first 401. */
 export const asciiText = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(end - start, maxNumberLength + 1)).toString('latin1')
 
 /**
- * Look once over a text that `JSON.parse` has taken; without escapes a string ends at the next quote.
- * Works on UTF-8 bytes, where every mark of JSON is one byte.
+ * Scan a text that `JSON.parse` has accepted. Without escapes, a string ends at the next quote.
+ * Works on UTF-8 bytes, because each JSON mark is one byte.
  */
 export const scanJson = (bytes: Uint8Array, hasEscapes: boolean): JsonScan => {
   let members = 0
@@ -98,7 +98,7 @@ export const endOfNumber = (bytes: Uint8Array, start: number): number => {
   }
 }
 
-/** Short texts without an exponent are always carried exactly; very long ones never. */
+/** True if a number text can lose digits as a double: a text of more than 15 bytes, or with an exponent. */
 export const needsExactCheck = (bytes: Uint8Array, start: number, end: number): boolean => {
   if (end - start > 15) return true
   for (let at = start; at < end; at += 1) if (((bytes[at] ?? 0) | 32) === letterE) return true

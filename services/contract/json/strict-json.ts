@@ -25,16 +25,15 @@ const quickParse = (text: string): { readonly value: unknown } | undefined => {
   }
 }
 
-/** Escapes that may stand for NUL or half a surrogate pair. */
+/** Escapes of NUL or of one half of a surrogate pair. */
 const suspectEscape = /\\u(?:0000|[dD][89a-fA-F])/
 
 const notUtf8 = refused('body_invalid', 'The body is not valid UTF-8; send JSON encoded in UTF-8')
 const emptyBody = refused('body_invalid', 'The body is empty; send a JSON value')
 
 /**
- * Parse a text with `JSON.parse` where a look over it proves that nothing was lost, else member by member.
- * As many members written as parsed means that none was written twice, however its name was spelled. `level` is the number of levels
- * that the text stands in.
+ * Parse a text with `JSON.parse` if a scan shows that no information was lost; otherwise parse member by member. If the
+ * text has as many members as the parsed value, no member is duplicate. `level` is the nesting level of the text.
  */
 const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
   const text = decodeUtf8(bytes)
@@ -52,20 +51,17 @@ const parseText = (bytes: Uint8Array, level: number): Result<unknown> => {
   return runToEnd(readExactJson(text, level))
 }
 
-/** Far more than the largest body of any operation needs. */
+/** Far more than any operation needs. */
 const limits: JsonLimits = { values: 150_000, elements: 20_000, members: 100, levels: maxDepth }
 
 const excessRefusals: Readonly<Record<JsonLimitName, Result<never>>> = {
   values: refused('body_invalid', 'The body has too many values; send fewer members and entries'),
   elements: refused('body_invalid', 'The body has a list of more than 20,000 entries; send fewer entries'),
-  members: refused('body_invalid', 'The body has an object of more than 100 members; send the known ones alone'),
+  members: refused('body_invalid', 'The body has an object of more than 100 members; send only the documented ones'),
   levels: refused('body_invalid', `The body is nested deeper than ${maxDepth} levels; send it with fewer`),
 }
 
-/**
- * Parse a body as `parseJson` does, in steps between which others can have a turn. The body is measured before it is parsed, so that
- * nothing works on more than an operation can need.
- */
+/** Parse a body as `parseJson` does, in steps. The size of the body is checked before the body is parsed. */
 export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
   const measure = yield* measureJson(bytes, limits)
   if (measure.excess !== null) return excessRefusals[measure.excess]
@@ -80,24 +76,24 @@ export function* readJson(bytes: Uint8Array): Generator<void, Result<unknown>> {
 }
 
 /**
- * Parse a body, judging its text: numbers are doubles where these carry them exactly, else `ExactNumber`.
- * Refuses the whole body for duplicate members, half surrogates, NUL, more than 32 levels, bytes that are not UTF-8, what is not JSON,
- * more than 150,000 values, 20,000 elements in a list or 100 members in an object. Number ranges are the fields' to judge.
+ * Parse a body exactly. A number is a double if the double is exact, otherwise an `ExactNumber`. Fields check number
+ * ranges. Refuses duplicate members, lone surrogates, NUL, bytes that are not UTF-8, and invalid JSON. Refuses more
+ * than 32 levels, 150,000 values, 20,000 elements in a list, and 100 members in an object.
  * Source: docs/rules/versions-and-transport.md #json-text.
  */
 export const parseJson = (bytes: Uint8Array): Result<unknown> => runToEnd(readJson(bytes))
 
-/** The elements of a submission, and the indexes of those longer than the limit. */
+/** Elements of a submission, and the indexes of the elements that are too long. */
 export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
 
-/** Elements of more bytes are parsed in steps. */
+/** Larger elements are parsed in steps. */
 const longElementBytes = 2 ** 16
-/** Elements that are parsed between two points where the work can be interrupted. */
+/** Number of elements between two pauses. */
 const elementsPerPause = 64
 
 const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
 
-/** The end of an element without the white space behind it. */
+/** Return the end of an element without trailing white space. */
 const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
   let at = end
   while (at > start && (bytes[at - 1] as number) <= 32) at -= 1
@@ -111,14 +107,14 @@ function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<
   return text === undefined ? notUtf8 : yield* readExactJson(text, level)
 }
 
-/** Number of the line that a byte stands in, from 1. */
+/** Return the line number of a byte, from 1. */
 const lineOf = (bytes: Uint8Array, at: number): number => {
   let line = 1
   for (let index = 0; index < at; index += 1) if (bytes[index] === 10) line += 1
   return line
 }
 
-/** Say what is wrong with a list, at its place in the whole. */
+/** Refuse a list with the position of its fault in the body. */
 function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
   const text = decodeUtf8(bytes)
   if (text === undefined) return notUtf8
@@ -128,15 +124,16 @@ function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
   return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
 }
 
-/** What a submission holds too much of, or its elements. */
+/** Elements of a submission, a refusal, or the name of the exceeded limit. */
 export type SubmissionResult =
   | Result<Submission>
   | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
 
 /**
- * Parse a submission in steps: a JSON list, or one JSON value a line with blank lines left out. Elements longer than `elementLimit` bytes
- * are named, not refused, for they spoil themselves alone. Refuses the body as `parseJson` does, and when it is no list; in lines with the
- * number of the first that is no JSON; and for more than it may hold, before any of it is parsed.
+ * Parse a submission in steps: a JSON list, or one JSON value per line. Blank lines are skipped.
+ * Returns the indexes of elements of more than `maxElementBytes` bytes; the other elements stay valid.
+ * Refuses the body as `parseJson` does, and a body that is not a list. The refusal of a line has the line number.
+ * Limits are checked before any element is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
  */
 export function* readSubmission(
@@ -168,6 +165,6 @@ export function* readSubmission(
   return accepted({ elements, oversized })
 }
 
-/** Bytes without a byte order mark, which is passed over. */
+/** Remove a byte order mark. */
 const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

@@ -8,7 +8,7 @@ import { defineOperation, sameRoute } from '../operation.ts'
 import { instantParameter, parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
 
-/** A price over a half-open interval of instants (ms). */
+/** Market price over a half-open interval (ms). */
 export type MarketPrice = { readonly start: number; readonly end: number; readonly value: Price }
 
 const priceScale = 9
@@ -29,7 +29,7 @@ const marketPriceInput = fields({
       : refuseField(context, 'end_before_start', 'must be after start_time', ['end_time'])
   })
 
-/** Find two intervals that share time: the index of the one that starts later, and of the one it runs into. Null when all stand apart. */
+/** Find two prices that overlap: the index of the later price and of the earlier one. Null without an overlap. */
 export const findOverlap = (
   prices: readonly MarketPrice[],
 ): { readonly index: number; readonly other: number } | null => {
@@ -44,7 +44,7 @@ export const findOverlap = (
 }
 
 /**
- * Read a body of prices, in the order that was sent; two of them must not share time.
+ * Body of prices, in the order of the request. Prices must not overlap.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
 export const marketPrices = listOf(marketPriceInput, { min: 1, max: submissionLimits.records }).superRefine(
@@ -56,9 +56,9 @@ export const marketPrices = listOf(marketPriceInput, { min: 1, max: submissionLi
 )
 
 const marketPriceChangeShape = z.object({
-  stored: count.describe('Prices for time that had none.'),
-  replaced: count.describe('Prices that changed some that were stored.'),
-  unchanged: count.describe('Prices that were stored already.'),
+  stored: count.describe('Prices for time without an earlier price.'),
+  replaced: count.describe('Prices that replaced stored prices.'),
+  unchanged: count.describe('Prices that were already stored.'),
 })
 
 const marketPriceListShape = z.object({
@@ -76,7 +76,7 @@ type PriceList = {
   readonly prices: readonly MarketPrice[]
 }
 
-/** Write stored prices, in the order of time. */
+/** Write stored prices, ordered by time. */
 export const marketPricesToWire = (list: PriceList, offsetMinutes: number): z.input<typeof marketPriceListShape> => ({
   id: list.id,
   object: 'market_prices',
@@ -96,7 +96,7 @@ export const marketPricePut = defineOperation({
   id: 'market_price_put',
   summary: 'Store market prices',
   description:
-    'Stores up to 10,000 prices of any length of interval. Where stored prices share time with new ones, the new ones hold. Everything that was priced from the source in that time is priced again.',
+    'Stores up to 10,000 prices with intervals of any length. New prices replace stored prices that overlap them. All costs from this source in that time are calculated again.',
   tag,
   access: 'all',
   operator: true,
@@ -115,7 +115,7 @@ export const marketPricePut = defineOperation({
 export const marketPriceList = defineOperation({
   id: 'market_price_list',
   summary: 'Read market prices',
-  description: 'Gives the stored prices that share time with a span of at most 90 days, in the order of time.',
+  description: 'Returns the stored prices that overlap a period of at most 90 days, ordered by time.',
   tag,
   access: 'read',
   operator: true,

@@ -11,18 +11,16 @@ const marketShape = z.object({
   live_mode: storedMembers.live_mode,
   display_name: z.string(),
   currency_code: z.string(),
-  area: orNull(z.string()).describe('The market area that it prices, such as DE-LU.'),
-  resolution_minutes: orNull(count).describe(
-    'Length of the intervals that the market publishes; null where they vary.',
-  ),
-  price_revision: count.describe('Goes up with every change of its prices.'),
+  area: orNull(z.string()).describe('The market area of the prices, such as DE-LU.'),
+  resolution_minutes: orNull(count).describe('Length of the intervals of the market; null if the length varies.'),
+  price_revision: count.describe('Increases with every change of the prices.'),
   time_created: storedMembers.time_created,
-  account_id: orNull(idText('acc')).describe('Null on sources that the operator keeps for all accounts.'),
+  account_id: orNull(idText('acc')).describe('Null for sources that all accounts share.'),
 })
 
 export type MarketWire = z.output<typeof marketShape>
 
-/** A series of market prices as it is kept, seen in one mode; `accountId` null where the operator keeps it for all; `createdAt` in ms. */
+/** Stored market source in one mode; `accountId` is null if all accounts share the source; `createdAt` in ms. */
 export type Market = {
   readonly id: string
   readonly accountId: string | null
@@ -35,7 +33,7 @@ export type Market = {
   readonly createdAt: number
 }
 
-/** Write a market source for the wire. */
+/** Write a market source. */
 export const marketToWire = (market: Market): MarketWire => ({
   id: market.id,
   object: 'market_source',
@@ -69,7 +67,7 @@ export const marketCreate = defineOperation({
   id: 'market_create',
   summary: 'Create a market source',
   description:
-    'A price series of your own. Fill it with PUT /markets/{id}/prices and name it as a market source of locations whose tariffs follow it.',
+    'Creates your own price series. Store prices with PUT /markets/{id}/prices, and set the id as a market source of your locations.',
   tag,
   access: 'all',
   operator: true,
@@ -87,7 +85,7 @@ export const marketCreate = defineOperation({
 export const marketList = defineOperation({
   id: 'market_list',
   summary: 'List market sources',
-  description: 'Newest first: your own and those that the operator keeps for all accounts.',
+  description: 'Your own sources and the sources that all accounts share, newest first.',
   tag,
   access: 'read',
   operator: true,
@@ -102,7 +100,7 @@ export const marketList = defineOperation({
 export const marketRetrieve = defineOperation({
   id: 'market_retrieve',
   summary: 'Retrieve a market source',
-  description: 'Gives the source; its prices are at /markets/{id}/prices.',
+  description: 'Returns the source. Read its prices at /markets/{id}/prices.',
   tag,
   access: 'read',
   operator: true,
@@ -115,7 +113,8 @@ export const marketRetrieve = defineOperation({
 export const marketDelete = defineOperation({
   id: 'market_delete',
   summary: 'Delete a market source',
-  description: 'Only a source of your own that no location uses. Costs that were priced from it stay.',
+  description:
+    'Deletes one of your own sources that no location uses. Costs that were calculated from its prices stay.',
   tag,
   access: 'all',
   operator: true,

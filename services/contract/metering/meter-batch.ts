@@ -18,13 +18,13 @@ export const meterBatchShape = z.object({
   live_mode: storedMembers.live_mode,
   status: z
     .enum(['PENDING', 'COMPLETE'])
-    .describe('COMPLETE once every submitted record is processed or failed; it stays so.'),
-  records_submitted: count.describe('Accepted and failed ones together.'),
-  records_accepted: count.describe('Durably taken; they will be stored and priced.'),
-  records_processed: count.describe('Stored by now, with a price or without.'),
+    .describe('COMPLETE after every submitted record is processed or failed. This status is final.'),
+  records_submitted: count.describe('Accepted and failed records together.'),
+  records_accepted: count.describe('Durable records, which will be stored and priced.'),
+  records_processed: count.describe('Stored records, with or without a price.'),
   failed_records: z.array(
     z.object({
-      record_num: count.describe('Place in the submission, from 1.'),
+      record_num: count.describe('Position in the submission, from 1.'),
       record_reference_id: orNull(z.string()),
       error: z.string().describe('What to change.'),
     }),
@@ -35,7 +35,7 @@ export const meterBatchShape = z.object({
 
 export type MeterBatchWire = z.output<typeof meterBatchShape>
 
-/** A submission's receipt; `createdAt` in ms. Failed records are in the order of their numbers. */
+/** Receipt of a submission; `createdAt` in ms. Failed records are ordered by number. */
 export type MeterBatch = {
   readonly id: string
   readonly accountId: string
@@ -51,11 +51,11 @@ export type MeterBatch = {
   readonly createdAt: number
 }
 
-/** Texts that the published description quotes; they stay as they are. */
+/** True for texts that the published description quotes. These texts get no full stop. */
 const isPublishedText = (error: string): boolean =>
   error === 'end_time must not be before start_time' || /^duplicate of record \d+$/.test(error)
 
-/** Write why a record failed: a sentence, except for quoted texts. `erased` is what the store keeps of an erased failure. */
+/** Write the error of a failed record as a sentence. The store replaces the error of an erased record with `erased`. */
 const failureText = (error: string): string =>
   error === 'erased' ? 'The record was erased.' : isPublishedText(error) ? error : toSentence(error)
 
@@ -79,13 +79,13 @@ export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
 
 const ndjsonMediaType = 'application/x-ndjson'
 
-/** Tell whether a body comes as one JSON value a line. */
+/** True if a body has one JSON value per line. */
 export const isNdjson = (body: RawBody): boolean => body.mediaType === ndjsonMediaType
 
 /**
- * Read the body of a submission into its elements, in steps: JSON list or one JSON value a line; elements over 8 KiB are named, for they
- * spoil themselves alone. Refuses the whole for what is no JSON, for no element, for more than 10,000, and for values that no record has, in
- * great numbers; bodies are not parsed to find that.
+ * Read the elements of a submission, in steps: a JSON list, or one JSON value per line. The result names the elements
+ * of more than 8 KiB. Refuses invalid JSON, an empty submission, more than 10,000 elements, and far too many values.
+ * Limits are checked before the body is parsed.
  * Source: docs/rules/metering.md #submissions; docs/rules/limits.md #requests.
  */
 export function* readRecords(body: RawBody): Generator<void, Result<Submission>> {
@@ -94,10 +94,10 @@ export function* readRecords(body: RawBody): Generator<void, Result<Submission>>
   return read.ok && read.value.elements.length === 0 ? refused('body_invalid', 'The list must not be empty') : read
 }
 
-/** Read as `readRecords` does, at once. */
+/** Read the elements of a submission without a pause. */
 export const parseSubmission = (body: RawBody): Result<Submission> => runToEnd(readRecords(body))
 
-/** A record has a dozen members; of twenty thousand more, which spoil their records, the body could still be parsed at once. */
+/** A record has twelve members. A body with 20,000 excess values can still be parsed in a short time. */
 const capacity: SubmissionLimits = { elements: submissionLimits.records, valuesPerElement: 16, excessValues: 20_000 }
 
 const tooManyRecords = refused(
@@ -107,16 +107,16 @@ const tooManyRecords = refused(
 
 const tooManyMembers = refused(
   'body_invalid',
-  'The records have far more members than a record may have; send the known ones alone',
+  'The records have far more members than a record may have; send only the documented ones',
 )
 
-/** Say that an element of a submission is too long. */
+/** Refusal of an element that is too long. */
 export const oversizedRecord = refused(
   'body_too_large',
   `A record must have at most ${submissionLimits.recordBytes} bytes`,
 ).refusal
 
-/** Take a caller's own reference out of an element that was refused; null where it has none that can be told. */
+/** Return the `record_reference_id` of a refused element; null if the element has no valid one. */
 export const recordReferenceOf = (element: unknown): string | null => {
   if (typeof element !== 'object' || element === null || !('record_reference_id' in element)) return null
   const reference = element.record_reference_id
@@ -130,7 +130,7 @@ const sentId = (element: object, kind: 'location' | 'device'): string | null => 
   return typeof value === 'string' ? value : null
 }
 
-/** Take the ids of location and device out of an element that was refused, as they were sent; null where it has no text for one. */
+/** Return the ids of location and device of a refused element, unchanged; null if an id is not a string. */
 export const sentObjectsOf = (
   element: unknown,
 ): { readonly locationId: string | null; readonly deviceId: string | null } =>
@@ -164,7 +164,7 @@ export const meterIntervalSubmit = defineOperation({
   id: 'meter_submit',
   summary: 'Submit interval records',
   description:
-    'Takes up to 10,000 records, as a JSON list or one JSON object a line. They are checked one by one: good ones are accepted, bad ones are listed in failed_records. The answer comes once every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the one before.',
+    'Accepts up to 10,000 records, as a JSON list or one JSON object per line. Each record is checked separately: valid records are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted record is durable. A record that is sent again counts once; with another value, unit or confidence it replaces the earlier record.',
   tag,
   access: 'metering',
   routes: sameRoute('PUT', '/meters/interval'),
@@ -189,11 +189,11 @@ export const meterBatchRetrieve = defineOperation({
   id: 'meter_batch_retrieve',
   summary: 'Retrieve a batch',
   description:
-    'Gives the receipt of a submission. records_processed reaches records_accepted less the records that failed later. Right after the submission it waits up to 5 seconds until the batch can be seen.',
+    'Returns the receipt of a submission. At the end, records_processed is records_accepted less the records that failed later. Directly after the submission the request waits up to 5 seconds for the batch.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/batch'),
-  query: parameters({ batch_id: text().describe('The id that the submission answered with.') }),
+  query: parameters({ batch_id: text().describe('The id in the answer to the submission.') }),
   answer,
   status: 200,
   refusals: ['batch_not_found', 'batch_pending'],
@@ -203,7 +203,7 @@ export const meterBatchRetrieve = defineOperation({
 export const meterBatchRead = defineOperation({
   id: 'meter_batch_read',
   summary: 'Retrieve a batch by its path',
-  description: 'Gives the receipt of a submission, as GET /meters/batch does.',
+  description: 'Returns the receipt of a submission, as GET /meters/batch does.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/batch/{id}'),

@@ -23,16 +23,16 @@ import { meterRecordRenames } from './meter-record.ts'
 
 const readingShape = fields({
   time: jsonNumber.describe('Seconds since 1970-01-01T00:00:00Z.').meta({ type: 'integer', examples: [1_757_844_000] }),
-  value: jsonNumber.describe('What the register shows: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
+  value: jsonNumber.describe('Value of the register: 0 to 1e12 Wh.').meta({ type: 'number', minimum: 0 }),
   record_reference_id: optional(referenceId).describe(
-    "The caller's own reference; that of the interval which this reading ends.",
+    "The caller's own reference of the interval that ends with this reading.",
   ),
 }).meta({ component: 'RegisterReading' })
 
-/** What all readings of a submission share. */
+/** Members that all readings of a submission share. */
 const sharedMembers = {
-  location_id: objectIdentifier('loc').describe('The location that the register is at.'),
-  device_id: optional(objectIdentifier('dev')).describe('The device whose register it is, at this location.'),
+  location_id: objectIdentifier('loc').describe('The location of the register.'),
+  device_id: optional(objectIdentifier('dev')).describe('The device of the register, at this location.'),
   session_reference_id: optional(referenceId).describe(
     "The caller's own reference of a group of records, such as a charging session.",
   ),
@@ -40,20 +40,24 @@ const sharedMembers = {
   tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe(
     'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
   ),
-  units: word('WH', 'KWH').describe('Of every value in data.'),
+  units: word('WH', 'KWH').describe('Units of all values in data.'),
 }
 
 const documentShape = fields({
   ...sharedMembers,
-  data: z.array(readingShape).min(1).max(submissionLimits.records).describe('Readings in any order, each time once.'),
+  data: z
+    .array(readingShape)
+    .min(1)
+    .max(submissionLimits.records)
+    .describe('Readings in any order, one for each time.'),
 })
 
-/** Readings are judged one by one, each for itself. */
+/** Body with readings that are not validated; each reading is validated separately. */
 const submissionShape = fields({ ...sharedMembers, data: z.array(z.unknown()) })
 
 type RegisterUnits = 'WH' | 'KWH'
 
-/** Readings of one register as they were submitted; `elements` are not looked at yet. */
+/** Submitted readings of one register; `elements` are not validated. */
 export type CumulativeSubmission = {
   readonly locationId: string
   readonly deviceId: string | null
@@ -64,7 +68,7 @@ export type CumulativeSubmission = {
   readonly elements: readonly unknown[]
 }
 
-/** A reading: `time` in ms, `value` in 1e-6 Wh. */
+/** Register reading: `time` in ms, `value` in 1e-6 Wh. */
 export type SubmittedReading = {
   readonly time: number
   readonly value: bigint
@@ -72,9 +76,10 @@ export type SubmittedReading = {
 }
 
 /**
- * Read the body of a submission of register readings in steps, in the names of either layout: null is the same as absent, directions resolved.
- * That location and device exist is not looked at. Refuses the whole for what is wrong with anything but a reading, for no reading, and
- * for more than 10,000. Source: docs/rules/metering.md #register-readings; docs/rules/limits.md #requests.
+ * Read a submission of register readings of either API version, in steps. Null means absent; missing directions get
+ * defaults. The caller checks that location and device exist. Refuses the submission for an invalid shared member, for
+ * no reading, and for more than 10,000 readings. Source: docs/rules/metering.md #register-readings;
+ * docs/rules/limits.md #requests.
  */
 export function* readCumulative(
   bytes: Uint8Array,
@@ -117,8 +122,8 @@ const readSharedMembers = (body: unknown): Result<CumulativeSubmission> => {
 }
 
 /**
- * Read one reading of a submission that arrives at `at` (ms); the value is exact from its decimal text, half to even to 1e-6 Wh.
- * Refuses values below zero and above 1e12 Wh, times before 2000-01-01 and more than 7 days ahead, and unknown members, with one sentence.
+ * Read one reading of a submission that arrives at `at` (ms). The value is exact, rounded half to even to 1e-6 Wh.
+ * Refuses values below 0 and above 1e12 Wh, times before 2000-01-01 and more than 7 days ahead, and unknown members.
  * Source: docs/rules/metering.md #register-readings.
  */
 export const readReading = (element: unknown, units: RegisterUnits, at: number): Result<SubmittedReading> => {
@@ -186,7 +191,7 @@ export const meterCumulativeSubmit = defineOperation({
   id: 'meter_cumulative_submit',
   summary: 'Submit register readings',
   description:
-    'Takes up to 10,000 readings of one register that only counts up, in any order. Two readings that follow each other in time, stored ones included, are an interval that is costed like a record; the first reading of all only sets the base. Readings are checked one by one: good ones are accepted, bad ones are listed in failed_records. The answer comes once every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the one before. A reading below the one before it, or more than 366 days after it, is added to failed_records later, and is still the base of the next.',
+    'Accepts up to 10,000 readings of one register that only counts up, in any order. Two consecutive readings, stored readings included, make an interval that is costed like a record; the first reading only sets the base. Each reading is checked separately: valid readings are accepted, invalid ones are listed in failed_records. The answer is sent after every accepted reading is durable. A reading that is sent again for the same time counts once; with another value it replaces the earlier reading. A reading below the previous reading, or more than 366 days after it, is added to failed_records later, and is still the base of the next interval.',
   tag: 'Metering',
   access: 'metering',
   routes: sameRoute('PUT', '/meters/cumulative/epoch'),

@@ -1,19 +1,23 @@
 import { z } from 'zod'
+import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
-import { count, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import type { ApiVersion } from '../api-version.ts'
-import { csvText } from '../costs/csv.ts'
 import {
   confidenceScale,
-  meterRecordDataShape,
-  meterRecordDataToWire,
+  costShape,
+  costToWire,
+  count,
+  exactDecimal,
+  idText,
+  instantText,
+  orNull,
   type PricedEnergy,
-  recordAnswerRenames,
-  sharedRecordShape,
-} from '../costs/instant-cost.ts'
-import { answerToEarlier } from '../earlier-api-version.ts'
+  storedMembers,
+} from '../answer-field.ts'
+import type { ApiVersion } from '../api-version.ts'
+import { csvText } from '../costs/csv.ts'
+import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
 import { objectIdentifier, refuseField, text } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -21,6 +25,67 @@ import { defineOperation, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { meterRecordRenames } from './meter-record.ts'
+
+/** First members of a meter record, stored or instant. */
+export const meterRecordHead = {
+  id: idText('mre'),
+  object: z.literal('meter_record'),
+  live_mode: storedMembers.live_mode,
+  energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
+  tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
+  currency_code: z.string(),
+  energy_units: z.literal('WH'),
+} as const
+
+export const meterRecordDataShape = z.object({
+  start_time: instantText,
+  end_time: instantText,
+  session_reference_id: orNull(z.string()),
+  record_reference_id: orNull(z.string()),
+  energy: z.object({ value: exactDecimal }),
+  tariff: z.object({ cost: costShape }),
+})
+
+/**
+ * Differences of a meter record between the API versions, without its member `request`. Source:
+ * docs/rules/earlier-version.md #costs-and-records.
+ */
+export const recordAnswerRenames: readonly VersionRename[] = [
+  ...meterRecordRenames,
+  { current: 'data.tariff.cost', earlier: 'data.tariff' },
+  { earlier: 'carbon_units', constant: 'gCO2eq' },
+]
+
+/** Meter record with its price. `price.energy` is the energy that counts, `record.energy` the submitted energy. */
+export type MeterRecordView = {
+  readonly id: string
+  readonly accountId: string
+  readonly liveMode: boolean
+  readonly currencyCode: string
+  readonly record: MeterRecord
+  readonly price: PricedEnergy
+}
+
+/** Write the first members of a meter record. */
+export const meterRecordHeadToWire = ({ id, liveMode, currencyCode, record }: MeterRecordView) => ({
+  id,
+  object: 'meter_record' as const,
+  live_mode: liveMode,
+  energy_flow_direction: record.energyFlowDirection,
+  tariff_direction: record.tariffDirection,
+  currency_code: currencyCode,
+  energy_units: 'WH' as const,
+})
+
+/** Write the data of a meter record. */
+export const meterRecordDataToWire = ({ record, price }: MeterRecordView, offsetOf: AnswerOffset) => ({
+  start_time: writeInstant(record.start, offsetOf(record.start)),
+  end_time: writeInstant(record.end, offsetOf(record.end)),
+  session_reference_id: record.sessionReferenceId,
+  record_reference_id: record.recordReferenceId,
+  energy: { value: scaledNumber(price.energy, energyScale) },
+  tariff: { cost: costToWire(price) },
+})
 
 const recordConfidenceScale = 6
 const kilowattHourScale = 9
@@ -30,31 +95,35 @@ const pieceShape = z.object({
   end_time: instantText,
   energy: exactDecimal.describe('WH.'),
   price: exactDecimal.describe('Major units per kWh.'),
-  tier: exactDecimal.describe('Lower bound of the tier in force, in kWh.'),
+  tier: exactDecimal.describe('Lower bound of the tier, in kWh.'),
   cost: exactDecimal,
-  confidence: exactDecimal.describe('Of the price.'),
+  confidence: exactDecimal.describe('Confidence of the price.'),
 })
 
 export const storedRecordShape = z.object({
-  ...sharedRecordShape,
+  ...meterRecordHead,
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
   status: z.enum(['PRICED', 'UNPRICED']),
-  confidence: exactDecimal.describe('Of the record, as it was sent.'),
+  confidence: exactDecimal.describe('Confidence of the submitted record.'),
   data: meterRecordDataShape,
-  energy_submitted: exactDecimal.describe('WH, before actuals took their share of an estimate.'),
-  batch_id: orNull(idText('bat')).describe('The submission that brought the record; null when it came alone.'),
+  energy_submitted: exactDecimal.describe(
+    'Submitted WH. For an estimate: before the energy of actual records was subtracted.',
+  ),
+  batch_id: orNull(idText('bat')).describe('The submission of the record; null for an instant cost.'),
   tariff_ids: z.array(idText('trf')),
-  pricing_revision: count.describe("The location's revision that the cost was computed with."),
-  price_revision: orNull(count).describe("The market source's revision; null where no market price was used."),
-  pieces: z.array(pieceShape).describe('Contiguous and in order; they add up to energy and cost.'),
+  pricing_revision: count.describe("The location's revision that the cost was calculated with."),
+  price_revision: orNull(count).describe("The market source's revision; null if no market price was used."),
+  pieces: z
+    .array(pieceShape)
+    .describe('Parts of the record at one price, contiguous and in order. They add up to energy and cost.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
 type RecordDirections = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
 
-/** A part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
+/** Part of a record at one price; confidence in 1e-4, tier in 1e-6 Wh. */
 export type StoredPieceView = {
   readonly start: number
   readonly end: number
@@ -65,14 +134,8 @@ export type StoredPieceView = {
   readonly confidence: number
 }
 
-/** A record as it is stored; `price.energy` is what counts, `record.energy` what was submitted. `receivedAt` in ms. */
-export type StoredRecordView = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly currencyCode: string
-  readonly record: MeterRecord
-  readonly price: PricedEnergy
+/** Stored record; `receivedAt` in ms. */
+export type StoredRecordView = MeterRecordView & {
   readonly batchId: string | null
   readonly tariffIds: readonly string[]
   readonly pricingRevision: number
@@ -83,20 +146,14 @@ export type StoredRecordView = {
 
 const utcOffset = (): number => 0
 
-/** Write a stored record for the wire, times in UTC. Source: docs/rules/versions-and-transport.md #offsets-of-answers. */
+/** Write a stored record, with times in UTC. Source: docs/rules/versions-and-transport.md #offsets-of-answers. */
 export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> => ({
-  id: view.id,
-  object: 'meter_record',
-  live_mode: view.liveMode,
-  energy_flow_direction: view.record.energyFlowDirection,
-  tariff_direction: view.record.tariffDirection,
-  currency_code: view.currencyCode,
-  energy_units: 'WH',
+  ...meterRecordHeadToWire(view),
   location_id: view.record.locationId,
   device_id: view.record.deviceId,
   status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
   confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
-  data: meterRecordDataToWire(view.record, view.price, utcOffset),
+  data: meterRecordDataToWire(view, utcOffset),
   energy_submitted: scaledNumber(view.record.energy, energyScale),
   batch_id: view.batchId,
   tariff_ids: [...view.tariffIds],
@@ -117,19 +174,19 @@ const pieceToWire = (piece: StoredPieceView) => ({
   confidence: scaledNumber(BigInt(piece.confidence), confidenceScale),
 })
 
-/** The directions of a record under the names and in the words of a layout. */
+/** Return the directions of a record with the names and values of an API version. */
 const directionsInVersion = (
   apiVersion: ApiVersion,
   { energy_flow_direction, tariff_direction }: RecordDirections,
 ): Readonly<Record<string, string>> => {
   const directions = { energy_flow_direction, tariff_direction }
-  // Renames of texts give texts.
+  // Renames of texts are texts.
   return apiVersion === 'current'
     ? directions
     : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
 }
 
-/** Write a list of stored records as a table of a layout: one row a record, without its pieces. */
+/** Write stored records as a CSV table of an API version, with one row for each record and without pieces. */
 export const storedRecordsToCsv = (
   { data }: { readonly data: readonly z.output<typeof storedRecordShape>[] },
   apiVersion: ApiVersion = 'current',
@@ -169,7 +226,8 @@ export const storedRecordsToCsv = (
     ]),
   )
 
-const example = storedRecordToWire({
+/** Meter record of the examples. */
+export const exampleRecord: MeterRecordView = {
   id: 'mre_5f0198c0ffee001122334455',
   accountId: 'acc_0198c0ffee00112233445566',
   liveMode: false,
@@ -187,6 +245,10 @@ const example = storedRecordToWire({
     recordReferenceId: null,
   },
   price: { energy: 1_250_000_000n, cost: 375_000_000n, confidence: 10_000 },
+}
+
+const example = storedRecordToWire({
+  ...exampleRecord,
   batchId: 'bat_0198c0ffee00112233445566',
   tariffIds: ['trf_0198c0ffee00112233445566'],
   pricingRevision: 1,
@@ -211,7 +273,7 @@ export const meterRecordRetrieve = defineOperation({
   id: 'meter_record_retrieve',
   summary: 'Retrieve a record',
   description:
-    'Gives a stored record with what it costs and why: its pieces, each at one price, and the tariffs and revisions they come from.',
+    'Returns a stored record with its cost and the reasons for the cost: its pieces, each at one price, and the tariffs and revisions of the prices.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records/{id}'),
@@ -221,7 +283,9 @@ export const meterRecordRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** The most pieces of the records of a page: one that would have more ends sooner, with at least one record. */
+/**
+ * Maximum number of pieces of the records of a page. A page with more pieces ends earlier, with at least one record.
+ */
 export const recordListLimits = { pieces: 100_000 } as const
 
 const selectors = ['location_id', 'device_id', 'session_reference_id', 'record_reference_id', 'batch_id'] as const
@@ -230,7 +294,7 @@ export const meterRecordList = defineOperation({
   id: 'meter_record_list',
   summary: 'List records',
   description:
-    'Gives the records of a location (those of its devices too), a device, a session, a reference of the caller or a batch, newest start first. One of the five is required; start_time and end_time narrow it to records that start in that span. A page ends sooner than asked for where its records would have more than 100,000 pieces together; has_more tells.',
+    'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/meters/records'),
@@ -240,7 +304,7 @@ export const meterRecordList = defineOperation({
     device_id: objectIdentifier('dev').optional(),
     session_reference_id: text().optional(),
     record_reference_id: text().optional(),
-    batch_id: text().optional().describe('The records that a submission brought and none replaced since.'),
+    batch_id: text().optional().describe('Only records of this submission that were not replaced later.'),
     start_time: instantParameter.optional().describe('Inclusive.'),
     end_time: instantParameter.optional().describe('Exclusive.'),
   }).superRefine((query, context) => {

@@ -18,10 +18,10 @@ import { refusalToEarlier, requestFromApiVersion, type VersionRename } from '../
 import { fields, instant, jsonNumber, optional, referenceId, word } from '../field.ts'
 import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { nearestName, quote } from '../message-text.ts'
+import { nearestName, unknownNameMessage } from '../message-text.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 
-/** Names and words of a record in the two layouts. */
+/** Differences of a record between the API versions. */
 export const meterRecordRenames: readonly VersionRename[] = [
   { current: 'energy_flow_direction', earlier: 'direction', values: { INBOUND: 'IMPORT', OUTBOUND: 'EXPORT' } },
   { current: 'tariff_direction', earlier: 'tariff_rate' },
@@ -33,11 +33,11 @@ const referenceOrId = (prefix: 'loc' | 'dev', kind: string, example: string) =>
     .regex(new RegExp(`^(${prefix}_.{24}|(reference|${kind}):.{1,255})$`, 's'))
     .meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`, `reference:${example}`] })
 
-/** The record as the reference page shows it. Records are read by `readMeterRecord`, which takes the same. */
+/** Shape of a record for the reference page. `readMeterRecord` reads records and accepts the same values. */
 export const meterRecordShape = fields({
-  location_id: referenceOrId('loc', 'location', 'depot-7').describe('The location that the record is for.'),
+  location_id: referenceOrId('loc', 'location', 'depot-7').describe('The location of the record.'),
   device_id: optional(referenceOrId('dev', 'device', 'charger-4711')).describe(
-    'The device that the record is for, at this location.',
+    'The device of the record, at this location.',
   ),
   session_reference_id: optional(referenceId).describe(
     "The caller's own reference of a group of records, such as a charging session.",
@@ -57,7 +57,7 @@ export const meterRecordShape = fields({
   end_time: instant.describe('Not before start_time, and at most 366 days after it.'),
 }).meta({ component: 'MeterRecordInput' })
 
-/** The members of a record in both layouts, as they came. */
+/** Unvalidated members of a record in both API versions. */
 type RecordMembers = {
   readonly [Name in
     | 'location_id'
@@ -77,10 +77,11 @@ type RecordMembers = {
 }
 
 /**
- * Read one submitted record that arrives at `at` (ms), in the names of either layout: the words of the caller in, the domain's record out.
- * null is the same as absent; energy is exact from the decimal text. That location and device exist is not looked at, and
- * own references stay in place of their ids. Refuses with one sentence in the words of the layout, and the member at fault.
- * Source: docs/rules/metering.md #submissions; docs/rules/identifiers-and-lists.md #references; docs/rules/earlier-version.md #names.
+ * Read one submitted record of either API version that arrives at `at` (ms). Null means absent; the energy is exact.
+ * The caller checks that location and device exist, and resolves own references. Refusals use the names of the API
+ * version.
+ * Source: docs/rules/metering.md #submissions; docs/rules/identifiers-and-lists.md #references;
+ * docs/rules/earlier-version.md #names.
  */
 export const readMeterRecord = (element: unknown, apiVersion: ApiVersion, at: number): Result<MeterRecord> => {
   if (!isJsonObject(element)) return refused('field_invalid', 'A record must be an object')
@@ -178,7 +179,7 @@ const refuseMissingOr = (value: unknown, field: string, clause: string): Refusal
     ? refuseMember('field_required', field, 'is required')
     : refuseMember('field_invalid', field, clause)
 
-/** Prefix and 24 digits. */
+/** Length of a prefix and 24 digits. */
 const idLength = 28
 
 const readId = (value: unknown, field: string, prefix: 'loc_' | 'dev_'): string | null | Refusal => {
@@ -226,7 +227,7 @@ const refuseMeasurand = (value: unknown): Refusal | null => {
   )
 }
 
-/** The times read last: those of many devices are often the same. */
+/** Times that were read last. Many devices send the same times. */
 const lastStartText = { text: '', at: 0 }
 const lastEndText = { text: '', at: 0 }
 
@@ -274,6 +275,5 @@ const refuseUnknown = (element: Readonly<Record<string, unknown>>, apiVersion: A
   const names = apiVersion === 'current' ? currentNames : earlierNames
   const unknown = Object.keys(element).find(name => !names.includes(name)) ?? ''
   const nearest = nearestName(unknown, names)
-  const advice = nearest === undefined ? 'leave it out' : `did you mean ${nearest}?`
-  return refused('unknown_field', `${quote(unknown)} is not known here; ${advice}`, unknown.slice(0, 255))
+  return refused('unknown_field', unknownNameMessage(unknown, nearest), unknown.slice(0, 255))
 }

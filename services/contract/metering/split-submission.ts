@@ -1,6 +1,6 @@
 import { closingQuote } from '../json/scan-json.ts'
 
-/** What a submission may hold: elements, values in each (members, and elements of lists), and values beyond these in all of it. */
+/** Limits of a submission: elements, values in each element (members and list elements), and excess values in total. */
 export type SubmissionLimits = {
   readonly elements: number
   readonly valuesPerElement: number
@@ -8,14 +8,15 @@ export type SubmissionLimits = {
 }
 
 /**
- * Where the elements of a submission stand, or what it holds too much of; `isBroken` where it is no list, or no lines, of elements.
- * What is no JSON within an element is counted as it looks.
+ * Byte ranges of the elements of a submission, or the exceeded limit. `isBroken` is true for invalid list syntax.
+ * An element of invalid JSON has approximate counts.
  */
 export type ElementRanges = {
   readonly excess: 'elements' | 'values' | null
   readonly isBroken: boolean
-  /** First byte of each element, and the byte behind its last. */
+  /** Index of the first byte of each element. */
   readonly starts: readonly number[]
+  /** Index after the last byte of each element. */
   readonly ends: readonly number[]
 }
 
@@ -37,26 +38,27 @@ type SplitState = {
   readonly limits: SubmissionLimits
   index: number
   depth: number
-  /** In an element; between two there are commas, or ends of lines. */
+  /** True inside an element; between elements are commas or line ends. */
   isInElement: boolean
-  /** A comma came, behind which an element must follow. */
+  /** True after a comma. */
   isElementExpected: boolean
   isClosed: boolean
   isBroken: boolean
-  /** Values of the present element, and those of all elements above what each may have. */
+  /** Values of the current element. */
   values: number
+  /** Values above the limit of their element, in all elements. */
   excessCount: number
   excess: ElementRanges['excess']
   readonly starts: number[]
   readonly ends: number[]
 }
 
-/** Bytes that are looked over between two points where the work can be interrupted. */
+/** Number of bytes between two pauses. */
 const bytesPerPause = 2 ** 18
 
 /**
- * Find the elements of a JSON list, or of lines of JSON values, in steps, going no further than to what is too much or broken: to parse
- * millions of values takes seconds, to look over their bytes does not.
+ * Find the elements of a JSON list, or of lines of JSON values, in steps. Stops at an exceeded limit or at invalid
+ * syntax. Parsing millions of values would take seconds.
  */
 export function* splitSubmission(
   bytes: Uint8Array,
@@ -98,7 +100,7 @@ const countValue = (state: SplitState): void => {
   if (state.excessCount > state.limits.excessValues) state.excess = 'values'
 }
 
-/** The last byte of a text that begins at `start`: its closing quote, or the one before the end of the line. */
+/** Return the last byte of a string that begins at `start`: its closing quote, or the last byte of the line. */
 const endOfText = (bytes: Uint8Array, start: number): number => {
   let at = start
   for (; at < bytes.length; at += 1) {
@@ -110,7 +112,7 @@ const endOfText = (bytes: Uint8Array, start: number): number => {
   return at
 }
 
-/** A line is an element, whatever stands in it; blank ones are none. */
+/** Find lines. Each line that is not blank is an element. */
 const advanceLines = (state: SplitState, until: number): void => {
   const { bytes } = state
   let at = state.index
@@ -142,13 +144,13 @@ const advanceList = (state: SplitState, until: number): void => {
     else if (code === leftBrace || code === leftBracket) state.depth += 1
     else if (code === rightBrace || code === rightBracket) state.depth -= 1
     if (code === comma || code === leftBrace || code === leftBracket) countValue(state)
-    // A bracket that closes nothing leaves the list before its end: whoever parses the element says so.
+    // An unmatched closing bracket ends the list too early. The parser of the element reports the fault.
     if (state.depth === 0) state.isBroken = true
   }
   state.index = at
 }
 
-/** Take the comma behind an element, or the end of the list. */
+/** Read the comma after an element, or the end of the list. */
 const endElementAt = (state: SplitState, code: number, at: number): boolean => {
   if (code !== comma && code !== rightBracket) return false
   if (code === comma) countValue(state)

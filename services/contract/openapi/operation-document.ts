@@ -223,7 +223,10 @@ const requestBody = (operation: Operation, route: Route, apiVersion: ApiVersion,
   }
 }
 
-/** List the accepted credentials. The value of `bearer` is the scope that the key needs; a key of scope `all` may call everything. */
+/**
+ * List the accepted credentials. The value of `bearer` is the scope that the key needs; a key of scope `all` may call
+ * everything.
+ */
 const describeSecurity = (operation: Operation): readonly DocumentPart[] => {
   const { access } = operation
   if (access === 'open') return [{}]

@@ -22,8 +22,7 @@ import * as location from '../registry/location.ts'
 import * as locationStatus from '../registry/location-status.ts'
 import * as provider from '../registry/provider.ts'
 import * as scheduleAmount from '../schedules/schedule-amount.ts'
-import * as scheduleDuration from '../schedules/schedule-duration.ts'
-import * as scheduleLimit from '../schedules/schedule-limit.ts'
+import * as scheduleSlots from '../schedules/schedule-slots.ts'
 import * as tariff from '../tariffs/tariff.ts'
 
 /** Every operation of the interface, in the order of the reference page. */
@@ -62,8 +61,8 @@ export const operations: readonly Operation[] = [
   tariff.tariffDelete,
   price.priceRetrieve,
   priceAudit.priceAuditRetrieve,
-  scheduleDuration.scheduleDuration,
-  scheduleLimit.scheduleLimit,
+  scheduleSlots.scheduleDuration,
+  scheduleSlots.scheduleLimit,
   scheduleAmount.scheduleAmount,
   scheduleAmount.scheduleAmountRetrieve,
   market.marketCreate,

@@ -5,8 +5,8 @@ import { listEnvelope } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
 /**
- * What the operator sees and does of fetching the prices of shared market sources. These operations take the operator's key alone and
- * stand in no document for callers.
+ * Operations on the feeds of shared market sources for the operator. They require the operator's key and are absent
+ * from the documents for callers.
  */
 
 const feed = z.object({
@@ -15,16 +15,16 @@ const feed = z.object({
   display_name: z.string(),
   area: z.string(),
   currency_code: z.string(),
-  feeds: z.array(z.string()).describe('The chosen feeds that publish it, preferred first.'),
-  is_used: z.boolean().describe('Whether a location takes its prices; others are not fetched unasked.'),
+  feeds: z.array(z.string()).describe('The enabled feeds of the source, preferred feed first.'),
+  is_used: z.boolean().describe('True if a location uses the source. Unused sources are not fetched automatically.'),
   known_until: orNull(instantText).describe('End of its last published price.'),
-  last_feed: orNull(z.string()).describe('The feed that last gave prices.'),
+  last_feed: orNull(z.string()).describe('The feed of the last prices.'),
   time_attempted: orNull(instantText),
-  time_succeeded: orNull(instantText).describe('When it last had all prices that were due.'),
+  time_succeeded: orNull(instantText).describe('Time of the last fetch with all expected prices.'),
   time_next: orNull(instantText),
-  failures: count.describe('Attempts in a row without an answer that can be used.'),
+  failures: count.describe('Consecutive attempts without a usable answer.'),
   failing_since: orNull(instantText),
-  time_told: orNull(instantText).describe('When accounts were told of the outage.'),
+  time_told: orNull(instantText).describe('Time of the outage events to the accounts.'),
   error: orNull(z.string()),
 })
 
@@ -32,11 +32,11 @@ const fetchResult = z.object({
   id: idText('mrs'),
   object: z.literal('market_feed_fetch'),
   feed: orNull(z.string()),
-  stored: count.describe('Prices for time that had none.'),
-  replaced: count.describe('Prices that changed some that were stored.'),
-  unchanged: count.describe('Prices that were stored already.'),
+  stored: count.describe('Prices for time without an earlier price.'),
+  replaced: count.describe('Prices that replaced stored prices.'),
+  unchanged: count.describe('Prices that were already stored.'),
   known_until: orNull(instantText),
-  error: orNull(z.string()).describe('What went wrong; null where all is well.'),
+  error: orNull(z.string()).describe('Error message; null after success.'),
 })
 
 export type MarketFeedWire = z.output<typeof feed>
@@ -49,8 +49,8 @@ export const maxFetchMs = 31 * 86_400_000
 export const marketFeedList = defineOperation({
   ...operatorDefaults,
   id: 'market_feed_list',
-  summary: 'List shared market sources and how fetching goes',
-  description: 'All of them, by area and currency.',
+  summary: 'List shared market sources and their feeds',
+  description: 'All shared market sources, ordered by area and currency.',
   routes: sameRoute('GET', '/operator/market-feeds'),
   answer: { name: 'MarketFeedList', shape: listEnvelope(feed) },
 })
@@ -59,12 +59,12 @@ export const marketFeedFetch = defineOperation({
   ...operatorDefaults,
   id: 'market_feed_fetch',
   summary: 'Fetch the prices of a shared market source now',
-  description: 'What is due, or a span of at most 31 days, however old.',
+  description: 'Fetches the expected prices, or the prices of a period of at most 31 days.',
   routes: sameRoute('POST', '/operator/market-feeds/{id}/fetch'),
   body: fields({ start_time: optional(instant), end_time: optional(instant) }).superRefine(
     ({ start_time, end_time }, context) => {
       if ((start_time === undefined) !== (end_time === undefined)) {
-        refuseField(context, 'field_required', 'goes with the other end of the span', [
+        refuseField(context, 'field_required', 'is required with the other end of the period', [
           start_time === undefined ? 'start_time' : 'end_time',
         ])
         return

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { PriceAuditElement } from '../../domain/price/price-series.ts'
-import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { idText, instantText, seriesNumber, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { defineOperation } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
@@ -14,21 +14,21 @@ import {
   sharedPriceShape,
   sharedPriceToWire,
 } from './price-request.ts'
-import { type PriceWriter, priceWriter, seriesNumber } from './price-writer.ts'
+import { type PriceWriter, priceWriter } from './price-writer.ts'
 
 const breakdownShape = z.object({
   commodity: z.object({
-    market: seriesNumber.describe('The market price; 0 on tariffs that do not follow the market.'),
+    market: seriesNumber.describe('The market price; 0 for tariffs without market prices.'),
     fixed: seriesNumber.describe('The fixed price and the fixed surcharge together.'),
-    percentage: seriesNumber.describe('What the percentage adds: aggregate - market - fixed.'),
-    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+    percentage: seriesNumber.describe('Amount of the percentage: aggregate - market - fixed.'),
+    tier: seriesNumber.describe('Lower bound of the tier, in kWh of the local month.'),
     aggregate: seriesNumber,
   }),
   non_commodity: z.object({
     fixed: seriesNumber,
-    tier: seriesNumber.describe('Where the tier in force begins, in kWh of the local month.'),
+    tier: seriesNumber.describe('Lower bound of the tier, in kWh of the local month.'),
   }),
-  total: seriesNumber.describe('What a kWh costs: commodity.aggregate + non_commodity.fixed, to the last digit.'),
+  total: seriesNumber.describe('Price of a kWh: commodity.aggregate + non_commodity.fixed, exact.'),
   confidence: seriesNumber.describe('0 to 1; 1 is known.'),
 })
 
@@ -37,7 +37,7 @@ const priceAuditShape = z.object({
   object: z.literal('price_audit'),
   ...sharedPriceShape,
   request: z.object(requestShape),
-  market_sources: z.array(idText('mrs')).describe('Whose market prices are in it.'),
+  market_sources: z.array(idText('mrs')).describe('Sources of the market prices.'),
   data: z.array(z.object({ valid_from: instantText, valid_to: instantText, price_breakdown: breakdownShape })),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -64,7 +64,7 @@ const breakdownToWire = ({ breakdown, price, confidence }: PriceAuditElement, wr
 type Breakdown = ReturnType<typeof breakdownToWire>
 type Element = { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: Breakdown }
 
-/** An element in the names of each layout, written at once for the reason that `price.ts` gives. */
+/** Create an element in the names of each API version, in one step for the reason in `price.ts`. */
 const createElement: Readonly<
   Record<ApiVersion, (valid_from: string, valid_to: string, breakdown: Breakdown) => Element>
 > = {
@@ -72,7 +72,7 @@ const createElement: Readonly<
   earlier: (valid_from, valid_to, tariff_rate) => ({ valid_from, valid_to, tariff_rate }) as unknown as Element,
 }
 
-/** Write the prices of a span with their parts, its elements in the names of their layout. */
+/** Write prices with their parts. The elements have the names of the view's API version. */
 export const priceAuditToWire = (view: PriceAuditView): z.input<typeof priceAuditShape> => {
   const write = priceWriter(view.offsetOf)
   const element = createElement[view.apiVersion]
@@ -127,7 +127,7 @@ export const priceAuditRetrieve = defineOperation({
   id: 'price_audit_retrieve',
   summary: 'Audit energy prices',
   description:
-    'Gives the prices of a span with the parts that they are made of: one element for each stretch in which no part changes. The sums hold to the last digit. What may be asked, and which time is left out, is as for prices.',
+    'Returns the prices of a period with their parts: one element for each interval in which no part changes. The sums are exact. The limits of the request, and the time without elements, are those of the prices.',
   tag: 'Prices',
   access: 'read',
   routes: {

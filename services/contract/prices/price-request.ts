@@ -10,19 +10,22 @@ import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { fields, instant, optional, word } from '../field.ts'
 
-/** The longest span of prices. Source: docs/rules/prices-and-audits.md #span. */
+/** Maximum interval of prices. Source: docs/rules/prices-and-audits.md #span. */
 export const priceLimits = { days: 90 } as const
 
 const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 
-/** What is asked of a price or an audit. */
+/** Body of a price or audit request. */
 export const priceBody = fields({
-  start_time: optional(instant).describe('The present when left out; may be in the past.'),
+  start_time: optional(instant).describe('Default: now. May be in the past.'),
   end_time: instant.describe(`At most ${priceLimits.days} days after start_time, by the clock of the location.`),
-  tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
+  tariff_direction: optional(word(...directions)).describe('Default: IMPORT.'),
 })
 
-/** A half-open span (ms) that is asked for, with the offsets (minutes) in which its ends are written; that of the end decides on the answer's. */
+/**
+ * Half-open interval (ms) of a request, with the offsets (minutes) of its two texts. The answer has the offset of the
+ * end.
+ */
 export type RequestedInterval = {
   readonly start: number
   readonly end: number
@@ -38,44 +41,50 @@ type IntervalBody = {
 }
 
 /**
- * Read the span of a request that arrived at `at` (ms). The earlier layout knows whole seconds.
- * Refuses `end_before_start` for an empty span.
- * Source: docs/rules/prices-and-audits.md #span; docs/rules/earlier-version.md #prices.
+ * Read the interval of a request that arrived at `at` (ms). Both ends are rounded down to `precisionMs`.
+ * Refuses `end_before_start` for an empty interval.
+ * Source: docs/rules/prices-and-audits.md #span; docs/rules/schedules.md #windows.
  */
-export const readPriceInterval = (
-  body: IntervalBody,
-  apiVersion: ApiVersion,
-  at: number,
-): Result<RequestedInterval> => {
-  const toVersionPrecision = (instantAt: number): number =>
-    apiVersion === 'earlier' ? Math.floor(instantAt / 1000) * 1000 : instantAt
+export const readInterval = (body: IntervalBody, at: number, precisionMs = 1): Result<RequestedInterval> => {
   const {
     start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes },
     end_time: to,
     tariff_direction: direction = 'IMPORT',
   } = body
-  const [start, end] = [toVersionPrecision(from.at), toVersionPrecision(to.at)]
+  const [start = 0, end = 0] = [from, to].map(one => Math.floor(one.at / precisionMs) * precisionMs)
   if (end <= start) {
-    const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
+    const than = body.start_time === undefined ? 'now, because start_time is absent' : 'start_time'
     return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
   }
   return accepted({ start, end, startOffset: from.offsetMinutes, endOffset: to.offsetMinutes, direction })
 }
 
-/** Refuse a span of more days than a limit, by the clock of its location (`interval_too_long`); null when it is short enough. */
-export const refuseLongInterval = (span: RequestedInterval, zone: TimeZone, days: number): Refusal | null =>
-  isLongerThanDays(zone, span, days)
+/**
+ * Read the interval of a price or audit request. The earlier API version rounds down to whole seconds.
+ * Source: docs/rules/earlier-version.md #prices.
+ */
+export const readPriceInterval = (body: IntervalBody, apiVersion: ApiVersion, at: number): Result<RequestedInterval> =>
+  readInterval(body, at, apiVersion === 'earlier' ? 1000 : 1)
+
+/** Refuse an interval of more than `days` local days (`interval_too_long`). Returns null for a shorter interval. */
+export const refuseLongInterval = (interval: RequestedInterval, zone: TimeZone, days: number): Refusal | null =>
+  isLongerThanDays(zone, interval, days)
     ? refused('interval_too_long', `end_time must be at most ${days} days after start_time`, 'end_time').refusal
     : null
 
-/** The members that prices and audits share; `request` is the request, what it left out filled in. */
-export const sharedPriceShape = {
+/** Members that prices, audits and schedules share. */
+export const locationPriceShape = {
   live_mode: storedMembers.live_mode,
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
   tariff_direction: z.enum(directions),
-  last_updated: instantText.describe('When the location, its tariffs or its market prices last changed.'),
+} as const
+
+/** Members that prices and audits share. */
+export const sharedPriceShape = {
+  ...locationPriceShape,
+  last_updated: instantText.describe('Time of the last change of the location, its tariffs or its market prices.'),
 } as const
 
 export const requestShape = {
@@ -84,7 +93,7 @@ export const requestShape = {
   tariff_direction: z.enum(directions),
 } as const
 
-/** What prices and audits are answered with; times in ms. */
+/** Data of a price or audit answer; times in ms. */
 export type PriceView<Element> = {
   readonly id: string
   readonly accountId: string
@@ -99,24 +108,31 @@ export type PriceView<Element> = {
   readonly createdAt: number
 }
 
-/** Write the members that prices and audits share. */
-export const sharedPriceToWire = (view: PriceView<unknown>) => ({
+/** Write the members that prices, audits and schedules share. */
+export const locationPriceToWire = (
+  view: Pick<PriceView<unknown>, 'liveMode' | 'locationId' | 'timezone' | 'currencyCode' | 'interval'>,
+) => ({
   live_mode: view.liveMode,
   location_id: view.locationId,
   location_timezone: view.timezone,
   currency_code: view.currencyCode,
   tariff_direction: view.interval.direction,
+})
+
+/** Write the members that prices and audits share. */
+export const sharedPriceToWire = (view: PriceView<unknown>) => ({
+  ...locationPriceToWire(view),
   last_updated: writeInstant(view.lastUpdated),
 })
 
-/** Write the request of a span: each end in the offset it was written in. */
+/** Write the interval of a request, each end in its own offset. */
 export const requestToWire = ({ start, end, startOffset, endOffset, direction }: RequestedInterval) => ({
   start_time: writeInstant(start, startOffset),
   end_time: writeInstant(end, endOffset),
   tariff_direction: direction,
 })
 
-/** The names of the direction in the earlier layout. */
+/** Names of the direction in the earlier API version. */
 export const directionVersionRenames = {
   body: [{ current: 'tariff_direction', earlier: 'direction' }],
   answer: [

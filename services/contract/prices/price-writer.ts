@@ -1,17 +1,13 @@
-import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { dayMs } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { Energy, Price } from '../../domain/quantity.ts'
-import { confidenceScale } from '../costs/instant-cost.ts'
-import { isJsonNumber, type JsonNumber, nanoNumber } from '../json/exact-number.ts'
+import { confidenceScale } from '../answer-field.ts'
+import { type JsonNumber, nanoNumber } from '../json/exact-number.ts'
 
-/** A decimal number of a long series: written exactly, as a double where that has the same text. */
-export const seriesNumber = z.custom<JsonNumber>(isJsonNumber).meta({ type: 'number' })
-
-/** Writes a long series: what neighbours have in common is made once. */
+/** Writer for a long series. Consecutive elements share texts. */
 export type PriceWriter = {
-  /** Write an instant in the offset that the answer has then. */
+  /** Write an instant in the offset of the answer at that instant. */
   readonly instant: (at: number) => string
   /** Write a price in major units per kWh. */
   readonly price: (price: Price) => JsonNumber
@@ -22,8 +18,8 @@ export type PriceWriter = {
 }
 
 /**
- * Date and clock of neighbours recur, so each is written once for the whole series; a clock of an offset ends with the offset. The end of
- * an element is the start of the next.
+ * Create a writer of instants. Dates and times of day recur in a series, so each text is created once for each offset.
+ * The end of an element is the start of the next element.
  */
 const instantWriter = (offsetOf: AnswerOffset): ((at: number) => string) => {
   let clocks = new Map<number, string>()
@@ -58,7 +54,7 @@ const instantWriter = (offsetOf: AnswerOffset): ((at: number) => string) => {
   }
 }
 
-/** Make a writer for one answer. */
+/** Create a writer for one answer. */
 export const priceWriter = (offsetOf: AnswerOffset): PriceWriter => ({
   instant: instantWriter(offsetOf),
   price: nanoNumber,

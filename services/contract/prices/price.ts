@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { PriceElement } from '../../domain/price/price-series.ts'
-import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { idText, instantText, seriesNumber, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { JsonNumber } from '../json/exact-number.ts'
 import { defineOperation } from '../operation.ts'
@@ -16,7 +16,7 @@ import {
   sharedPriceShape,
   sharedPriceToWire,
 } from './price-request.ts'
-import { priceWriter, seriesNumber } from './price-writer.ts'
+import { priceWriter } from './price-writer.ts'
 
 const elementShape = z.object({
   valid_from: instantText,
@@ -39,27 +39,27 @@ const priceShape = z.object({
     include_tariff: z.boolean().optional(),
     include_carbon: z.boolean().optional(),
   }),
-  data: z.array(elementShape).describe('In the order of time; the one before ends where the next begins.'),
+  data: z.array(elementShape).describe('Ordered by time. Each element ends at the start of the next element.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
-/** What the earlier layout asks and tells besides; `nextUpdate` in ms. */
+/** Additional members of the earlier API version; `nextUpdate` in ms. */
 export type EarlierPriceOptions = {
   readonly includeTariff: boolean
   readonly includeCarbon: boolean
   readonly nextUpdate: number
 }
 
-/** A price as it is answered; `earlier` is null in the current layout. */
+/** Data of a price answer; `earlier` is null in the current API version. */
 type PriceAnswer = PriceView<PriceElement> & { readonly earlier: EarlierPriceOptions | null }
 
 type Element = z.input<typeof elementShape>
 type ElementWriter = (valid_from: string, valid_to: string, value: JsonNumber, confidence: JsonNumber) => Element
 
 /**
- * An element in the names of each layout: renaming thousands afterwards, or writing them under names that are computed, takes half as long
- * again. Typed as those of the current layout, in whose names shapes are declared.
+ * Create an element in the names of each API version. Renaming thousands of elements afterwards, or computed member
+ * names, would take 50% more time. The type is that of the current API version, as in all shapes.
  */
 const createElement: Readonly<Record<ApiVersion, ElementWriter>> = {
   current: (valid_from, valid_to, value, confidence) => ({ valid_from, valid_to, price: { value, confidence } }),
@@ -67,7 +67,7 @@ const createElement: Readonly<Record<ApiVersion, ElementWriter>> = {
     ({ valid_from, valid_to, tariff: { rate: value, confidence } }) as Element,
 }
 
-/** Write the prices of a span, its elements in the names of their layout. */
+/** Write prices. The elements have the names of the view's API version. */
 export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
   const { earlier, interval } = view
   const write = priceWriter(view.offsetOf)
@@ -129,7 +129,7 @@ export const priceRetrieve = defineOperation({
   id: 'price_retrieve',
   summary: 'Retrieve energy prices',
   description:
-    'Gives what a kWh costs at a location in every moment of a span of at most 90 days, grid fees included: one element for each stretch at one price and confidence. Time before the first contract is left out. With tiers, the price at an instant is that of the next energy then: all records that start up to it are counted. Prices that are not published yet are forecast up to 5 days ahead, with a confidence below 1; after a contract ends its pattern goes on, less and less certain.',
+    'Returns the price of a kWh at a location over a period of at most 90 days, including grid fees. Each element is an interval with one price and one confidence. Time before the first contract has no element. With tiers, the price at an instant applies to the next energy: all records that start up to that instant are counted. Prices that are not published yet are forecast up to 5 days ahead, with a confidence below 1. After the end of a contract its prices continue, with decreasing confidence.',
   tag: 'Prices',
   access: 'read',
   routes: {
@@ -138,7 +138,7 @@ export const priceRetrieve = defineOperation({
   },
   references: { id: locationOnly },
   query: parameters({
-    include_tariff: flag.default(true).describe('False leaves the price out.'),
+    include_tariff: flag.default(true).describe('False omits the price.'),
     include_carbon: flag
       .default(false)
       .describe('Accepted and ignored: there is no carbon data.')

@@ -4,12 +4,12 @@ import { isWebUrl, webAddress } from '../connect/connect-url.ts'
 import { refuseField } from '../field.ts'
 import { readShape } from '../read-shape.ts'
 
-/** A host as a source of a content security policy may name it: no character of it can end the source or the directive. */
+/** Origin that a content security policy can contain: no character ends the source or the directive. */
 const originPattern = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d{1,5})?$/
 
 /**
- * Return the origin that a content security policy must allow for an image; null if the address is no address of the web (https, or http
- * on this machine), or has a host that a policy cannot name.
+ * Return the origin that a content security policy must allow for an image. Null if the address is not a web address
+ * (https, or http on this machine), or if a policy cannot contain its host.
  * Source: Content Security Policy Level 3, 2.3.1, https://www.w3.org/TR/CSP3/#grammardef-host-source.
  */
 export const imageOrigin = (address: string): string | null => {
@@ -18,10 +18,10 @@ export const imageOrigin = (address: string): string | null => {
   return isWebUrl(url) && originPattern.test(url.origin) ? url.origin : null
 }
 
-/** Most hosts that a policy names; pictures of further ones are not shown. */
+/** Maximum number of origins in a policy. Pages do not show images of other origins. */
 const maxOrigins = 60
 
-/** Return the `img-src` directive of a page that shows pictures at some addresses beside its own. */
+/** Return the `img-src` directive of a page that shows its own images and the images at some addresses. */
 export const imageSources = (addresses: readonly (string | null)[]): string => {
   const origins = new Set<string>()
   for (const address of addresses) {
@@ -31,7 +31,7 @@ export const imageSources = (addresses: readonly (string | null)[]): string => {
   return ["img-src 'self' data:", ...[...origins].sort()].join(' ')
 }
 
-/** Addresses of an account that people see beside its name; null: none. */
+/** Web addresses of an account that people see next to its name. */
 type AccountPages = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null
@@ -48,7 +48,10 @@ const logoUrl = webAddress.transform((value, context) =>
     : value,
 )
 
-/** Return an address of an account; an empty text is none. Refuses `field_invalid` and `field_too_long`, with `name` as the field. */
+/**
+ * Read an address of an account; null for an empty text. Refuses `field_invalid` and `field_too_long` with the field
+ * `name`.
+ */
 export const readAccountPage = (name: AccountPageName, text: string): Result<string | null> => {
   const trimmed = text.trim()
   if (trimmed === '') return accepted(null)
@@ -56,7 +59,7 @@ export const readAccountPage = (name: AccountPageName, text: string): Result<str
   return read.ok ? accepted(trimmed) : read
 }
 
-/** Write the addresses of an account in the words of the API. */
+/** Write the addresses of an account. */
 export const accountPagesToWire = ({ privacyUrl, termsUrl, logoUrl }: AccountPages) => ({
   privacy_url: privacyUrl,
   terms_url: termsUrl,

@@ -5,7 +5,7 @@ import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
 const limitsShape = z.object({
-  requests_per_second: orNull(count).describe('For this account and mode; null when there is no limit.'),
+  requests_per_second: orNull(count).describe('Limit of this account and mode; null for no limit.'),
   records_per_submission: count,
   submission_bytes: count,
   body_bytes: count,
@@ -18,7 +18,7 @@ export const accountShape = z.object({
   display_name: z.string(),
   default_version: z
     .enum([apiVersionDates.current, apiVersionDates.earlier])
-    .describe('The Api-Version of requests that name none.'),
+    .describe('API version of requests without the header Api-Version.'),
   limits: limitsShape,
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -26,7 +26,7 @@ export const accountShape = z.object({
 
 export type AccountWire = z.output<typeof accountShape>
 
-/** An account as it is kept, seen in one mode; `createdAt` in ms, `requestsPerSecond` null when unlimited. */
+/** Stored account in one mode; `createdAt` in ms, `requestsPerSecond` null for no limit. */
 export type Account = {
   readonly id: string
   readonly liveMode: boolean
@@ -36,7 +36,7 @@ export type Account = {
   readonly createdAt: number
 }
 
-/** Largest bodies in bytes, and records in one submission. Source: docs/rules/limits.md #requests. */
+/** Maximum size of bodies in bytes, and maximum records of a submission. Source: docs/rules/limits.md #requests. */
 export const submissionLimits = {
   records: 10_000,
   bytes: 16 * 2 ** 20,
@@ -44,7 +44,7 @@ export const submissionLimits = {
   otherBodyBytes: 2 ** 20,
 } as const
 
-/** Write an account for the wire. */
+/** Write an account. */
 export const accountToWire = (account: Account): AccountWire => ({
   id: account.id,
   object: 'account',
@@ -63,8 +63,8 @@ export const accountToWire = (account: Account): AccountWire => ({
 
 export const accountRetrieve = defineOperation({
   id: 'account_retrieve',
-  summary: 'Retrieve the own account',
-  description: 'Tells which account and mode the token belongs to, its default version and its limits.',
+  summary: 'Retrieve your account',
+  description: 'Returns the account and mode of the token, with the default API version and the limits.',
   tag: 'Account',
   access: 'any',
   routes: sameRoute('GET', '/account'),
@@ -84,7 +84,7 @@ export const accountRetrieve = defineOperation({
 
 export const loginShape = z.object({
   bearer_token: z.string(),
-  expires_in: count.describe('Seconds until the token ends.'),
+  expires_in: count.describe('Seconds until the token expires.'),
   live_mode: z.boolean(),
 })
 
@@ -97,7 +97,7 @@ export const accountLogin = defineOperation({
   id: 'account_login',
   summary: 'Get a bearer token',
   description:
-    'Send the account id and an API key as Basic credentials. The key decides between live and test mode. A token lasts an hour. A key may also be sent directly, with every request: as Bearer, or as Basic with the account id.',
+    'Send the account id and an API key as Basic credentials. The key selects live or test mode. A token is valid for one hour. You can also send the key with every request: as Bearer, or as Basic with the account id.',
   tag: 'Account',
   access: 'login',
   routes: { current: login, earlier: login },

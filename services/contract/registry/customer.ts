@@ -20,7 +20,7 @@ export const customerShape = z.object({
 
 export type CustomerWire = z.output<typeof customerShape>
 
-/** A customer as it is kept; `createdAt` in ms. */
+/** Stored customer; `createdAt` in ms. */
 export type Customer = {
   readonly id: string
   readonly accountId: string
@@ -31,7 +31,7 @@ export type Customer = {
   readonly createdAt: number
 }
 
-/** Write a customer for the wire. */
+/** Write a customer. */
 export const customerToWire = (customer: Customer): CustomerWire => ({
   id: customer.id,
   object: 'customer',
@@ -89,7 +89,7 @@ export const customerList = defineOperation({
 export const customerRetrieve = defineOperation({
   id: 'customer_retrieve',
   summary: 'Retrieve a customer',
-  description: 'Gives the customer with the ids of its locations.',
+  description: 'Returns the customer with the ids of its locations.',
   tag: 'Customers',
   access: 'read',
   routes: sameRoute('GET', '/customers/{id}'),
@@ -99,13 +99,13 @@ export const customerRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** The members that a PATCH of a customer changes. */
+/** Members of a customer that a PATCH changes. */
 export const customerPatch = { reference_id: clearable(referenceId), metadata: clearable(metadata) }
 
 export const customerUpdate = defineOperation({
   id: 'customer_update',
   summary: 'Update a customer',
-  description: 'Members that are absent stay as they are; null clears. Other members may be sent back unchanged.',
+  description: 'Absent members do not change; null clears a member. Other members may be sent back unchanged.',
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('PATCH', '/customers/{id}'),
@@ -120,7 +120,7 @@ export const customerUpdate = defineOperation({
 export const customerDelete = defineOperation({
   id: 'customer_delete',
   summary: 'Delete a customer',
-  description: 'Its locations are deleted with it. Metering records stay for the costs of the account.',
+  description: 'Deletes the customer and its locations. Metering records stay for the costs of the account.',
   tag: 'Customers',
   access: 'all',
   routes: sameRoute('DELETE', '/customers/{id}'),

@@ -12,7 +12,7 @@ export const deviceShape = z.object({
   object: z.literal('device'),
   live_mode: storedMembers.live_mode,
   reference_id: z.string().describe("The caller's own reference."),
-  last_seen: orNull(instantText).describe('When the newest record of the device was received.'),
+  last_seen: orNull(instantText).describe('Time at which the newest record of the device was received.'),
   metadata: z.record(z.string(), z.string()),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
@@ -20,7 +20,7 @@ export const deviceShape = z.object({
 
 export type DeviceWire = z.output<typeof deviceShape>
 
-/** A device as it is kept; instants in ms, `lastSeenAt` null when no record of it was received. */
+/** Stored device; instants in ms, `lastSeenAt` null if no record was received. */
 export type Device = {
   readonly id: string
   readonly accountId: string
@@ -31,7 +31,7 @@ export type Device = {
   readonly createdAt: number
 }
 
-/** Write a device for the wire. */
+/** Write a device. */
 export const deviceToWire = (device: Device): DeviceWire => ({
   id: device.id,
   object: 'device',
@@ -61,7 +61,7 @@ export const deviceCreate = defineOperation({
   id: 'device_create',
   summary: 'Create a device',
   description:
-    'A charger, battery or meter. Each of its records names the location that it was at. The reference_id is unique in the account and mode.',
+    'A charger, battery or meter. Each record of a device names the location of the device. The reference_id is unique in the account and mode.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/devices'),
@@ -76,14 +76,14 @@ export const deviceCreate = defineOperation({
 export const deviceList = defineOperation({
   id: 'device_list',
   summary: 'List devices',
-  description: 'Newest first. location_id narrows the list to devices of which records at that location are stored.',
+  description: 'Newest first. With location_id: only devices with stored records at that location.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices'),
   references: { query: { ...cursorReferences(deviceOnly), location_id: locationOnly } },
   query: listParameters({
     reference_id: text().optional().describe('Only the device with this reference.'),
-    location_id: objectIdentifier('loc').optional().describe('Only devices that were metered at this location.'),
+    location_id: objectIdentifier('loc').optional().describe('Only devices with records at this location.'),
   }),
   answer: { name: 'DeviceList', shape: listEnvelope(deviceShape) },
   status: 200,
@@ -94,7 +94,7 @@ export const deviceList = defineOperation({
 export const deviceRetrieve = defineOperation({
   id: 'device_retrieve',
   summary: 'Retrieve a device',
-  description: 'Gives the device and when it was last heard of.',
+  description: 'Returns the device and the time of its last received record.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/devices/{id}'),
@@ -104,14 +104,14 @@ export const deviceRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** The members that a PATCH of a device changes. */
+/** Members of a device that a PATCH changes. */
 export const devicePatch = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
 
 export const deviceUpdate = defineOperation({
   id: 'device_update',
   summary: 'Update a device',
   description:
-    'Members that are absent stay as they are; null clears the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
+    'Absent members do not change; null clears the metadata. A device always has a reference_id. Other members may be sent back unchanged.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
@@ -126,7 +126,7 @@ export const deviceUpdate = defineOperation({
 export const deviceDelete = defineOperation({
   id: 'device_delete',
   summary: 'Delete a device',
-  description: 'Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
+  description: 'Metering records stay for the costs of the account. New records are refused within 60 seconds.',
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/devices/{id}'),

@@ -6,10 +6,10 @@ import { locationOnly } from '../reference.ts'
 import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
 
 const structureTypes = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'DYNAMIC'] as const
-/** How a tariff's price moves: not at all, by hour and day, with the market, or with the market and by hour and day. */
+/** Kind of price changes of a tariff: none, by time, with the market, or with the market and by time. */
 export type StructureType = (typeof structureTypes)[number]
 
-/** What a location has of one kind of tariff. */
+/** State of one kind of tariff at a location. */
 export type TariffKindStatus = {
   readonly status: TariffStatus
   readonly connectionType: string | null
@@ -23,7 +23,7 @@ export type TariffKindStatus = {
   } | null
 }
 
-/** A location's tariffs by kind; `createdAt` (ms) is that of the location. */
+/** Tariffs of a location by kind; `createdAt` (ms) of the location. */
 export type LocationStatusView = {
   readonly id: string
   readonly liveMode: boolean
@@ -46,7 +46,7 @@ const kindShape = z
         contract_end_date: orNull(instantText),
       })
       .optional()
-      .describe('The tariff in force; where none is, the next one, else the last one.'),
+      .describe('The tariff in force. If none is in force: the next tariff, or else the last one.'),
   })
   .meta({ component: 'TariffKindStatus' })
 
@@ -84,7 +84,7 @@ const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStat
       }),
 })
 
-/** Write the status of a location: every kind of tariff, those without one as their status alone. */
+/** Write the status of a location. A kind without a tariff has only its status. */
 export const locationStatusToWire = (view: LocationStatusView): z.input<typeof locationStatusShape> => ({
   id: view.id,
   object: 'location_status',
@@ -101,7 +101,7 @@ export const locationStatusRetrieve = defineOperation({
   id: 'location_status_retrieve',
   summary: 'Retrieve the status of a location',
   description:
-    'Tells for each kind whether a tariff is in force at the time of the request, where it comes from, and when its contract starts and ends. Where none is in force the kind is NOT_CONNECTED and shows the next tariff, or else the last one. Tariffs for grid fees on export do not exist: that kind is NOT_SUPPORTED.',
+    'Returns for each kind the tariff in force at the time of the request, its source, and the start and end of its contract. If no tariff is in force, the kind is NOT_CONNECTED and shows the next tariff, or else the last one. Tariffs for grid fees on export do not exist: that kind is NOT_SUPPORTED.',
   tag: 'Locations',
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}/status'),

@@ -11,7 +11,10 @@ type ContractedTariff = DirectionAndType & {
   readonly contractEnd: number | null
 }
 
-/** A location with its tariffs. `pendingTariffs` are on their way from their provider; `failingSince` is the first of nothing but failures. Times in ms. */
+/**
+ * Location with its tariffs; times in ms. The provider has not delivered the `pendingTariffs`. `failingSince` is the
+ * time of the first failure without a later success.
+ */
 export type LocationWithTariffs = Omit<LocationView, 'tariffStatus' | 'tariffIds' | 'postalAddress'> & {
   readonly postalAddress: object | null
   readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
@@ -26,12 +29,13 @@ const kindOf = ({ direction, type }: DirectionAndType): TariffKind => {
 
 const startOf = ({ contractStart }: ContractedTariff): number => contractStart ?? Number.NEGATIVE_INFINITY
 
-/** Tell whether the contract of a tariff runs at `at` (ms). */
+/** True if the contract of a tariff is in force at `at` (ms). */
 export const isInForce = (tariff: Pick<ContractedTariff, 'contractStart' | 'contractEnd'>, at: number): boolean =>
   (tariff.contractStart ?? Number.NEGATIVE_INFINITY) <= at && at < (tariff.contractEnd ?? Number.POSITIVE_INFINITY)
 
 /**
- * Pick the tariff of a kind that a location shows at `at` (ms): the one in force, else the next one, else the last one.
+ * Return the tariff of a kind that a location shows at `at` (ms): the tariff in force, else the next one, else the last
+ * one.
  * Source: docs/rules/registry.md #tariff-status.
  */
 export const shownTariff = <T extends ContractedTariff>(
@@ -44,8 +48,8 @@ export const shownTariff = <T extends ContractedTariff>(
 }
 
 /**
- * Return the status of a kind of tariff at a location at `at` (ms): that of the tariff in force; without one, of a tariff that its provider
- * has not delivered yet. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
+ * Return the status of a kind of tariff at a location at `at` (ms). The tariff in force decides; without one, a pending
+ * tariff decides. Grid fees on export do not exist. Source: docs/rules/registry.md #tariff-status.
  */
 export const tariffStatusAt = (
   { tariffs, pendingTariffs = [] }: Pick<LocationWithTariffs, 'tariffs' | 'pendingTariffs'>,
@@ -60,13 +64,13 @@ export const tariffStatusAt = (
   return hasTimedOut(pending, at) ? 'ERROR' : 'PENDING'
 }
 
-/** Build a record with one member for each kind of tariff. */
+/** Return an object with one member for each kind of tariff. */
 export const forEachKind = <T>(toValue: (kind: TariffKind) => T): Record<TariffKind, T> =>
   Object.fromEntries(tariffKinds.map(kind => [kind, toValue(kind)])) as Record<TariffKind, T>
 
 /**
- * Name how a tariff's price moves at `at` (ms): FIXED by one band all the time, TIME_OF_DAY by several; on market tariffs MARKET and DYNAMIC.
- * Tiers do not count: they follow energy, not time.
+ * Return the structure type of a tariff at `at` (ms): FIXED for one time band, TIME_OF_DAY for several; for market
+ * tariffs MARKET and DYNAMIC. Tiers do not count, because they depend on energy and not on time.
  */
 export const structureType = (
   { marketRates, ...prices }: Pick<Tariff, 'contractStart' | 'marketRates' | 'schedule' | 'versions'>,
@@ -78,7 +82,7 @@ export const structureType = (
   return hasOneBand ? 'FIXED' : 'TIME_OF_DAY'
 }
 
-/** Show a stored location as it is at `at` (ms), the state of its tariffs worked out. */
+/** Return the view of a stored location at `at` (ms), with the status of its tariffs. */
 export const locationView = (location: LocationWithTariffs, at: number): LocationView => ({
   id: location.id,
   liveMode: location.liveMode,

@@ -19,7 +19,7 @@ import { defineOperation, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
 
-/** What the caller of a location chose; null members are worked out from the address. */
+/** Values that the caller chose for a location. Null members follow from the address. */
 export type LocationInput = {
   readonly referenceId: string | null
   readonly customerId: string | null
@@ -31,22 +31,22 @@ export type LocationInput = {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** The members of a choice that a PATCH names; null clears one. */
+/** Values that a PATCH changes; null clears a value. */
 export type LocationChange = Partial<LocationInput>
 
 const timezone = text().meta({ type: 'string', examples: ['Europe/Berlin'] })
 
-const describeTimezone = 'Any IANA time zone; without it, the zone of the address.'
-const describeCurrency = 'ISO 4217; without it, the currency of the country.'
+const describeTimezone = 'Any IANA time zone. Default: the time zone of the address.'
+const describeCurrency = 'ISO 4217 code. Default: the currency of the country.'
 const describeSources =
-  'Market sources that prices come from; without one, the source of the market area; export defaults to import.'
+  'Sources of the market prices. Default for import: the source of the market area; for export: the import source.'
 
 /** Read the body that creates a location. */
 export const locationCreation = fields({
   reference_id: optional(referenceId).describe('Your own name for the location, unique among your locations.'),
-  customer_id: optional(objectIdentifier('cus')).describe('The customer whose location it is.'),
+  customer_id: optional(objectIdentifier('cus')).describe('The customer of the location.'),
   postal_address: optional(postalAddress).describe(
-    'Where it stands; may be left out when timezone and currency_code are given.',
+    'Address of the location. Optional if timezone and currency_code are set.',
   ),
   timezone: optional(timezone).describe(describeTimezone),
   currency_code: optional(currencyCode).describe(describeCurrency),
@@ -67,22 +67,23 @@ export const locationCreation = fields({
   }),
 )
 
-/** The members that a PATCH of a location changes. */
+/** Members of a location that a PATCH changes. */
 export const changeableLocationFields = {
   reference_id: clearable(referenceId),
   customer_id: clearable(objectIdentifier('cus')),
   postal_address: clearable(postalAddress).describe('The whole address; null removes it.'),
   timezone: clearable(timezone).describe(describeTimezone),
-  currency_code: clearable(currencyCode).describe(
-    `${describeCurrency} It cannot change once tariffs or records exist.`,
-  ),
+  currency_code: clearable(currencyCode).describe(`${describeCurrency} It cannot change if tariffs or records exist.`),
   market_sources: clearable(
     fields({ import: clearable(identifier('mrs')), export: clearable(identifier('mrs')) }),
   ).describe(describeSources),
   metadata: clearable(metadata).describe('Replaces all texts; null removes them.'),
 }
 
-/** Read the body that changes a location: absent members stay, null clears; `sent` is the body as it came. */
+/**
+ * Read the body that changes a location. Absent members do not change; null clears a member. `sent` is the received
+ * body.
+ */
 export const locationPatch = (shape: z.ZodObject) =>
   fields({ ...fixedMembers(shape), ...changeableLocationFields }).transform(wire => ({
     sent: wire as JsonObject,
@@ -122,10 +123,10 @@ export const tariffKinds = [
   'non_commodity_export',
   'local',
 ] as const
-/** A kind of tariff that a location can have, by what it prices. */
+/** Kind of tariff of a location. */
 export type TariffKind = (typeof tariffKinds)[number]
 
-/** A location as it is shown: choices resolved, the state of its tariffs worked out; instants in ms. */
+/** Data of a location answer, with the status of its tariffs; instants in ms. */
 export type LocationView = {
   readonly id: string
   readonly liveMode: boolean
@@ -169,14 +170,14 @@ export const locationShape = z.object({
   hint: z
     .string()
     .optional()
-    .describe('Only in the answer to a create or update: what is still open, and what decides it.'),
+    .describe('Only in the answer to a create or update: missing data of the location, and how to add the data.'),
   time_created: storedMembers.time_created,
   account_id: storedMembers.account_id,
 })
 
 export type LocationWire = z.output<typeof locationShape>
 
-/** Write a location for the wire. */
+/** Write a location. */
 export const locationToWire = (location: LocationView): LocationWire => ({
   id: location.id,
   object: 'location',
@@ -240,7 +241,7 @@ export const locationCreate = defineOperation({
   id: 'location_create',
   summary: 'Create a location',
   description:
-    'A place with a meter. Time zone, currency, coordinates and market area come from the postal address; each can be set instead, and with timezone and currency_code the address may be left out.',
+    'A place with a meter. Time zone, currency, coordinates and market area follow from the postal address. You can also set them; with timezone and currency_code the address is optional.',
   tag,
   access: 'all',
   routes: sameRoute('POST', '/locations'),
@@ -280,7 +281,8 @@ export const locationList = defineOperation({
 export const locationRetrieve = defineOperation({
   id: 'location_retrieve',
   summary: 'Retrieve a location',
-  description: 'Gives the location with the state of its tariffs; tariff_elements are the ids of those that live.',
+  description:
+    'Returns the location with the status of its tariffs. tariff_elements are the ids of the active tariffs.',
   tag,
   access: 'read',
   routes: sameRoute('GET', '/locations/{id}'),
@@ -294,7 +296,7 @@ export const locationUpdate = defineOperation({
   id: 'location_update',
   summary: 'Update a location',
   description:
-    'Members that are absent stay as they are; null clears; other members may be sent back unchanged. A new time zone or market source prices everything stored again; the currency cannot change once tariffs or records exist.',
+    'Absent members do not change; null clears a member; other members may be sent back unchanged. After a change of time zone or market source, all stored records are priced again. The currency cannot change if tariffs or records exist.',
   tag,
   access: 'all',
   routes: sameRoute('PATCH', '/locations/{id}'),
@@ -310,7 +312,7 @@ export const locationDelete = defineOperation({
   id: 'location_delete',
   summary: 'Delete a location',
   description:
-    'Its tariffs end now. Metering records stay for the costs of the account; new ones are refused within 60 seconds.',
+    'The tariffs of the location end now. Metering records stay for the costs of the account. New records are refused within 60 seconds.',
   tag,
   access: 'all',
   routes: sameRoute('DELETE', '/locations/{id}'),

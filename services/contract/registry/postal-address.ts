@@ -13,12 +13,15 @@ export const postalAddressShape = z
   })
   .meta({ component: 'PostalAddress' })
 
-/** Where a location stands, as its owner writes it: every part, absent ones null. Kept and written in this one form. */
+/** Address of a location. Absent parts are null. The store and the answers use this form. */
 export type PostalAddress = z.output<typeof postalAddressShape>
 
 const countriesWithStates: readonly string[] = ['US', 'CA', 'AU']
 
-/** Read a country of ISO 3166-1 alpha-2, in capitals. Refuses UK with a hint at GB. Source: docs/rules/registry.md #placing-an-address. */
+/**
+ * Country of ISO 3166-1 alpha-2, in capitals. Refuses UK and suggests GB.
+ * Source: docs/rules/registry.md #placing-an-address.
+ */
 export const countryCode = z
   .string()
   .transform((text, context) => {
@@ -30,8 +33,8 @@ export const countryCode = z
   .meta({ type: 'string', pattern: '^[A-Za-z]{2}$', examples: ['DE'] })
 
 /**
- * Read the address of a location: city and country are required, the state too if city names repeat between states. Refuses
- * `geo_location_not_found` for a missing state. Source: docs/rules/registry.md #placing-an-address.
+ * Address of a location. City and country are required. The state is required in countries where city names repeat.
+ * Refuses `geo_location_not_found` for a missing state. Source: docs/rules/registry.md #placing-an-address.
  */
 export const postalAddress = fields({
   address_line1: optional(text()),

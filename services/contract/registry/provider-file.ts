@@ -54,7 +54,7 @@ const providerInput = fields({
     fields({
       login_url: webAddress,
       app_url: optional(webAddress),
-      accent_color: optional(z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour: #1a2b3c')),
+      accent_color: optional(z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour, such as #1a2b3c')),
     }),
   ),
   library_tariffs: optional(listOf(libraryTariff, { max: 1_000 })),
@@ -64,7 +64,7 @@ const providerFile = fields({ providers: listOf(providerInput, { min: 1, max: 10
 
 export type ProviderFile = z.output<typeof providerFile>
 
-/** Read a file of suppliers. Refuses the first fault with its place. */
+/** Read a provider file. Refuses the first fault with its path. */
 export const readProviderFile = (bytes: Uint8Array): Result<ProviderFile> => {
   const parsed = parseJson(bytes)
   if (!parsed.ok) return parsed

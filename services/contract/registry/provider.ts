@@ -6,14 +6,14 @@ import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { countryCode } from './postal-address.ts'
 
-/** Letters of a supplier without a logo: the first ones of its first two words, in capitals. */
+/** Initials of a provider without a logo: the first letters of its first two words, in capitals. */
 const initialsOf = (name: string): string => {
   const words = name.match(/[\p{L}\p{N}]+/gu) ?? []
   const letters = words.slice(0, 2).flatMap(word => [...word].slice(0, 1))
   return letters.length === 0 ? '?' : letters.join('').toLocaleUpperCase('en')
 }
 
-/** One of a few quiet colours, always the same for a name. */
+/** Background colour of the initials, derived from the name. */
 const colourOf = (name: string): string => {
   let sum = 0
   for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 360
@@ -21,8 +21,8 @@ const colourOf = (name: string): string => {
 }
 
 /**
- * Return the logo of a supplier, or a picture of its initials: clients show what they get as an image. A `data:` address of an SVG, which
- * needs no request. Source: docs/rules/connect.md #pages.
+ * Return the logo address of a provider, or a `data:` address of an SVG with its initials, because clients always show
+ * an image. Source: docs/rules/connect.md #pages.
  */
 export const logoUrlOf = ({
   displayName,
@@ -50,13 +50,13 @@ const providerShape = z.object({
   display_name: z.string(),
   logo_url: orNull(z.string()),
   countries: z.array(z.string()).describe('ISO 3166-1 alpha-2, in capitals.'),
-  address_types: z.array(z.enum(addressTypes)).describe('The kinds of addresses that it serves.'),
-  direct: z.boolean().describe('Whether people connect by logging in at the supplier.'),
+  address_types: z.array(z.enum(addressTypes)).describe('Types of addresses that the provider supplies.'),
+  direct: z.boolean().describe('True if people connect by a login at the provider.'),
   time_created: storedMembers.time_created,
-  account_id: orNull(idText('acc')).describe('Null: the operator keeps suppliers for all accounts.'),
+  account_id: orNull(idText('acc')).describe('Always null, because all accounts share the providers.'),
 })
 
-/** A supplier of energy, seen in one mode. Without address types it serves all. `createdAt` in ms. */
+/** Energy provider in one mode. Empty address types mean all types. `createdAt` in ms. */
 export type Provider = {
   readonly id: string
   readonly liveMode: boolean
@@ -68,7 +68,7 @@ export type Provider = {
   readonly createdAt: number
 }
 
-/** Write a supplier for the wire. */
+/** Write a provider. */
 export const providerToWire = (provider: Provider): z.output<typeof providerShape> => ({
   id: provider.id,
   object: 'provider',
@@ -86,15 +86,15 @@ export const providerList = defineOperation({
   id: 'provider_list',
   summary: 'List providers',
   description:
-    'The suppliers of energy that Connect offers, in descending order of their ids. The same for every account and mode; the operator keeps them. Their ids are the provider_id of tariffs.',
+    'The energy providers of Connect, ordered by descending id. All accounts and modes have the same providers, which the operator maintains. The provider_id of a tariff is the id of a provider.',
   tag: 'Connect',
   access: 'read',
   routes: sameRoute('GET', '/providers'),
   query: listParameters({
-    country_code: countryCode.optional().describe('Only suppliers of this country.'),
+    country_code: countryCode.optional().describe('Only providers of this country.'),
     postal_address_type: word(...addressTypes)
       .optional()
-      .describe('Only suppliers that serve addresses of this kind.'),
+      .describe('Only providers that supply addresses of this type.'),
   }),
   answer: { name: 'ProviderList', shape: listEnvelope(providerShape) },
   status: 200,

@@ -9,7 +9,7 @@ import { type JsonNumber, numberText } from '../json/exact-number.ts'
 import { formatThousands } from '../message-text.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
 
-/** A power (1e-6 W) or an energy (1e-6 Wh), and the units in which it was written. */
+/** Power (1e-6 W) or energy (1e-6 Wh), and the units of the request. */
 export type PowerInput = { readonly power: Power; readonly units: 'W' | 'KW' }
 export type EnergyInput = { readonly energy: Energy; readonly units: 'WH' | 'KWH' }
 
@@ -17,7 +17,7 @@ const quantitySchema = { type: 'number', minimum: 0, maximum: 100_000_000_000 }
 const scale = 9
 const maxQuantity = 100_000_000_000n * 10n ** BigInt(scale)
 
-/** Read a quantity at nine digits: in thousands these are the domain's units, else three are rounded away. */
+/** Read a quantity in 1e-9 of its unit, and convert the quantity to the units of the domain: 1e-6 W or Wh. */
 const readQuantity = (
   context: z.core.$RefinementCtx<unknown>,
   value: JsonNumber,
@@ -49,26 +49,26 @@ const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(qua
 
 const windowBody = fields({
   device_id: objectIdentifier('dev').describe(
-    'A device of the account; it may have several windows, each planned with its own max_power.',
+    'A device of the account. A device may have several windows, each with its own max_power.',
   ),
-  tariff_direction: optional(word('IMPORT', 'EXPORT')).describe('IMPORT, the default, takes energy; EXPORT gives it.'),
+  tariff_direction: optional(word('IMPORT', 'EXPORT')).describe(
+    'IMPORT (default): the device consumes energy. EXPORT: the device supplies energy.',
+  ),
   start_time: instant.describe('May be in the past.'),
   end_time: instant,
-  max_power: optional(powerBody).describe(
-    'The most that the device takes or gives; that of the location when left out.',
-  ),
+  max_power: optional(powerBody).describe('Maximum power of the device. Default: max_power of the location.'),
   energy: energyBody,
 })
 
-/** What is asked of a schedule by amount. */
+/** Body of a schedule by amount. */
 export const amountBody = fields({
-  max_power: optional(powerBody).describe('Caps the sum of imports at every instant.'),
+  max_power: optional(powerBody).describe('Maximum sum of all imports at any time.'),
   shaving_threshold: optional(
     fields(boundBody).transform(bounds =>
       bounds.absolute === undefined && bounds.relative === undefined ? undefined : bounds,
     ),
   ).describe(
-    'Nothing is imported above this price or exported below it; then less energy may be planned than asked for.',
+    'Devices do not import above this price or export below it. The plan can then have less energy than requested.',
   ),
   data: listOf(windowBody, { min: 1, max: scheduleLimits.windows }).describe(
     `Up to ${formatThousands(scheduleLimits.windows)} windows of ${formatThousands(scheduleLimits.devices)} devices, within ${scheduleLimits.amountDays} days.`,
@@ -78,7 +78,7 @@ export const amountBody = fields({
     if (end.at <= start.at)
       refuseField(context, 'end_before_start', 'must be after start_time', ['data', index, 'end_time'])
     if (power === undefined && sitePower === undefined) {
-      refuseField(context, 'field_required', 'is required: give it here, or beside data for all windows', [
+      refuseField(context, 'field_required', 'is required: set it for this window, or next to data for all windows', [
         'data',
         index,
         'max_power',
@@ -90,10 +90,10 @@ export const amountBody = fields({
   }
 })
 
-/** A schedule by amount as it was asked for. */
+/** Request of a schedule by amount. */
 export type AmountBody = z.output<typeof amountBody>
 
-/** Refuse a plan of more than 7 days by the clock of its location (`interval_too_long`); null when it is short enough. */
+/** Refuse a plan of more than 7 local days (`interval_too_long`). Returns null for a shorter plan. */
 export const refuseLongPlan = ({ data }: AmountBody, zone: TimeZone): Refusal | null => {
   const { amountDays: days } = scheduleLimits
   const start = data.reduce((earliest, { start_time: from }) => Math.min(earliest, from.at), Number.POSITIVE_INFINITY)

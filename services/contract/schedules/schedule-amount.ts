@@ -4,8 +4,7 @@ import type { TimeZone } from '../../domain/civil-time.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { divideHalfEven, energyScale, type Money, moneyScale } from '../../domain/quantity.ts'
 import type { AmountPlan, DevicePlan } from '../../domain/schedule/amount.ts'
-import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import { costShape, costToWire } from '../costs/instant-cost.ts'
+import { costShape, costToWire, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, type Operation, sameRoute } from '../operation.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
@@ -25,12 +24,12 @@ const powerShape = z.object({ units: z.enum(['W', 'KW']), value: exactDecimal })
 const savingsShape = z
   .object({
     value: exactDecimal.describe(
-      'What the same energy would cost more if every device ran at full power from its start, without a cap.',
+      'Additional cost of the same energy if every device ran at full power from its start, without a limit for the location.',
     ),
-    percentage: orNull(exactDecimal).describe('Percent of that cost; null where it is not above 0.'),
+    percentage: orNull(exactDecimal).describe('Savings in percent of that cost; null if that cost is not above 0.'),
   })
   .meta({ component: 'Savings' })
-  .describe('Compared with running at once.')
+  .describe('Compared with running immediately.')
 
 const elementShape = z.object({
   device_id: idText('dev'),
@@ -38,8 +37,8 @@ const elementShape = z.object({
   start_time: instantText,
   end_time: instantText,
   max_power: powerShape,
-  energy: z.object({ units: z.enum(['WH', 'KWH']), value: exactDecimal.describe('What is planned.') }),
-  cost: costShape.describe('Below 0 where it earns.'),
+  energy: z.object({ units: z.enum(['WH', 'KWH']), value: exactDecimal.describe('Planned energy.') }),
+  cost: costShape.describe('Below 0 for a profit.'),
   savings: savingsShape,
   schedule: z.array(z.object({ start_time: instantText, end_time: instantText, power: powerShape })),
 })
@@ -61,7 +60,9 @@ const scheduleAmountShape = z.object({
   account_id: storedMembers.account_id,
 })
 
-/** A schedule by amount as it is answered; `body` is what was asked for, element by element of the plan. `zone` is that of the location. */
+/**
+ * Data of a schedule by amount. The windows of `body` match the devices of `plan`. `zone` is the zone of the location.
+ */
 type AmountView = ScheduleView & { readonly body: AmountBody; readonly plan: AmountPlan; readonly zone: TimeZone }
 
 const percentScale = 4
@@ -104,7 +105,7 @@ const elementToWire = (
   }
 }
 
-/** Write a schedule by amount: elements in the order of the request, each in the offsets that its own end_time asks for. */
+/** Write a schedule by amount. Elements have the order of the request, and the offset of their own end_time. */
 export const scheduleAmountToWire = ({
   body,
   plan,
@@ -161,7 +162,10 @@ const exampleBody = {
   ],
 }
 
-/** What each window of the example runs at in the end, in hours from its start and 1e-4 per kWh, and what it would pay at once. */
+/**
+ * Planned run of each example window, in hours after its start, its price, and the price of an immediate run (1e-4 per
+ * kWh).
+ */
 const exampleRunTimes = [
   { from: 8, to: 11, price: 2_125n, priceAtOnce: 3_800n },
   { from: 3, to: 5, price: 950n, priceAtOnce: 2_400n },
@@ -190,7 +194,7 @@ const example = (): z.input<typeof scheduleAmountShape> => {
   return scheduleAmountToWire({ ...exampleView, id: 'sae_0198c0ffee00112233445566', zone: exampleZone, body, plan })
 }
 
-/** How long a schedule by amount can be read again, in ms. */
+/** Time in ms for which a schedule by amount is stored. */
 export const scheduleRetentionMs = 86_400_000
 
 const renames: Operation['renames'] = {
@@ -206,7 +210,7 @@ export const scheduleAmount = defineOperation({
   id: 'schedule_amount_create',
   summary: 'Schedule by amount of energy',
   description:
-    'Plans when the devices of a location take or give their energy, at the least cost of all of them together, under the power of each and of the location. The plan is the exact optimum, and the same request gives the same plan. Estimates of own generation (LOCAL records with a confidence below 1) supply imports outside the cap. A plan that cannot be is refused, naming the devices and hours that bind. The event schedule.created tells of the plan.',
+    'Plans when the devices of a location import or export their energy, at the minimum total cost, within the maximum power of each device and of the location. The plan is the exact optimum, and the same request returns the same plan. Estimates of local generation (LOCAL records with a confidence below 1) supply imports that do not count towards max_power. If no plan is possible, the refusal names the devices and hours that prevent it. The plan creates the event schedule.created.',
   tag: 'Schedules',
   access: 'all',
   routes: {
@@ -243,7 +247,7 @@ export const scheduleAmountRetrieve = defineOperation({
   id: 'schedule_amount_retrieve',
   summary: 'Retrieve a schedule by amount',
   description:
-    'Gives a schedule by amount as it was made, for 24 hours. Its instants stand in the offsets of the request that made it.',
+    'Returns a schedule by amount for 24 hours after its creation. Its times have the offsets of the request that created it.',
   tag: 'Schedules',
   access: 'read',
   routes: sameRoute('GET', '/schedules/{id}'),

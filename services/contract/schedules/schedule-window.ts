@@ -1,16 +1,14 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
-import { type OffsetInstant, writeInstant } from '../../domain/instant.ts'
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { writeInstant } from '../../domain/instant.ts'
 import type { PriceBound } from '../../domain/schedule/limit.ts'
-import type { TariffDirection } from '../../domain/tariff/tariff.ts'
-import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { exactDecimal, instantText, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { instant, optional, scaledDecimal, word } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
-import type { RequestedInterval } from '../prices/price-request.ts'
+import { locationPriceToWire, type RequestedInterval } from '../prices/price-request.ts'
 
-/** The longest windows, in days. Source: docs/rules/limits.md #objects. */
+/** Limits of schedules; windows in days. Source: docs/rules/limits.md #objects. */
 export const scheduleLimits = {
   windowDays: { current: 3, earlier: 90 },
   amountDays: 7,
@@ -23,73 +21,38 @@ const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 export const priceScale = 9
 const shareScale = 9
 
-/** The members by which a window and its prices are chosen. */
+/** Members of a request that select a window and its prices. */
 export const windowBody = {
-  start_time: optional(instant).describe('The present when left out; may be in the past.'),
+  start_time: optional(instant).describe('Default: now. May be in the past.'),
   end_time: instant.describe(
-    'At most 3 days after start_time, by the clock of the location; 90 in the earlier layout.',
+    'At most 3 days after start_time, by the clock of the location; 90 days in the earlier API version.',
   ),
-  tariff_direction: optional(word(...directions)).describe('IMPORT when left out.'),
-  segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: dear time.'),
+  tariff_direction: optional(word(...directions)).describe('Default: IMPORT.'),
+  segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: expensive time.'),
 } as const
 
 const maxPrice = 1_000_000n * 10n ** BigInt(priceScale)
 
-/** A bound of price, of which one member is required; absolute wins. */
+/** Price bound. One member is required; `absolute` has priority. */
 export const boundBody = {
   absolute: optional(scaledDecimal({ scale: priceScale, min: -maxPrice, max: maxPrice, round: true })).describe(
-    'A price in major units per kWh; wins over relative.',
+    'A price in major units per kWh; has priority over relative.',
   ),
   relative: optional(
     scaledDecimal({ scale: shareScale, min: 0n, max: 10n ** BigInt(shareScale), round: true }),
-  ).describe('A share, 0 to 1, of the way from the lowest price of the span to the highest.'),
+  ).describe('Position between the lowest price of the period (0) and the highest price (1).'),
 } as const
 
-/** The rule that one of the two bounds is required, as JSON Schema says it. */
+/** JSON Schema of the rule that one of the two bounds is required. */
 export const absoluteOrRelative = { anyOf: [{ required: ['absolute'] }, { required: ['relative'] }] } as const
 
 export const boundShape = { absolute: orNull(exactDecimal), relative: orNull(exactDecimal) } as const
 
-/** Write a bound as it was given; null members were not. */
+/** Write a bound; absent members are null. */
 export const boundToWire = ({ absolute, relative }: PriceBound) => ({
   absolute: absolute === null ? null : scaledNumber(absolute, priceScale),
   relative: relative === null ? null : scaledNumber(relative, shareScale),
 })
-
-type WindowBody = {
-  readonly start_time?: OffsetInstant | undefined
-  readonly end_time: OffsetInstant
-  readonly tariff_direction?: TariffDirection | undefined
-}
-
-/**
- * Read the window of a request that arrived at `at` (ms). Refuses `end_before_start` for an empty one.
- * Source: docs/rules/schedules.md #windows.
- */
-export const readWindow = (body: WindowBody, at: number): Result<RequestedInterval> => {
-  const { start_time: from = { at, offsetMinutes: body.end_time.offsetMinutes }, end_time: to } = body
-  if (to.at <= from.at) {
-    const than = body.start_time === undefined ? 'the present, for start_time is left out' : 'start_time'
-    return refused('end_before_start', `end_time must be after ${than}`, 'end_time')
-  }
-  const { tariff_direction: direction = 'IMPORT' } = body
-  return accepted({
-    start: from.at,
-    end: to.at,
-    startOffset: from.offsetMinutes,
-    endOffset: to.offsetMinutes,
-    direction,
-  })
-}
-
-/** The members that schedules of a window share. */
-export const sharedWindowShape = {
-  live_mode: storedMembers.live_mode,
-  location_id: idText('loc'),
-  location_timezone: z.string(),
-  currency_code: z.string(),
-  tariff_direction: z.enum(directions),
-} as const
 
 export const windowRequestShape = {
   tariff_direction: z.enum(directions),
@@ -100,12 +63,12 @@ export const windowRequestShape = {
 
 export const unpricedShape = z
   .array(z.object({ start_time: instantText, end_time: instantText }).meta({ component: 'TimeSpan' }))
-  .describe('Time without a price, which is never planned.')
+  .describe('Time without a price. Nothing is planned in this time.')
 
-/** A half-open span (ms). */
+/** Half-open interval (ms). */
 type Interval = { readonly start: number; readonly end: number }
 
-/** Join spans that touch or overlap, such as those that imports and exports both lack. */
+/** Join intervals that touch or overlap, such as the unpriced time of imports and of exports. */
 const joinIntervals = (intervals: readonly Interval[]): readonly Interval[] => {
   const all: Interval[] = []
   for (const { start, end } of intervals.toSorted((a, b) => a.start - b.start)) {
@@ -116,17 +79,17 @@ const joinIntervals = (intervals: readonly Interval[]): readonly Interval[] => {
   return all
 }
 
-/** Write a span in the offsets of an answer. */
+/** Write an interval in the offsets of an answer. */
 export const intervalToWire = ({ start, end }: Interval, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(start, offsetOf(start)),
   end_time: writeInstant(end, offsetOf(end)),
 })
 
-/** Write the time that spans cover, each moment of it once. */
+/** Write the time that intervals cover, without overlaps. */
 export const intervalsToWire = (intervals: readonly Interval[], offsetOf: AnswerOffset) =>
   joinIntervals(intervals).map(interval => intervalToWire(interval, offsetOf))
 
-/** What every schedule is answered with; times in ms. */
+/** Data of every schedule; times in ms. */
 export type ScheduleView = {
   readonly id: string
   readonly accountId: string
@@ -138,7 +101,7 @@ export type ScheduleView = {
   readonly createdAt: number
 }
 
-/** A schedule of a window; `nextUpdate` (ms) is null in the current layout. */
+/** Data of a schedule of a window; `nextUpdate` (ms) is null in the current API version. */
 export type WindowView = ScheduleView & {
   readonly interval: RequestedInterval
   readonly offsetOf: AnswerOffset
@@ -148,15 +111,11 @@ export type WindowView = ScheduleView & {
 
 /** Write the members that schedules of a window share. */
 export const sharedWindowToWire = (view: WindowView) => ({
-  live_mode: view.liveMode,
-  location_id: view.locationId,
-  location_timezone: view.timezone,
-  currency_code: view.currencyCode,
-  tariff_direction: view.interval.direction,
+  ...locationPriceToWire(view),
   ...(view.nextUpdate === null ? {} : { next_update: writeInstant(view.nextUpdate) }),
 })
 
-/** Write the request of a window: each end in the offset it was written in. */
+/** Write the request of a window, each end in its own offset. */
 export const windowRequestToWire = ({ interval, segment }: WindowView) => ({
   tariff_direction: interval.direction,
   segment,
@@ -164,7 +123,9 @@ export const windowRequestToWire = ({ interval, segment }: WindowView) => ({
   end_time: writeInstant(interval.end, interval.endOffset),
 })
 
-/** The differences between the layouts that schedules of a window share. Source: docs/rules/earlier-version.md #names. */
+/**
+ * Differences between the API versions that schedules of a window share. Source: docs/rules/earlier-version.md #names.
+ */
 export const windowRenames = {
   body: [
     { current: 'tariff_direction', earlier: 'tariff' },
@@ -179,7 +140,7 @@ export const windowRenames = {
   ],
 } as const satisfies Readonly<Record<string, readonly VersionRename[]>>
 
-/** Where the example of every schedule is, and when. */
+/** Data of the examples of all schedules. */
 export const exampleView = {
   accountId: 'acc_0198c0ffee00112233445566',
   liveMode: false,

@@ -11,33 +11,35 @@ import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 export const tariffTypes = ['COMMODITY', 'NON_COMMODITY'] as const
 
-/** A tariff as a caller wants it: its terms judged, its location and provider still to be found. */
+/** Tariff of a request with validated terms. Location and provider are not checked. */
 export type TariffInput = {
   readonly locationId: string
   readonly displayName: string | null
   readonly providerId: string | null
-  /** The zone that the caller believes the location to have; null where none is named. */
+  /** Expected time zone of the location; null if the request has none. */
   readonly timezone: string | null
   readonly terms: TariffTerms
 }
 
-/** A tariff as a caller wants it, its terms still to be judged. */
+/** Tariff of a request with terms that are not validated. */
 type TariffRequest = Omit<TariffInput, 'terms'> & { readonly terms: TariffTermsInput }
 
-/** The body that creates a tariff; `readTariffDraft` judges its terms. */
+/** Body that creates a tariff. `readTariffDraft` validates the terms. */
 export const tariffCreation = fields({
   location_id: objectIdentifier('loc'),
   direction: word(...tariffDirections),
   type: word(...tariffTypes),
-  market_rates: optional(z.boolean()).describe('Prices follow the market source of the location; default false.'),
+  market_rates: optional(z.boolean()).describe(
+    'True: prices follow the market source of the location. Default: false.',
+  ),
   display_name: optional(text()),
   provider_id: optional(identifier('prv')),
-  contract_start_date: optional(instant).describe('Inclusive; left out: open.'),
-  contract_end_date: optional(instant).describe('Exclusive; left out: open.'),
-  timezone: optional(text()).describe('May be given if it is that of the location.'),
+  contract_start_date: optional(instant).describe('Inclusive. Default: open.'),
+  contract_end_date: optional(instant).describe('Exclusive. Default: open.'),
+  timezone: optional(text()).describe('Optional; must equal the time zone of the location.'),
   connection_type: optional(word('MANUAL')),
   schedule: optional(scheduleFrame).describe(
-    'Prices by time. With market_rates it may be left out: all day at the market price.',
+    'Prices by time. Default with market_rates: the market price at all times.',
   ),
 }).transform((wire, context): TariffRequest => {
   const schedule = wire.schedule ?? (wire.market_rates === true ? marketSchedule : undefined)
@@ -59,7 +61,7 @@ export const tariffCreation = fields({
   }
 })
 
-/** Judge the terms of a tariff that was sent, in steps. Refuses what the domain refuses, with the place in the schedule. */
+/** Validate the terms of a tariff, in steps. Refuses invalid terms with the path in the schedule. */
 export function* readTariffDraft({ terms, ...sent }: TariffRequest): Generator<void, Result<TariffInput>> {
   const read = yield* readTariffTermsInSteps(terms)
   return read.ok ? accepted({ ...sent, terms: read.value }) : read

@@ -1,18 +1,17 @@
 import { z } from 'zod'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
 import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
-import { orNull } from '../answer-field.ts'
+import { orNull, seriesNumber } from '../answer-field.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
 import { nanoNumber, numberText } from '../json/exact-number.ts'
-import { seriesNumber } from '../prices/price-writer.ts'
 
-/** A number kept as the text that was sent; the tariff's rules judge its range. */
+/** Number as its text. The rules of the tariff check the range. */
 const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
 
 const rate = fields({
-  fixed: optional(numberAsText).describe('Price per kWh in major units; on market tariffs left out.'),
+  fixed: optional(numberAsText).describe('Price per kWh in major units; absent in market tariffs.'),
   to_kwh: optional(numberAsText).describe(
-    'Upper bound of the tier, cumulative in the local calendar month; left out on the last tier.',
+    'Upper bound of the tier, cumulative in the local calendar month; absent in the last tier.',
   ),
   surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
   surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
@@ -22,34 +21,36 @@ const hours = fields({
   valid_from: z.string().meta({ examples: ['06:00:00'] }),
   valid_to: z
     .string()
-    .describe('00:00:00 is the end of the day; before valid_from it wraps over midnight.')
+    .describe('00:00:00 is the end of the day. A time before valid_from is on the next day.')
     .meta({ examples: ['22:00:00'] }),
   rate: z.array(rate).describe('Tiers, the lowest first.'),
 }).meta({ component: 'HoursInput' })
 
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
 
-/** A choice that may be left out, which means every one. */
+/** Optional list; null and absent mean all values. */
 const optionalList = <Shape extends z.ZodType>(shape: Shape) => shape.nullish().transform(value => value ?? null)
 
 /**
- * Read the frame of a schedule: lists, texts, and numbers as the texts that were sent. Words, times and prices are the
- * tariff's own rules to judge.
+ * Structure of a schedule: lists, texts, and numbers as texts. The rules of the tariff validate names, times and
+ * prices.
  */
 export const scheduleFrame = z.array(
   fields({
-    months: optionalList(z.array(z.string())).describe('Jan … Dec, or All; none: All.'),
-    dates: optionalList(z.array(dayOfMonth)).describe('Days of the month, 1 to 31; none: every day.'),
+    months: optionalList(z.array(z.string())).describe('Jan … Dec, or All. Default: All.'),
+    dates: optionalList(z.array(dayOfMonth)).describe('Days of the month, 1 to 31. Default: every day.'),
     days_and_hours: z.array(
       fields({
-        days: optionalList(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All; none: All.'),
+        days: optionalList(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All. Default: All.'),
         hours: z.array(hours),
       }).meta({ component: 'DaysAndHoursInput' }),
     ),
   }).meta({ component: 'ScheduleEntryInput' }),
 )
 
-/** The schedule of a market tariff that has none of its own: all day at the market price. Source: docs/rules/tariffs.md #market-tariffs. */
+/**
+ * Default schedule of a market tariff: the market price at all times. Source: docs/rules/tariffs.md #market-tariffs.
+ */
 export const marketSchedule: readonly ScheduleEntryInput[] = [
   { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
 ]
@@ -67,7 +68,7 @@ export const scheduleShape = z.array(
   z
     .object({
       months: z.array(z.string()),
-      dates: z.array(z.int()).optional().describe('Left out in lists.'),
+      dates: z.array(z.int()).optional().describe('Absent in lists.'),
       days_and_hours: z.array(
         z
           .object({
@@ -92,7 +93,10 @@ const clockText = (second: number): string => {
   return `${two(Math.floor(ofDay / 3_600))}:${two(Math.floor(ofDay / 60) % 60)}:${two(ofDay % 60)}`
 }
 
-/** Prices and fractions are integers of 1e-9; a bound in 1e-6 Wh is the same in 1e-9 kWh. */
+/**
+ * Write a time band. Prices and fractions are integers of 1e-9. A tier bound in 1e-6 Wh equals the same number of 1e-9
+ * kWh.
+ */
 const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
   valid_from: clockText(validFrom),
   valid_to: clockText(validTo),
@@ -104,7 +108,7 @@ const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
   })),
 })
 
-/** Bands that are written between two points where the work can be interrupted. */
+/** Number of time bands between two pauses. */
 const timeBandsPerPause = 16
 
 function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, ReturnType<typeof timeBandToWire>[]> {
@@ -116,7 +120,7 @@ function* timeBandsToWire(timeBands: readonly TimeBand[]): Generator<void, Retur
   return written
 }
 
-/** Write a schedule in steps; numbers have exactly the value that was sent. `withDates` tells whether entries show their dates. */
+/** Write a schedule in steps, with exact numbers. `withDates` includes the dates of the entries. */
 export function* scheduleToWire(
   schedule: readonly ScheduleEntry[],
   withDates: boolean,

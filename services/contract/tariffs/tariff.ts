@@ -30,7 +30,7 @@ const tariffShape = z.object({
   object: z.literal('tariff'),
   location_id: idText('loc'),
   live_mode: storedMembers.live_mode,
-  is_linked: z.boolean().describe('Whether Connect keeps it, from a provider or its library.'),
+  is_linked: z.boolean().describe('True if Connect maintains the tariff, from a provider or its library.'),
   connection_type: z.enum(connectionTypes),
   direction: z.enum(tariffDirections),
   type: z.enum(tariffTypes),
@@ -41,7 +41,7 @@ const tariffShape = z.object({
   market_rates: z.boolean(),
   contract_start_date: orNull(instantText).describe('Inclusive; null is open.'),
   contract_end_date: orNull(instantText).describe('Exclusive; null is open.'),
-  schedule: scheduleShape.describe('The prices that apply now; before the contract the first ones.'),
+  schedule: scheduleShape.describe('The current prices; before the contract its first prices.'),
   versions: z
     .array(
       z.object({
@@ -56,7 +56,7 @@ const tariffShape = z.object({
 
 export type TariffWire = z.output<typeof tariffShape>
 
-/** A tariff as it is kept, with the zone of its location; instants in ms. */
+/** Stored tariff with the time zone of its location; instants in ms. */
 export type TariffView = {
   readonly id: string
   readonly accountId: string
@@ -79,7 +79,7 @@ export type TariffView = {
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Write a tariff for the wire as of `at` (ms), in steps; `inList` leaves out the dates of its schedules, as lists do. */
+/** Write a tariff at `at` (ms), in steps. `inList` omits the dates of its schedules. */
 export function* tariffToWire(
   tariff: TariffView,
   at: number,
@@ -120,7 +120,7 @@ const collectionPaths = { current: '/tariffs', earlier: '/tariffs/elements' } as
   string
 >
 
-/** The `url` of tariff lists. */
+/** Return the `url` of tariff lists. */
 export const tariffListUrl = (apiVersion: ApiVersion): string => collectionPaths[apiVersion]
 
 const routes = (method: Method, rest = ''): Readonly<Record<ApiVersion, readonly Route[]>> => ({
@@ -170,7 +170,7 @@ export const tariffCreate = defineOperation({
   id: 'tariff_create',
   summary: 'Create a tariff',
   description:
-    'Gives a location prices for energy (COMMODITY) or grid fees (NON_COMMODITY) in one direction. Tariffs of one kind must not share time. Costs that the tariff changes are computed again without being asked.',
+    'Adds prices for energy (COMMODITY) or grid fees (NON_COMMODITY) in one direction to a location. Tariffs of one kind must not overlap. Costs that the tariff changes are calculated again automatically.',
   tag,
   access: 'all',
   routes: routes('POST'),
@@ -205,7 +205,7 @@ export const tariffCreate = defineOperation({
 export const tariffList = defineOperation({
   id: 'tariff_list',
   summary: 'List tariffs',
-  description: 'Newest first, of one location or of all; tariffs that were deleted are left out.',
+  description: 'Newest first, of one location or of all locations, without deleted tariffs.',
   tag,
   access: 'read',
   routes: routes('GET'),
@@ -237,7 +237,7 @@ export const tariffList = defineOperation({
 export const tariffRetrieve = defineOperation({
   id: 'tariff_retrieve',
   summary: 'Retrieve a tariff',
-  description: 'Gives the tariff with its whole schedule.',
+  description: 'Returns the tariff with its complete schedule.',
   tag,
   access: 'read',
   routes: routes('GET', '/{id}'),
@@ -246,20 +246,22 @@ export const tariffRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** The members that a PATCH of a tariff changes. */
+/** Members of a tariff that a PATCH changes. */
 export const tariffPatch = {
   display_name: clearable(text()),
   provider_id: clearable(identifier('prv')),
   contract_end_date: clearable(instant),
-  schedule: scheduleFrame.optional().describe('Prices from effective_from on, checked like those of a new tariff.'),
-  effective_from: optional(instant).describe('Inclusive; left out: now. A past instant prices stored records again.'),
+  schedule: scheduleFrame.optional().describe('Prices from effective_from, validated like the prices of a new tariff.'),
+  effective_from: optional(instant).describe(
+    'Inclusive. Default: now. With a past time, stored records are priced again.',
+  ),
 }
 
 export const tariffUpdate = defineOperation({
   id: 'tariff_update',
   summary: 'Update a tariff',
   description:
-    'Changes its names, its prices or the end of its contract; null reopens the contract. A schedule replaces the prices from effective_from on and drops later versions; prices before it stay, and tiers count on. Stored costs that the change touches are computed again without being asked. Everything else of a tariff is fixed, and may be sent back unchanged.',
+    'Changes the name, the provider, the prices or the end of the contract; a null end makes the contract open. A schedule replaces the prices from effective_from and removes later versions. Earlier prices stay, and tiers continue to count. Stored costs that the change affects are calculated again automatically. All other members are fixed and may be sent back unchanged.',
   tag,
   access: 'all',
   routes: routes('PATCH', '/{id}'),
@@ -290,7 +292,7 @@ export const tariffDelete = defineOperation({
   id: 'tariff_delete',
   summary: 'Delete a tariff',
   description:
-    'The tariff ends now: its prices up to now stay in the history of the location. With void=true it never was, and all that it priced is priced again.',
+    'The tariff ends now. Its prices up to now stay in the history of the location. With void=true the tariff is removed from its start, and its records are priced again.',
   tag,
   access: 'all',
   routes: routes('DELETE', '/{id}'),

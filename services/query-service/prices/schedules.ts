@@ -1,8 +1,7 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type RequestedInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
-import { scheduleDuration } from '../../contract/schedules/schedule-duration.ts'
-import { scheduleLimit } from '../../contract/schedules/schedule-limit.ts'
-import { readWindow, scheduleLimits, type WindowView } from '../../contract/schedules/schedule-window.ts'
+import { type RequestedInterval, readInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
+import { scheduleDuration, scheduleLimit } from '../../contract/schedules/schedule-slots.ts'
+import { scheduleLimits, type WindowView } from '../../contract/schedules/schedule-window.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
@@ -13,7 +12,7 @@ import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies
 import { type ScheduleDependencies, scheduleAmountOperations } from './schedule-amounts.ts'
 
 type WindowRequest = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'apiVersion' | 'id' | 'signal'> & {
-  readonly body: Parameters<typeof readWindow>[0] & { readonly segment: 'LOW' | 'HIGH' }
+  readonly body: Parameters<typeof readInterval>[0] & { readonly segment: 'LOW' | 'HIGH' }
 }
 
 /** Window with its prices. */
@@ -23,7 +22,7 @@ const readWindowPrices = async (
   dependencies: PriceDependencies,
   request: WindowRequest,
 ): Promise<Result<PricedWindow>> => {
-  const interval = readWindow(request.body, request.at)
+  const interval = readInterval(request.body, request.at)
   if (!interval.ok) return interval
   const refuse = (zone: TimeZone) =>
     refuseLongInterval(interval.value, zone, scheduleLimits.windowDays[request.apiVersion])

@@ -2,8 +2,12 @@ import type { ApiVersion } from '../../contract/api-version.ts'
 import { type EarlierPriceOptions, priceRetrieve, priceToWire } from '../../contract/prices/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../contract/prices/price-audit.ts'
 import type { PriceView, RequestedInterval } from '../../contract/prices/price-request.ts'
-import { scheduleDuration, scheduleDurationToWire } from '../../contract/schedules/schedule-duration.ts'
-import { scheduleLimit, scheduleLimitToWire } from '../../contract/schedules/schedule-limit.ts'
+import {
+  scheduleDuration,
+  scheduleDurationToWire,
+  scheduleLimit,
+  scheduleLimitToWire,
+} from '../../contract/schedules/schedule-slots.ts'
 import type { WindowView } from '../../contract/schedules/schedule-window.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import {

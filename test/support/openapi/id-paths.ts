@@ -1,7 +1,10 @@
 import type { JsonSchema } from './json-schema.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
-/** Where an operation takes an id: a path or query parameter, or a member of the body (`0` is the first element of a list). */
+/**
+ * Where an operation takes an id: a path or query parameter, or a member of the body (`0` is the first element of a
+ * list).
+ */
 export type IdPath =
   | { readonly in: 'path' | 'query'; readonly name: string; readonly prefix: string }
   | { readonly in: 'body'; readonly path: readonly (string | number)[]; readonly prefix: string }

@@ -80,7 +80,10 @@ const membersDepartures = (value: Members, schema: JsonSchema, path: string): re
   return found
 }
 
-/** Keywords that the checker understands or that say nothing about a value; any other one would be passed over in silence. */
+/**
+ * Keywords that the checker understands or that say nothing about a value; any other one would be passed over in
+ * silence.
+ */
 const keywords = new Set(
   (
     'type properties required items anyOf const enum additionalProperties propertyNames pattern minLength maxLength minItems maxItems ' +

@@ -110,7 +110,9 @@ const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion
   },
 }
 
-/** Send the examples of operations in both layouts, changed in one place each, and give every message that comes back. */
+/**
+ * Send the examples of operations in both layouts, changed in one place each, and give every message that comes back.
+ */
 export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
   for (const operation of operations) {
     for (const apiVersion of apiVersions) {

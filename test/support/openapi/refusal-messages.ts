@@ -30,7 +30,10 @@ const textsOf = (node: Node | null | undefined, constants: ReadonlyMap<string, N
 
 const nameOf = (callee: Node): string => (callee.type === 'Identifier' ? callee.name : '')
 
-/** Give the texts of all refusals of a source, and of the messages that shapes carry (`{ message: … }` beside a rule of zod). */
+/**
+ * Give the texts of all refusals of a source, and of the messages that shapes carry (`{ message: … }` beside a rule of
+ * zod).
+ */
 export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage[] => {
   const { program } = parseSync(path, text)
   const constants = new Map<string, Node>()

@@ -245,12 +245,12 @@ describe('the event types of an endpoint', () => {
   const own = () => parts().live
 
   it.each([
-    ['custmer.create', '"custmer.create" is no event type; did you mean customer.create?'],
-    ['Customer.*', '"Customer.*" is no event type; did you mean customer.*?'],
-    ['price_update', '"price_update" is no event type; did you mean price.update?'],
+    ['custmer.create', '"custmer.create" is not an event type; did you mean customer.create?'],
+    ['Customer.*', '"Customer.*" is not an event type; did you mean customer.*?'],
+    ['price_update', '"price_update" is not an event type; did you mean price.update?'],
     [
       'order.paid',
-      '"order.paid" is no event type; use *, a group such as customer.*, or a type such as customer.create.',
+      '"order.paid" is not an event type; use *, a group such as customer.*, or a type such as customer.create.',
     ],
   ])('are known: %s is refused with the nearest', async (type, message) => {
     const refusal = { code: 'field_invalid', field: 'event_types[1]', message }

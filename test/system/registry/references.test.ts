@@ -108,7 +108,7 @@ describe('an own reference', () => {
     expect(refused.json).toMatchObject({
       code: 'reference_ambiguous',
       message:
-        'The reference "twice" is that of a location and a device: write location: or device: before it, in place of reference:.',
+        'The reference "twice" belongs to a location and a device: use the prefix location: or device: instead of reference:.',
     })
     expect((await earlier?.send('POST', '/costs/interval/reference:twice', span))?.status).toBe(409)
     expect(await caller.ask('POST', '/costs/interval/location:twice', span)).toMatchObject({ object_id: location })

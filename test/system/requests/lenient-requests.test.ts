@@ -225,7 +225,7 @@ describe('the message of a refusal', () => {
       'POST',
       '/schedules/amount/{location}',
       { data: [{ device_id: 'dev_1', ...span, energy: { units: 'WH', value: 1 } }] },
-      'max_power is required: give it here, or beside data for all windows.',
+      'max_power is required: set it for this window, or next to data for all windows.',
     ],
     ['POST', '/locations', { postal_address: { city: 'Xyzzyville', country_code: 'CA' } }, 'state is required in CA.'],
     [

@@ -1,6 +1,7 @@
 /**
- * A place in the UTF-8 text of a JSON body. Whoever reads moves it on; `isAscii` falls when a text holds other characters.
- * Readers here never judge: they say that they cannot go on, and the general reader has the word.
+ * Reading position in the UTF-8 bytes of a JSON body. Readers advance `index`. `isAscii` becomes false at the first
+ * string with other characters. Readers of this folder never refuse: if they cannot read a value, the general reader
+ * reads the body.
  */
 export type JsonCursor = {
   readonly bytes: Uint8Array
@@ -11,7 +12,7 @@ export type JsonCursor = {
 }
 
 export const createJsonCursor = ({ buffer, byteOffset, length }: Uint8Array): JsonCursor => ({
-  // One kind of array, whatever the body came in: the engine reads it faster.
+  // The engine reads faster if all bodies have the same array type.
   bytes: new Uint8Array(buffer, byteOffset, length),
   view: new DataView(buffer, byteOffset, length),
   length,
@@ -28,13 +29,13 @@ const dot = 46
 const zero = 48
 const backslash = 92
 
-/** Step over white space and give the byte that stands there; -1 at the end. */
+/** Skip white space and return the byte at the cursor; -1 at the end. */
 export const peekByte = (cursor: JsonCursor): number => {
   const code = cursor.index < cursor.length ? (cursor.bytes[cursor.index] as number) : 0
   return code > space ? code : skipWhitespace(cursor)
 }
 
-/** Bytes of white space, and of one text, that readers here go over at once; for more they say that they cannot go on. */
+/** Maximum length of white space and of a string in bytes. The general reader reads longer ones. */
 const maxRunBytes = 2 ** 16
 
 const skipWhitespace = (cursor: JsonCursor): number => {
@@ -54,18 +55,18 @@ const skipWhitespace = (cursor: JsonCursor): number => {
   return -1
 }
 
-/** Step over one byte, if it is that one. */
+/** Skip one byte if the byte at the cursor equals `byte`. */
 export const takeByte = (cursor: JsonCursor, byte: number): boolean => {
   if (peekByte(cursor) !== byte) return false
   cursor.index += 1
   return true
 }
 
-/** Four bytes as a number, the first one lowest; 0 where there are not four. */
+/** Return four bytes as an integer, little-endian; 0 if fewer bytes remain. */
 export const int32At = ({ view, length }: JsonCursor, at: number): number =>
   at + 4 <= length ? view.getInt32(at, true) : 0
 
-/** The number that `wordAt` gives for four ASCII characters. */
+/** Return the value of `int32At` for four ASCII characters. */
 export const int32Of = (text: string, start = 0): number =>
   text.charCodeAt(start) |
   (text.charCodeAt(start + 1) << 8) |
@@ -73,19 +74,19 @@ export const int32Of = (text: string, start = 0): number =>
   (text.charCodeAt(start + 3) << 24)
 
 /**
- * Eight bytes as a double, NaN where there are not eight: two that are equal are of the same bytes, but for zeros, and one comparison
- * tells for ASCII text. What it is as a number says nothing.
+ * Return eight bytes as a double; NaN if fewer bytes remain. Two equal doubles have the same bytes, except zeros, so
+ * that one comparison compares eight ASCII characters. The number has no meaning.
  */
 export const float64At = ({ view, length }: JsonCursor, at: number): number =>
   at + 8 <= length ? view.getFloat64(at) : Number.NaN
 
-/** What `eightAt` gives for eight ASCII characters. */
+/** Return the value of `float64At` for eight ASCII characters. */
 export const float64Of = (text: string, start = 0): number =>
   Buffer.from(text.slice(start, start + 8), 'latin1').readDoubleBE()
 
 const nullWord = int32Of('null')
 
-/** Step over `null`, if it stands there. */
+/** Skip `null` if it is at the cursor. */
 export const skipNull = (cursor: JsonCursor): boolean => {
   if (int32At(cursor, cursor.index) !== nullWord) return false
   cursor.index += 4
@@ -93,8 +94,8 @@ export const skipNull = (cursor: JsonCursor): boolean => {
 }
 
 /**
- * Step over a text without escapes and give its length in bytes; its first byte is then at `from.at - length - 1`.
- * -1 for one with an escape or a bare control character, or without an end.
+ * Skip a string without escapes and return its length in bytes. Its first byte is at `cursor.index - length - 1`.
+ * Returns -1 for a string with an escape or a control character, and for a string without an end.
  */
 export const skipText = (cursor: JsonCursor): number => {
   const { bytes } = cursor
@@ -115,13 +116,19 @@ export const skipText = (cursor: JsonCursor): number => {
   return -1
 }
 
-/** A decimal as it was written: mantissa × 10^-decimals; of more than 15 digits, which no double holds for certain, `decimals` is infinite. */
+/**
+ * Decimal number: mantissa × 10^-decimals. `decimals` is infinite for more than 15 digits, because a double may lose
+ * digits.
+ */
 export type ParsedDecimal = { mantissa: number; decimals: number }
 
 const maxExactDigits = 15
 const maxDigits = 40
 
-/** Step over a number of digits and perhaps a point, and note it; false for a sign, for more than 40 digits, and for what is none. What follows is the caller's to look at. */
+/**
+ * Read a number of digits and an optional point into `target`. False for a sign, for more than 40 digits, and for other
+ * text. The caller checks the next byte.
+ */
 export const readDecimalBytes = (cursor: JsonCursor, target: ParsedDecimal): boolean => {
   const { bytes, length, index: start } = cursor
   let at = start
@@ -143,11 +150,11 @@ export const readDecimalBytes = (cursor: JsonCursor, target: ParsedDecimal): boo
   return true
 }
 
-/** The characters from `start` to the cursor, which are ASCII. */
+/** Return the ASCII characters from `start` to the cursor. */
 export const asciiTextBefore = ({ bytes, index }: JsonCursor, start: number, trailingBytes = 0): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, index - trailingBytes - start).toString('latin1')
 
-/** An ASCII text of at least eight characters as it stands in a body: eight bytes at a time, the last ones overlapping those before. */
+/** ASCII text of at least eight characters, as groups of eight bytes. The last group can overlap the group before. */
 export type BytePattern = {
   readonly length: number
   readonly firstBytes: number
@@ -157,13 +164,13 @@ export type BytePattern = {
 
 export const createBytePattern = (text: string): BytePattern => {
   const { length } = text
-  if (length < 8) throw new RangeError(`a text of less than eight characters: ${text}`)
+  if (length < 8) throw new RangeError(`A pattern must have at least eight characters: ${text}`)
   const offsets: number[] = []
   for (let at = 8; at < length; at += 8) offsets.push(Math.min(at, length - 8))
   return { length, firstBytes: float64Of(text), restBytes: offsets.map(offset => float64Of(text, offset)), offsets }
 }
 
-/** Step over a text whose first eight bytes are known to stand at the cursor; false where it goes on otherwise. */
+/** Skip a text if it is at the cursor. The caller has already compared the first eight bytes. */
 export const matchRest = (cursor: JsonCursor, { restBytes, offsets, length }: BytePattern): boolean => {
   const { view, index: at } = cursor
   if (at + length > cursor.length) return false
@@ -174,6 +181,6 @@ export const matchRest = (cursor: JsonCursor, { restBytes, offsets, length }: By
   return true
 }
 
-/** Step over a text, if it stands at the cursor. */
+/** Skip a text if it is at the cursor. */
 export const matchPattern = (cursor: JsonCursor, text: BytePattern): boolean =>
   float64At(cursor, cursor.index) === text.firstBytes && matchRest(cursor, text)

@@ -7,19 +7,19 @@ const comma = 44
 const leftBracket = 91
 const rightBracket = 93
 
-/** White space around the elements of lines, which counts as part of them. */
+/** Maximum white space around the element of a line. The white space counts towards the size of the element. */
 const maxSpaceBytes = 64
 
-/** What a body goes on with: an element at the cursor, its end, or something that the general reader must judge. */
+/** Next part of a body: an element at the cursor, the end, or unclear: then the general reader reads the body. */
 export type NextPart = 'element' | 'end' | 'unclear'
 
-/** Go to the first element of a JSON list, or of lines. */
+/** Move the cursor to the first element of a JSON list or of lines. */
 export const toFirstElement = (cursor: JsonCursor, isNdjson: boolean): NextPart => {
   if (!isNdjson && !takeByte(cursor, leftBracket)) return 'unclear'
   return peekByte(cursor) < 0 || (isNdjson && cursor.index > maxSpaceBytes) ? 'unclear' : 'element'
 }
 
-/** Go behind the element that ended at the cursor and began at `start`. */
+/** Move the cursor to the next element. The element before began at `start` and ends at the cursor. */
 export const toNextElement = (cursor: JsonCursor, isNdjson: boolean, start: number): NextPart =>
   isNdjson ? nextLineElement(cursor, start) : nextListElement(cursor)
 
@@ -30,7 +30,7 @@ const nextListElement = (cursor: JsonCursor): NextPart => {
   return mark === rightBracket && peekByte(cursor) < 0 && isComplete(cursor) ? 'end' : 'unclear'
 }
 
-/** Only spaces and the end of the line may follow, and none may lie within the element. */
+/** Only white space and the end of the line may follow an element. The element has no line break. */
 const nextLineElement = (cursor: JsonCursor, start: number): NextPart => {
   const end = cursor.index
   const newline = cursor.bytes.indexOf(lineFeed, start)
@@ -42,6 +42,6 @@ const nextLineElement = (cursor: JsonCursor, start: number): NextPart => {
   return newline < 0 || cursor.index - newline > maxSpaceBytes ? 'unclear' : 'element'
 }
 
-/** The body ends at the cursor, and its texts are in UTF-8. */
+/** True if the body ends at the cursor and is valid UTF-8. */
 const isComplete = (cursor: JsonCursor): boolean =>
   cursor.index === cursor.length && (cursor.isAscii || isUtf8(cursor.bytes))

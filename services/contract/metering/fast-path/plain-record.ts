@@ -51,14 +51,14 @@ const currentNames = [
   'end_time',
 ] as const
 
-/** A member of a record, by its current name. */
+/** Member of a record, by its current name. */
 export type RecordMemberName = (typeof currentNames)[number]
 
 export type RecordMember = {
   readonly name: RecordMemberName
   readonly bit: number
   readonly written: BytePattern
-  /** The member that last followed this one: clients write the members of all records in one order. */
+  /** Member that last followed this one. Clients usually write the members of all records in the same order. */
   next: RecordMember | null
 }
 
@@ -75,13 +75,16 @@ const membersOf = (written: (name: RecordMemberName) => string): readonly Record
     next: null,
   }))
 
-/** The members of a record as each layout writes them; no two begin with the same seven characters. */
+/** Members of a record in each API version. The first seven characters of each name are unique. */
 export const recordMembers: Readonly<Record<ApiVersion, readonly RecordMember[]>> = {
   current: membersOf(name => name),
   earlier: membersOf(name => earlierNames[name] ?? name),
 }
 
-/** Step over the name at the cursor and its colon; null for one that is not known, or has space before the colon. `before` is the member before it. */
+/**
+ * Read a member name and its colon. `previous` is the member before.
+ * Returns null for an unknown name, and for white space before the colon.
+ */
 export const readMemberName = (
   cursor: JsonCursor,
   names: readonly RecordMember[],
@@ -101,13 +104,13 @@ const findMember = (names: readonly RecordMember[], firstBytes: number): RecordM
   return null
 }
 
-/** A text of a body, in place: it has no escapes. */
+/** Byte range of a string without escapes in a body. */
 export type ByteRange = { at: number; length: number }
 
-/** A record as it stands in a body. One is used for all records of a body, one after the other. `energy` is a whole number of 1e-6 Wh. */
+/** Record of a body. One object is reused for all records of a body. `energy` is an integer of 1e-6 Wh. */
 export type PlainRecord = {
   readonly location: ParsedId
-  /** At -1: none. */
+  /** `at` is -1 without a device. */
   readonly device: ParsedId
   energyFlowDirection: EnergyFlowDirection
   tariffDirection: TariffDirection
@@ -115,19 +118,19 @@ export type PlainRecord = {
   end: number
   energy: number
   confidence: number
-  /** Of length 0: none. */
+  /** Length 0 without a reference. */
   readonly sessionReference: ByteRange
   readonly recordReference: ByteRange
 }
 
-/** Reads record after record of a body that arrived at `at` (ms). */
+/** State for reading the records of a body that arrived at `at` (ms). */
 export type PlainReader = {
   readonly cursor: JsonCursor
   readonly record: PlainRecord
   readonly knownMembers: readonly RecordMember[]
   readonly isCurrent: boolean
   readonly at: number
-  /** What was said of the present record and is not made out yet. */
+  /** Members of the current record that need other members to be interpreted. */
   readonly members: MemberValues
 }
 
@@ -192,8 +195,8 @@ const leftBrace = 123
 const rightBrace = 125
 
 /**
- * Read the object at the cursor into `reader.record`. True: it is a record, and `readMeterRecord` reads the same from it.
- * False: this reader cannot tell, and nothing is said about the record.
+ * Read the object at the cursor into `reader.record`. True if the object is a valid record; `readMeterRecord` reads the
+ * same values. False if the general reader must read the record, which can be valid or invalid.
  */
 export const readPlainRecord = (reader: PlainReader): boolean => {
   const { cursor, members, knownMembers } = reader
@@ -255,7 +258,7 @@ const readMember = (reader: PlainReader, name: RecordMemberName): boolean => {
 
 const maxReferenceBytes = 255
 
-/** Texts of more bytes than characters are allowed may still be short enough: the general reader counts them. */
+/** A text of more than 255 bytes can have fewer characters. The general reader counts the characters. */
 const readReferenceText = (cursor: JsonCursor, target: ByteRange): boolean => {
   const length = skipText(cursor)
   target.at = cursor.index - length - 1
@@ -273,14 +276,14 @@ const readConfidenceMember = (cursor: JsonCursor, record: PlainRecord): boolean 
   return read.ok
 }
 
-/** Make out what hangs on several members, and judge them together. */
+/** Interpret and validate the members that depend on each other. */
 const completeRecord = (reader: PlainReader): boolean => {
   const { record, members, at } = reader
   if (record.location.at < 0 || members.units === null || members.valueIndex < 0) return false
   record.energyFlowDirection = members.energyFlowDirection ?? 'INBOUND'
   record.tariffDirection = members.tariffDirection ?? defaultTariffDirection(record.energyFlowDirection)
   if (refuseDirections(record.energyFlowDirection, record.tariffDirection) !== null) return false
-  // Times that are missing are no numbers, which no bound holds.
+  // A missing time is NaN, and each comparison with NaN is false.
   if (!(record.end - record.start >= 0) || refuseInterval(record.start, record.end, at) !== null) return false
   record.energy = plainEnergyOf(reader, members.units, record.end - record.start)
   return !Number.isNaN(record.energy)
@@ -289,8 +292,7 @@ const completeRecord = (reader: PlainReader): boolean => {
 const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
 /**
- * Energy in 1e-6 Wh as a double; NaN where one does not hold it. A product of doubles up to 2^53 is exact: a larger one would not round
- * to so little.
+ * Return the energy in 1e-6 Wh as a double; NaN if the double is not exact. A product of doubles up to 2^53 is exact.
  */
 const plainEnergyOf = ({ cursor, members }: PlainReader, units: EnergyUnits, elapsedMs: number): number => {
   const { mantissa, decimals } = members.value

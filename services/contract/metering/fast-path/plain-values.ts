@@ -12,7 +12,7 @@ import {
   skipText,
 } from './json-cursor.ts'
 
-/** The 28 characters of an id, in place, and the 96 bits that its digits stand for, highest first. */
+/** Index of the 28 characters of an id, and the 96 bits of its digits, highest bits first. */
 export type ParsedId = { at: number; readonly bits: Int32Array }
 
 const quote = 34
@@ -22,7 +22,7 @@ const letterH = 72
 
 const prefixWords = { loc_: int32Of('loc_'), dev_: int32Of('dev_') }
 
-/** Step over an id of 24 digits in quotes, and note it. */
+/** Read an id of 24 digits in quotes into `target`. */
 export const readIdBytes = (cursor: JsonCursor, prefix: 'loc_' | 'dev_', target: ParsedId): boolean => {
   const { bytes, index } = cursor
   if (
@@ -46,13 +46,16 @@ export const readIdBytes = (cursor: JsonCursor, prefix: 'loc_' | 'dev_', target:
   return isHex
 }
 
-/** The values of four hexadecimal digits, a byte each; of other characters, values above 15 or such that `digitsOf` does not lead back. */
+/**
+ * Return the values of four hexadecimal digits, one byte each. Other characters produce values above 15, or values for
+ * which `digitsOf` returns different characters.
+ */
 const nibblesOf = (word: number): number => (word & 0x0f0f0f0f) + 9 * ((word >>> 6) & 0x01010101)
 
-/** Four lower-case digits of these values: 48 is the code of 0, and letters stand 39 above. */
+/** Return the four lower-case digits of four values: 48 is the code of 0, and a letter is 39 higher. */
 const digitsOf = (nibbles: number): number => nibbles + 0x30303030 + 39 * (((nibbles + 0x06060606) >>> 4) & 0x01010101)
 
-/** Four values, the first one in the lowest byte, as 16 bits, the first one highest. */
+/** Pack four values into 16 bits. The first value comes from the lowest byte and goes to the highest bits. */
 const bitsOf = (nibbles: number): number =>
   ((nibbles & 15) << 12) | (((nibbles >>> 8) & 15) << 8) | (((nibbles >>> 16) & 15) << 4) | (nibbles >>> 24)
 
@@ -63,7 +66,10 @@ const exportText = createBytePattern('"EXPORT"')
 const localWords = { first: int32Of('"LOC'), last: int32Of('CAL"') }
 const transferredText = createBytePattern('"TRANSFERRED"')
 
-/** Step over a flow; null where none stands. The earlier layout calls what comes in IMPORT and what goes out EXPORT. */
+/**
+ * Read an energy flow direction; null for another text. The earlier API version writes IMPORT for INBOUND, EXPORT for
+ * OUTBOUND.
+ */
 export const readEnergyFlowBytes = (cursor: JsonCursor, isCurrent: boolean): EnergyFlowDirection | null => {
   if (matchPattern(cursor, isCurrent ? inboundText : importText)) return 'INBOUND'
   return matchPattern(cursor, isCurrent ? outboundText : exportText) ? 'OUTBOUND' : null
@@ -100,13 +106,13 @@ const colon = 58
 const letterT = 84
 const letterZ = 90
 
-/** A date read last at some place of a record, as its ten characters stand in a body, and the instant at which it begins. */
+/** Date that was read last: its ten characters as numbers, and its first instant in UTC. */
 export type CachedDay = { firstBytes: number; lastBytes: number; at: number }
 
 export const createCachedDay = (): CachedDay => ({ firstBytes: 0, lastBytes: 0, at: Number.NaN })
 
 /**
- * Step over the text of a time and give its instant in ms; NaN for what `parseInstant` does not read. Times in UTC of the form
+ * Read a time and return its instant in ms; NaN if `parseInstant` cannot read the time. UTC times of the form
  * `2026-03-29T01:00:00Z`, with or without milliseconds, are read from the bytes.
  */
 export const readInstantBytes = (cursor: JsonCursor, day: CachedDay): number => {
@@ -127,7 +133,9 @@ export const readInstantBytes = (cursor: JsonCursor, day: CachedDay): number => 
   return cachedDayStart(cursor, start, day) + ((hour * 60 + minute) * 60 + second) * 1000 + ms
 }
 
-/** The instant at which the date that is written at `start` begins; NaN for none. Most times share it with the one before. */
+/**
+ * Return the first instant of the date at `start`; NaN for an invalid date. Consecutive times often have the same date.
+ */
 const cachedDayStart = ({ bytes, view }: JsonCursor, start: number, day: CachedDay): number => {
   const firstBytes = view.getFloat64(start)
   const lastBytes = view.getInt16(start + 8)
@@ -140,7 +148,7 @@ const cachedDayStart = ({ bytes, view }: JsonCursor, start: number, day: CachedD
   return day.at
 }
 
-/** A digit, or more than a digit can be. */
+/** Return the digit at an index, or 1,000 for another character. */
 const digit = (bytes: Uint8Array, at: number): number => {
   const value = (bytes[at] as number) - zero
   return value >= 0 && value <= 9 ? value : 1000

@@ -27,7 +27,10 @@ const readAll =
 const parseArray = readAll(false)
 const parseLines = readAll(true)
 
-/** The value of a number text as a fraction digits / 10^decimals, by hand: an oracle that shares no code with the parser. */
+/**
+ * The value of a number text as a fraction digits / 10^decimals, by hand: an oracle that shares no code with the
+ * parser.
+ */
 const fraction = (text: string): readonly [bigint, number] => {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [whole = '', behind = ''] = mantissa.split('.')

@@ -107,7 +107,8 @@ describe('the span of a request', () => {
   })
 
   it.each([
-    // Three days by the clock: 73 hours where summer time ends between, 71 where it begins, for which 72 hours are no more than three days
+    // Three days by the clock: 73 hours where summer time ends between, 71 where it begins, for which 72 hours are no
+    // more than three days
     ['Europe/Berlin', '2026-10-24T00:00:00+02:00', '2026-10-27T00:00:00+01:00', true],
     ['Europe/Berlin', '2026-10-24T00:00:00+02:00', '2026-10-27T00:00:00.001+01:00', false],
     ['Europe/Berlin', '2026-03-28T00:00:00+01:00', '2026-03-31T01:00:00+02:00', true],

@@ -45,8 +45,8 @@ describe('an address of an account', () => {
   it.each([
     ['http://volt.example/', 'terms_url must begin with https://, or with http:// and a loopback host'],
     ['javascript:alert(1)', 'terms_url must begin with https://, or with http:// and a loopback host'],
-    ['volt.example', 'terms_url must be a whole address, such as https://example.com/page'],
-    ['https://volt.example/a b', 'terms_url must be a whole address, such as https://example.com/page'],
+    ['volt.example', 'terms_url must be a complete address, such as https://example.com/page'],
+    ['https://volt.example/a b', 'terms_url must be a complete address, such as https://example.com/page'],
     ['https://me:secret@volt.example/', 'terms_url must not contain a user name or password'],
     [`https://volt.example/${'a'.repeat(2_049 - 21)}`, 'terms_url must have at most 2048 characters'],
   ])('%j is refused', (text, message) => {

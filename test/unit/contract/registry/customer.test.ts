@@ -98,13 +98,13 @@ describe('the query of a list', () => {
     ['limit=0', 'value_out_of_range', 'limit must be a whole number from 1 to 100', 'limit'],
     ['limit=101', 'value_out_of_range', 'limit must be a whole number from 1 to 100', 'limit'],
     ['limit=1.5', 'field_invalid', 'limit must be a whole number from 1 to 100', 'limit'],
-    ['limit=1&limit=2', 'field_invalid', 'Give the parameter "limit" once only', 'limit'],
+    ['limit=1&limit=2', 'field_invalid', 'Send the parameter "limit" only once', 'limit'],
     ['lmit=1', 'unknown_parameter', '"lmit" is not known here; did you mean limit?', 'lmit'],
     ['__proto__=1', 'unknown_parameter', '"__proto__" is not known here; leave it out', '__proto__'],
     [
       'starting_after=a&ending_before=b',
       'field_invalid',
-      'ending_before must not stand beside starting_after; give one cursor only',
+      'ending_before must not be combined with starting_after; send one cursor only',
       'ending_before',
     ],
   ])('%s is refused', (search, code, message, field) => {
