@@ -1,5 +1,6 @@
 /**
- * An external system failed or did not answer. Adapters throw this error, because only they know the errors of their vendor.
+ * An external system failed or did not answer.
+ * Adapters throw this error, because only they know the errors of their vendor.
  * `code` names the failed system (`log_full`, `postgres_away`). `retriable` is true if the same call may succeed later.
  */
 export class Failure extends Error {

@@ -44,7 +44,7 @@ export type SlowBacklogSource = {
   readonly readUpTo: (partition: number) => number | null
 }
 
-/** Tells the gateway of a process about the slow work of the cost worker in the same process. */
+/** Reports the slow work of the cost worker to the gateway of the same process. */
 export type SlowBacklog = SlowBacklogSource & { readonly setSource: (source: SlowBacklogSource) => void }
 
 const emptyBacklog: SlowBacklogSource = { isLogFull: () => false, readUpTo: () => null }
@@ -69,7 +69,9 @@ export type Stores = {
   readonly clickHouse: ClickHouse
   readonly secrets: Secrets
   readonly metrics: Metrics
-  /** Return the generation of the topic. Throws after the number of partitions changed: the process must be restarted. */
+  /**
+   * Return the generation of the topic. Throws after the number of partitions changed: the process must be restarted.
+   */
   readonly generation: () => number
 }
 

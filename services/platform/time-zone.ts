@@ -5,8 +5,10 @@ const dayMs = 86_400_000
 const firstInstant = Date.UTC(1999, 0, 1)
 const horizon = Date.UTC(2102, 0, 1)
 /**
- * Two changes of a zone are at least 6 days and 23 hours apart (Brazil in October 2000, Gaza in 2040), so a fine step sees each.
- * From `settled` on, a zone whose changes of the ten years before all came back on the same weekday of the year is under a yearly
+ * Two changes of a zone are at least 6 days and 23 hours apart (Brazil in October 2000, Gaza in 2040), so a fine step
+ * sees each.
+ * From `settled` on, a zone whose changes of the ten years before all came back on the same weekday of the year is
+ * under a yearly
  * rule, has no such short spells, and takes wide steps.
  */
 const fineMs = 6 * dayMs
@@ -16,9 +18,12 @@ const yearlyRulesObservedFrom = Date.UTC(2028, 0, 1)
 
 /**
  * Give the offsets of an IANA time zone as plain data, or null if no zone has that name.
- * Covers 1999-01-01 to 2102-01-01 by the rules of the runtime's own time zone data; before and after, the outermost offsets hold.
- * The name is matched without case and returned as the IANA table spells it; an alias stays the alias (`Asia/Calcutta`).
- * Names that only the runtime knows (`PST`, `SystemV/AST4`, `+05:30`) are no zones. Calls with the same zone give the same arrays.
+ * Covers 1999-01-01 to 2102-01-01 by the rules of the runtime's own time zone data; before and after, the outermost
+ * offsets hold.
+ * The name is matched without case and returned as the IANA table spells it; an alias stays the alias
+ * (`Asia/Calcutta`).
+ * Names that only the runtime knows (`PST`, `SystemV/AST4`, `+05:30`) are no zones.
+ * Calls with the same zone give the same arrays.
  * Source: https://www.iana.org/time-zones.
  */
 export function timeZone(name: string): TimeZone | null {
@@ -32,7 +37,8 @@ export function timeZone(name: string): TimeZone | null {
 }
 
 /**
- * Name the zone that stands for this one and all its aliases in the runtime's data, to compare zones by (`Asia/Calcutta` for `Asia/Kolkata`).
+ * Name the zone that stands for this one and all its aliases in the runtime's data, to compare zones by
+ * (`Asia/Calcutta` for `Asia/Kolkata`).
  * Throws RangeError for a name that the runtime does not know.
  */
 export function canonicalName(name: string): string {

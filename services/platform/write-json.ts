@@ -37,7 +37,10 @@ const maxPieceLength = 65_536
 
 type JsonWriter = { text: string; values: number; readonly replacer: Replacer | undefined }
 
-/** Take the text so far as a piece. The engine keeps sums of texts as trees; to look into one makes it flat while it is small. */
+/**
+ * Take the text so far as a piece.
+ * The engine keeps sums of texts as trees; to look into one makes it flat while it is small.
+ */
 const takePiece = (writer: JsonWriter): string => {
   const { text } = writer
   writer.text = ''
@@ -77,7 +80,8 @@ function* writeValue(value: unknown, writer: JsonWriter): Generator<string, void
 }
 
 /**
- * Write plain data as JSON in pieces of text, with a pause after each; some are empty. Joined, the text that `JSON.stringify` gives.
+ * Write plain data as JSON in pieces of text, with a pause after each; some are empty.
+ * Joined, the text that `JSON.stringify` gives.
  * `replacer` sees single values only.
  */
 export function* jsonPieces(value: unknown, replacer?: Replacer): Generator<string, void> {

@@ -83,7 +83,8 @@ const readRow = (row: string): BiddingZone => {
 
 /**
  * Bidding zones with published day-ahead prices, with the currency of their auction.
- * Source: ENTSO-E, https://www.entsoe.eu/data/energy-identification-codes-eic/; Energy-Charts, https://api.energy-charts.info.
+ * Source:
+ * ENTSO-E, https://www.entsoe.eu/data/energy-identification-codes-eic/; Energy-Charts, https://api.energy-charts.info.
  */
 export const biddingZones: readonly BiddingZone[] = rows.trim().split('\n').map(readRow)
 

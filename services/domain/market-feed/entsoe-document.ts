@@ -111,7 +111,9 @@ const without = (price: FeedPrice, finer: readonly FeedPrice[]): readonly FeedPr
  * A zone can have several auctions, in any order. Only the first auction is the coupled day-ahead auction.
  * If a time has prices in two resolutions, the finer resolution applies.
  * An acknowledgement has no prices: `note` gives its reason. Throws `FeedFormatError`.
- * Source: ENTSO-E, RESTful API, https://transparency.entsoe.eu; IEC 62325-451-3 (publication document); IEC 62325-351 (curve types).
+ * Source:
+ * ENTSO-E, RESTful API, https://transparency.entsoe.eu; IEC 62325-451-3 (publication document); IEC 62325-351 (curve
+ * types).
  */
 export const readEntsoeDocument = (
   document: Members,

@@ -44,7 +44,8 @@ export const overlapping = (prices: readonly FeedPrice[], interval: FeedInterval
 
 /**
  * Create one interval for each start. `starts` must ascend.
- * An interval ends at the next start, after the length of the previous interval, or after `maxLengthMs`: the earliest of the three.
+ * An interval ends at the next start, after the length of the previous interval, or after `maxLengthMs`: the earliest
+ * of the three.
  * A missing start therefore leaves a gap.
  */
 export const intervalsFrom = (

@@ -3,7 +3,7 @@ import { type FeedPrice, feedPrice, intervalsFrom, unreadable } from './feed-pri
 
 /**
  * Readers of the public JSON feeds: the text of an answer in, prices out. All of them throw `FeedFormatError`.
- * The names of a provider's format stand in these functions as texts. Types of the domain and callers never see these names.
+ * Member names of a provider's format appear only inside these functions. Types of the domain never contain them.
  * Addresses, status codes and retries belong to `platform/market-feeds`.
  */
 
@@ -30,7 +30,10 @@ const readAwattarRow = (each: unknown): FeedPrice => {
   return { start, end, value: feedPrice(textOf(row['marketprice'], 'marketprice'), 'PER_MWH') }
 }
 
-/** Read a list of hours in ms with prices in EUR per MWh. Source: aWATTar, market data API v1, https://www.awattar.de/services/api. */
+/**
+ * Read a list of hours in ms with prices in EUR per MWh.
+ * Source: aWATTar, market data API v1, https://www.awattar.de/services/api.
+ */
 export const readAwattar = (text: string): readonly FeedPrice[] => rowsOf(text, 'data').map(readAwattarRow)
 
 /**
@@ -51,7 +54,10 @@ export const readEnergyCharts = (text: string): readonly FeedPrice[] => {
   })
 }
 
-/** A data set of Energi Data Service: its columns, and the length of its intervals. The price column ends with the currency. */
+/**
+ * A data set of Energi Data Service: its columns, and the length of its intervals.
+ * The price column ends with the currency.
+ */
 type Dataset = { readonly name: string; readonly time: string; readonly price: string; readonly lengthMs: number }
 
 /** Data sets of day-ahead prices: hours until the end of September 2025, quarter hours after that. */
@@ -72,7 +78,10 @@ const readEnergiRow = (
   return [{ start, end: start + lengthMs, value: feedPrice(textOf(row[name], name), 'PER_MWH') }]
 }
 
-/** Read the prices of one area in DKK or EUR per MWh. Source: https://www.energidataservice.dk, Elspotprices, DayAheadPrices. */
+/**
+ * Read the prices of one area in DKK or EUR per MWh.
+ * Source: https://www.energidataservice.dk, Elspotprices, DayAheadPrices.
+ */
 export const readEnergiDataService = (
   text: string,
   { area, currencyCode }: { readonly area: string; readonly currencyCode: string },
@@ -84,7 +93,10 @@ export const readEnergiDataService = (
   return rows.filter(row => row['PriceArea'] === area).flatMap(row => readEnergiRow(row, dataset, currencyCode))
 }
 
-/** Read a list of prices per kWh of one local day. Source: https://www.elprisetjustnu.se and https://www.hvakosterstrommen.no, v1. */
+/**
+ * Read a list of prices per kWh of one local day.
+ * Source: https://www.elprisetjustnu.se and https://www.hvakosterstrommen.no, v1.
+ */
 export const readDailyPrices = (text: string, currencyCode: string): readonly FeedPrice[] => {
   const name = `${currencyCode}_per_kWh`
   return listOf(parseFeed(text), 'the answer').map(each => {

@@ -40,8 +40,10 @@ export const publishableUntil = ({ zone }: PublicationClock, at: number): number
 
 /**
  * Return the instant (ms) of the next fetch after a successful one.
- * If the next day is known: the publication of tomorrow. If today is known and today's publication is not due: that publication.
- * Otherwise 5 minutes later, and from two hours after the publication 30 minutes later. `random` in [0, 1) spreads the requests.
+ * If the next day is known: the publication of tomorrow.
+ * If today is known and today's publication is not due: that publication.
+ * Otherwise 5 minutes later, and from two hours after the publication 30 minutes later.
+ * `random` in [0, 1) spreads the requests.
  */
 export const nextFetchAt = (clock: PublicationClock, at: number, knownUntil: number | null, random: number): number => {
   const tomorrow = nextLocalMidnight(clock.zone, at)

@@ -41,7 +41,8 @@ const agile = (area: string): SharedSource => ({
 })
 
 /**
- * Market sources of every installation: each bidding zone in the currency of its auction, Nordic zones also in their national currency,
+ * Market sources of every installation: each bidding zone in the currency of its auction, Nordic zones also in their
+ * national currency,
  * and Great Britain with its grid regions. The operator decides which feeds fill them.
  * Source: docs/rules/markets-and-forecasts.md #market-sources.
  */
@@ -56,7 +57,9 @@ export type MarketClock = { readonly timeZone: string; readonly publishedAtMinut
 
 const coupledClock: MarketClock = { timeZone: 'Europe/Brussels', publishedAtMinute: 12 * 60 + 55 }
 
-/** British delivery days start at 23:00 local time, together with the continent. Retail prices are published at 17:10. */
+/**
+ * British delivery days start at 23:00 local time, together with the continent. Retail prices are published at 17:10.
+ */
 const britishClock: MarketClock = { ...coupledClock, publishedAtMinute: 17 * 60 + 10 }
 
 const clocks: ReadonlyMap<string, MarketClock> = new Map(

@@ -12,7 +12,9 @@ import {
   refreshIfStale,
 } from './key-state.ts'
 
-/** Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`. */
+/**
+ * Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`.
+ */
 export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
 
 type CachedToken = CachedKeyState & { readonly expiresAt: number }
@@ -25,7 +27,8 @@ const expired = refused('token_expired', 'The bearer token has expired: log in a
 
 /**
  * Make the check of bearer tokens. A token's signature is verified once and its key's state is read every 30 s;
- * a revoked key therefore ends its tokens within 60 s in every process. A store of keys that refuses, or has not answered after 5 s, is away:
+ * a revoked key therefore ends its tokens within 60 s in every process.
+ * A store of keys that refuses, or has not answered after 5 s, is away:
  * tokens that were accepted before go on until they expire, others throw its `Failure`.
  * Source: docs/rules/authentication.md #revocation.
  */

@@ -17,7 +17,8 @@ export type BearerTokens = {
   readonly sign: (subject: TokenSubject, at: number) => Promise<string>
   /**
    * Check a token's signature and claims at `at` (ms), without asking whether its key still lives.
-   * Refuses what this secret, present or former, did not sign (`bad_credentials`) and what is past its hour (`token_expired`).
+   * Refuses what this secret, present or former, did not sign (`bad_credentials`) and what is past its hour
+   * (`token_expired`).
    */
   readonly verify: (token: string, at: number) => Promise<Result<TokenClaims>>
 }
@@ -88,6 +89,9 @@ async function verify(token: string, key: Uint8Array, at: number): Promise<Resul
   }
 }
 
-/** Base64url has spare bits at the end, so that two texts can hold the same bytes; only one of them is the token that was signed. */
+/**
+ * Base64url has spare bits at the end, so that two texts can hold the same bytes; only one of them is the token that
+ * was signed.
+ */
 const isCanonical = (token: string): boolean =>
   token.split('.').every(part => part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part)

@@ -12,7 +12,10 @@ export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPer
 /** Read a key's state; null if it was revoked or never existed. Throws `Failure` while the store is away. */
 export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>
 
-/** A cached key state. `readAt` is the instant of the last read in ms; `refreshing` resolves when requests wait no longer for the next one. */
+/**
+ * A cached key state.
+ * `readAt` is the instant of the last read in ms; `refreshing` resolves when requests wait no longer for the next one.
+ */
 export type CachedKeyState = {
   readonly subject: TokenSubject
   state: KeyState | null
@@ -21,7 +24,10 @@ export type CachedKeyState = {
   refreshing: Promise<unknown> | null
 }
 
-/** How long a cached state is used; with `answerMs` for the next read it stays well below the 60 s in which a revocation must hold. */
+/**
+ * How long a cached state is used; with `answerMs` for the next read it stays well below the 60 s in which a revocation
+ * must hold.
+ */
 const cacheLifetimeMs = 30_000
 /** A store that has not answered by then is away. */
 const storeTimeoutMs = 5_000
@@ -54,7 +60,8 @@ export const addToCache = <T>(cache: Map<string, T>, name: string, entry: T): vo
 }
 
 /**
- * Read a cached state again if it is older than 30 s. No request waits for the store longer than a second; a store that failed is asked
+ * Read a cached state again if it is older than 30 s.
+ * No request waits for the store longer than a second; a store that failed is asked
  * again a second later, and the cached state stays as it is.
  */
 export const refreshIfStale = async (entry: CachedKeyState, readKeyState: ReadKeyState, at: number): Promise<void> => {

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { readJsonFile } from './secrets.ts'
 
-/** What a first caller needs. The service writes it to `sandbox.json` of its data folder, readable by its owner only. */
+/**
+ * What a first caller needs. The service writes it to `sandbox.json` of its data folder, readable by its owner only.
+ */
 export type Sandbox = {
   readonly base_url: string
   readonly account_id: string
@@ -19,7 +21,10 @@ export const sandboxFile = (dataFolder: string): string => join(dataFolder, 'san
 const isSandbox = (value: unknown): value is Sandbox =>
   typeof value === 'object' && value !== null && members.every(name => typeof Reflect.get(value, name) === 'string')
 
-/** Read the sandbox of a data folder; null if its file is missing. Throws `Failure` `sandbox_unreadable` if the file is damaged. */
+/**
+ * Read the sandbox of a data folder; null if its file is missing.
+ * Throws `Failure` `sandbox_unreadable` if the file is damaged.
+ */
 export const readSandbox = (dataFolder: string): Sandbox | null => {
   const file = sandboxFile(dataFolder)
   if (!existsSync(file)) return null

@@ -6,7 +6,9 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Encrypts what must be kept and never read by others; `owner` is bound to what is sealed, and is needed to open it. */
+/**
+ * Encrypts what must be kept and never read by others; `owner` is bound to what is sealed, and is needed to open it.
+ */
 export type Seal = {
   readonly seal: (text: string, owner: string) => string
   /** Throws for what was sealed under another key, for another owner, or altered. */
@@ -14,8 +16,8 @@ export type Seal = {
 }
 
 /**
- * Seal with AES-256-GCM under a key that is derived from `key`; `purpose` keeps the uses of one key apart. What was sealed under a former key
- * opens as well.
+ * Seal with AES-256-GCM under a key that is derived from `key`; `purpose` keeps the uses of one key apart.
+ * What was sealed under a former key opens as well.
  */
 export const sealWith = (key: Secret, purpose: string): Seal => {
   const [present, ...former] = secretTexts(key)
@@ -24,7 +26,10 @@ export const sealWith = (key: Secret, purpose: string): Seal => {
   return { seal, open: (sealed, owner) => openWithAny(openers, sealed, owner) }
 }
 
-/** Gives what is sealed under a former key sealed under the present one; null where it is so already, or opens under none. */
+/**
+ * Gives what is sealed under a former key sealed under the present one; null where it is so already, or opens under
+ * none.
+ */
 export type Reseal = (sealed: string, owner: string) => string | null
 
 /** Make what seals anew, for a key that was changed. */

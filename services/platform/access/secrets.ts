@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 
 /**
- * A secret that may have been changed. The first text is the present one: it signs, hashes and seals. What was made with one of the others
+ * A secret that may have been changed. The first text is the present one: it signs, hashes and seals.
+ * What was made with one of the others
  * holds still. A text alone was never changed.
  */
 export type Secret = string | readonly [string, ...string[]]
@@ -23,7 +24,10 @@ type ConfiguredSecrets = {
   readonly operatorKey: string | null
 }
 
-/** What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the one in use. */
+/**
+ * What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the
+ * one in use.
+ */
 type StoredSecrets = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
 
 const fileOf = (dataFolder: string): string => join(dataFolder, 'secrets.json')
@@ -65,7 +69,8 @@ export const readJsonFile = (file: string): unknown => {
 export type LoadedSecret<T> = { readonly value: T; readonly isNew: boolean; readonly save: () => void }
 
 /**
- * Take the secrets given by configuration, else those of the data folder; create those that are missing. Nothing is written before `save`.
+ * Take the secrets given by configuration, else those of the data folder; create those that are missing.
+ * Nothing is written before `save`.
  * Throws `Failure` `secrets_unreadable` if the stored file is damaged: without its secret every API key is invalid.
  */
 export function loadSecrets(dataFolder: string, given: ConfiguredSecrets): LoadedSecret<Secrets> {
@@ -90,7 +95,8 @@ const withFormer = (present: string, former: readonly string[] = []): Secret =>
   former.length === 0 ? present : [present, ...former]
 
 /**
- * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create it if it is missing.
+ * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create
+ * it if it is missing.
  * Nothing is written before `save`. Throws as `loadSecrets` does.
  */
 export function loadCredentialsKey(

@@ -21,7 +21,10 @@ export type SentKey = { readonly accountId: string | null; readonly apiKey: stri
 /** What a key is sent for. A login asks the store each time; metering goes on longest while the store is away. */
 export type KeyUse = 'login' | 'metering' | 'other'
 
-/** Find the caller of an API key at `at` (ms). Refuses with `bad_credentials` or `account_disabled`; throws `Failure` while the store is away. */
+/**
+ * Find the caller of an API key at `at` (ms).
+ * Refuses with `bad_credentials` or `account_disabled`; throws `Failure` while the store is away.
+ */
 export type VerifyKey = (
   sent: SentKey,
   request: { readonly at: number; readonly use: KeyUse },
@@ -56,8 +59,10 @@ const keyStoreUnavailable = (): Failure =>
   new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
 
 /**
- * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries. A verified key is cached and
- * its state is read again every 30 s, so that a revocation holds within 60 s; while the store is away a key goes on for 60 s after
+ * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries.
+ * A verified key is cached and
+ * its state is read again every 30 s, so that a revocation holds within 60 s; while the store is away a key goes on for
+ * 60 s after
  * its last read, for metering for an hour. Source: docs/rules/authentication.md #revocation, #wrong-keys.
  */
 export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {

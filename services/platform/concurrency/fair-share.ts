@@ -1,32 +1,36 @@
-/**
- * How much may be under way at once: in all, and of each account. `waiting`: how many of an account may wait for it. `unbounded`: an account that
- * has neither bound of its own. `crowdedMs`: for so long after an account was served that uses less, an account of which more wait than there
- * are places has one place, and none while that account has anything under way or waiting. `now`: the present instant in ms of any clock.
- */
+/** Limits of a share. */
 export type ShareLimits = {
+  /** Max slots of all accounts together. */
   readonly maxConcurrent: number
   readonly maxConcurrentPerAccount: number
   readonly maxWaitingPerAccount: number
+  /** Account without limits of its own. */
   readonly unboundedAccount?: string
+  /**
+   * Time in ms after an account was served, in which an account with more use is limited: it gets one slot if more of
+   * its requests
+   * wait than there are slots. It gets no slot while the account with less use has running or waiting requests.
+   */
   readonly contentionMs?: number
+  /** Monotonic clock in ms. */
   readonly now?: () => number
 }
 
-/** A bounded number of places that accounts take in turn. */
+/** A limited number of slots that accounts use in turn. */
 export type FairShare = {
   /**
-   * Wait for a place, and give what leaves it. Null at once where too many of the account wait already. Rejects when the signal is aborted
-   * while it waits.
+   * Wait for a slot and return the function that releases it. Null if too many requests of the account wait already.
+   * Rejects if the signal is aborted while the request waits.
    */
   readonly acquire: (account: string, signal: AbortSignal) => Promise<(() => void) | null>
 }
 
 type Waiter = { readonly start: () => void }
 
-/** Place that an account holds, since an instant in ms. */
+/** A slot in use since an instant in ms. */
 type AcquiredSlot = { readonly since: number }
 
-/** What an account has under way and waiting; `usedMs`: the time for which it held places that it has left, as it counted at `usedAt`. */
+/** Requests of an account. `usedMs` is the decayed use of released slots at the instant `usedAt`. */
 type Queue = {
   readonly running: Set<AcquiredSlot>
   readonly waiting: Waiter[]
@@ -35,12 +39,19 @@ type Queue = {
   servedAt: number
 }
 
-/** Time in which the use of a place comes to count half. */
-const halfLifeMs = 500
-/** Age from which on what an idle account has used is forgotten. */
-const idleRetentionMs = 8 * halfLifeMs
+type ShareState = {
+  readonly limits: Required<Omit<ShareLimits, 'unboundedAccount'>> & Pick<ShareLimits, 'unboundedAccount'>
+  /** Queues by account, ordered by the instant at which they were last served. */
+  readonly queues: Map<string, Queue>
+  running: number
+  recheckTimer: NodeJS.Timeout | undefined
+}
 
-/** Pause before an account that waits for another one looks again: use grows while places are held. */
+/** Half-life of the use of a slot in ms. */
+const halfLifeMs = 500
+/** Time in ms after which an idle account is forgotten. */
+const idleRetentionMs = 8 * halfLifeMs
+/** Interval in ms at which limits of waiting accounts are checked again, because use grows while slots are in use. */
 const recheckMs = 50
 
 const usedMsOf = ({ running, usedMs, usedAt }: Queue, at: number): number => {
@@ -51,133 +62,133 @@ const usedMsOf = ({ running, usedMs, usedAt }: Queue, at: number): number => {
 
 const isIdle = ({ running, waiting }: Queue): boolean => running.size === 0 && waiting.length === 0
 
+/** Return the number of slots of an account while accounts with less use compete. */
+const limitUnderContention = ({ limits, queues }: ShareState, queue: Queue, at: number): number => {
+  const { maxConcurrent, maxConcurrentPerAccount, contentionMs } = limits
+  if (queue.waiting.length <= maxConcurrent) return maxConcurrentPerAccount
+  const used = usedMsOf(queue, at)
+  let limit = maxConcurrentPerAccount
+  for (const other of queues.values()) {
+    if (other === queue || usedMsOf(other, at) >= used) continue
+    if (!isIdle(other)) return 0
+    if (at - other.servedAt < contentionMs) limit = 1
+  }
+  return limit
+}
+
+const isAtLimit = (state: ShareState, account: string, queue: Queue, at: number): boolean => {
+  const { unboundedAccount, contentionMs, maxConcurrentPerAccount } = state.limits
+  if (account === unboundedAccount) return false
+  const limit = contentionMs === 0 ? maxConcurrentPerAccount : limitUnderContention(state, queue, at)
+  return queue.running.size >= limit
+}
+
+/** Return the waiting account with the least use. Null if all waiting accounts are at their limit. */
+const nextAccount = (state: ShareState, at: number): string | null => {
+  let [next, minUsedMs]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
+  for (const [account, queue] of state.queues) {
+    if (queue.waiting.length === 0) continue
+    const used = usedMsOf(queue, at)
+    if (used < minUsedMs && !isAtLimit(state, account, queue, at)) [next, minUsedMs] = [account, used]
+  }
+  return next
+}
+
+const forgetIdle = ({ queues }: ShareState, at: number): void => {
+  for (const [account, queue] of queues) {
+    if (at - queue.servedAt < idleRetentionMs) return
+    if (isIdle(queue)) queues.delete(account)
+  }
+}
+
+const isAnyWaiting = ({ queues }: ShareState): boolean => {
+  for (const { waiting } of queues.values()) if (waiting.length > 0) return true
+  return false
+}
+
+/** Give free slots to waiting requests. */
+const serve = (state: ShareState): void => {
+  const { limits, queues } = state
+  const at = limits.now()
+  while (state.running < limits.maxConcurrent) {
+    const account = nextAccount(state, at)
+    const queue = account === null ? undefined : queues.get(account)
+    const waiter = queue?.waiting.shift()
+    if (account === null || queue === undefined || waiter === undefined) break
+    state.running += 1
+    queue.servedAt = at
+    queues.delete(account)
+    queues.set(account, queue)
+    waiter.start()
+  }
+  forgetIdle(state, at)
+  const mustRecheck = limits.contentionMs > 0 && state.running < limits.maxConcurrent
+  if (mustRecheck && state.recheckTimer === undefined && isAnyWaiting(state)) {
+    state.recheckTimer = setTimeout(() => {
+      state.recheckTimer = undefined
+      serve(state)
+    }, recheckMs)
+  }
+}
+
+/** Mark a slot as used and return the function that releases it. */
+const useSlot = (state: ShareState, queue: Queue): (() => void) => {
+  const slot: AcquiredSlot = { since: state.limits.now() }
+  queue.running.add(slot)
+  return () => {
+    if (!queue.running.has(slot)) return
+    const at = state.limits.now()
+    queue.running.delete(slot)
+    queue.usedMs = queue.usedMs * 0.5 ** ((at - queue.usedAt) / halfLifeMs) + at - slot.since
+    queue.usedAt = at
+    state.running -= 1
+    serve(state)
+  }
+}
+
+const queueOf = ({ queues, limits }: ShareState, account: string): Queue => {
+  const known = queues.get(account)
+  if (known !== undefined) return known
+  const at = limits.now()
+  const queue: Queue = { running: new Set(), waiting: [], usedMs: 0, usedAt: at, servedAt: at }
+  queues.set(account, queue)
+  return queue
+}
+
+const acquire = (state: ShareState, account: string, signal: AbortSignal): Promise<(() => void) | null> =>
+  new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const { limits } = state
+    const queue = queueOf(state, account)
+    const mustWait = state.running >= limits.maxConcurrent || isAtLimit(state, account, queue, limits.now())
+    const isQueueFull = queue.waiting.length >= limits.maxWaitingPerAccount && account !== limits.unboundedAccount
+    if (mustWait && isQueueFull) return resolve(null)
+    const waiter: Waiter = {
+      start: () => {
+        signal.removeEventListener('abort', abandon)
+        resolve(useSlot(state, queue))
+      },
+    }
+    const abandon = (): void => {
+      queue.waiting.splice(queue.waiting.indexOf(waiter), 1)
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', abandon, { once: true })
+    queue.waiting.push(waiter)
+    serve(state)
+  })
+
 /**
- * Create a share. A free place goes to the account that has used places for the shortest time of late, and within an account to the request that
- * waits longest. So an account that asks for much, or for what takes long, waits behind itself. Source: docs/promises.md #s6.
+ * Create a share.
+ * A free slot goes to the account with the least recent use, and there to the request that has waited longest.
+ * An account with many or long requests therefore delays only itself. Source: docs/promises.md #s6.
  */
 export const fairShare = (limits: ShareLimits): FairShare => {
-  const {
-    maxConcurrent,
-    maxConcurrentPerAccount,
-    maxWaitingPerAccount: waiting,
-    unboundedAccount,
-    contentionMs = 0,
-    now = () => performance.now(),
-  } = limits
-  /** Accounts in the order in which they were served last. */
-  const queues = new Map<string, Queue>()
-  let running = 0
-
-  let recheckTimer: NodeJS.Timeout | undefined
-
-  /** Return how many places an account has beside those that use less. */
-  const limitOf = (queue: Queue, at: number): number => {
-    if (queue.waiting.length <= maxConcurrent) return maxConcurrentPerAccount
-    const used = usedMsOf(queue, at)
-    let limit = maxConcurrentPerAccount
-    for (const other of queues.values()) {
-      if (other === queue || usedMsOf(other, at) >= used) continue
-      if (!isIdle(other)) return 0
-      if (at - other.servedAt < contentionMs) limit = 1
-    }
-    return limit
+  const state: ShareState = {
+    limits: { contentionMs: 0, now: () => performance.now(), ...limits },
+    queues: new Map(),
+    running: 0,
+    recheckTimer: undefined,
   }
-
-  const isAtLimit = (account: string, queue: Queue, at: number): boolean =>
-    account !== unboundedAccount &&
-    queue.running.size >= (contentionMs === 0 ? maxConcurrentPerAccount : limitOf(queue, at))
-
-  const nextAccount = (at: number): string | null => {
-    let [next, minUsedMs]: [string | null, number] = [null, Number.POSITIVE_INFINITY]
-    for (const [account, queue] of queues) {
-      if (queue.waiting.length === 0) continue
-      const used = usedMsOf(queue, at)
-      if (used < minUsedMs && !isAtLimit(account, queue, at)) [next, minUsedMs] = [account, used]
-    }
-    return next
-  }
-
-  const forgetIdle = (at: number): void => {
-    for (const [account, queue] of queues) {
-      if (at - queue.servedAt < idleRetentionMs) return
-      if (isIdle(queue)) queues.delete(account)
-    }
-  }
-
-  const isAnyWaiting = (): boolean => {
-    for (const { waiting: own } of queues.values()) if (own.length > 0) return true
-    return false
-  }
-
-  const serve = (): void => {
-    const at = now()
-    while (running < maxConcurrent) {
-      const account = nextAccount(at)
-      const queue = account === null ? undefined : queues.get(account)
-      const waiter = queue?.waiting.shift()
-      if (account === null || queue === undefined || waiter === undefined) break
-      running += 1
-      queue.servedAt = at
-      queues.delete(account)
-      queues.set(account, queue)
-      waiter.start()
-    }
-    forgetIdle(at)
-    if (contentionMs > 0 && running < maxConcurrent && recheckTimer === undefined && isAnyWaiting()) {
-      recheckTimer = setTimeout(() => {
-        recheckTimer = undefined
-        serve()
-      }, recheckMs)
-    }
-  }
-
-  const createRelease = (queue: Queue): (() => void) => {
-    const slot: AcquiredSlot = { since: now() }
-    queue.running.add(slot)
-    return () => {
-      if (!queue.running.has(slot)) return
-      const at = now()
-      queue.running.delete(slot)
-      queue.usedMs = queue.usedMs * 0.5 ** ((at - queue.usedAt) / halfLifeMs) + at - slot.since
-      queue.usedAt = at
-      running -= 1
-      serve()
-    }
-  }
-
-  const queueOf = (account: string): Queue => {
-    const at = now()
-    const queue = queues.get(account) ?? {
-      running: new Set<AcquiredSlot>(),
-      waiting: [],
-      usedMs: 0,
-      usedAt: at,
-      servedAt: at,
-    }
-    queues.set(account, queue)
-    return queue
-  }
-
-  return {
-    acquire: (account, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason)
-        const queue = queueOf(account)
-        const mustWait = running >= maxConcurrent || isAtLimit(account, queue, now())
-        if (mustWait && queue.waiting.length >= waiting && account !== unboundedAccount) return resolve(null)
-        const waiter: Waiter = {
-          start: () => {
-            signal.removeEventListener('abort', abandon)
-            resolve(createRelease(queue))
-          },
-        }
-        const abandon = (): void => {
-          queue.waiting.splice(queue.waiting.indexOf(waiter), 1)
-          reject(signal.reason)
-        }
-        signal.addEventListener('abort', abandon, { once: true })
-        queue.waiting.push(waiter)
-        serve()
-      }),
-  }
+  return { acquire: (account, signal) => acquire(state, account, signal) }
 }

@@ -1,4 +1,4 @@
-/** Do pieces of work at most `atOnce` at a time, in the order in which they were asked for. */
+/** Create a function that runs work with at most `maxConcurrent` calls at a time, in the order of the calls. */
 export const semaphore = (maxConcurrent: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
   const waiting: (() => void)[] = []
   let free = maxConcurrent

@@ -1,7 +1,10 @@
-/** Time that all long work of a process may take of one turn of the event loop, in ms: other requests wait no longer than for one slice. */
+/**
+ * Time in ms that all long work of a process can use in one turn of the event loop.
+ * Other requests wait at most this time.
+ */
 const sliceMs = 3
 
-/** Start of the present turn of the event loop, as far as it has long work; null if none has run in it yet. */
+/** Start of long work in the current turn of the event loop. Null if no long work has run in this turn. */
 let turnStartedAt: number | null = null
 
 const noteTurnStart = (): number => {
@@ -16,7 +19,7 @@ const noteTurnStart = (): number => {
 
 const isTurnOver = (): boolean => performance.now() - (turnStartedAt ?? noteTurnStart()) >= sliceMs
 
-/** Works that wait for a slice: accounts in the order in which they get one. */
+/** Work that waits for a slice, by account, in the order in which accounts get slices. */
 const waitingByAccount = new Map<string, (() => void)[]>()
 let isGranting = false
 
@@ -25,7 +28,7 @@ const grantSlice = (): void => {
   if (next !== undefined) {
     const [account, resumes] = next
     const resume = resumes.shift()
-    // Behind the other accounts.
+    // Move the account behind the other accounts.
     waitingByAccount.delete(account)
     if (resumes.length > 0) waitingByAccount.set(account, resumes)
     noteTurnStart()
@@ -36,8 +39,8 @@ const grantSlice = (): void => {
 }
 
 /**
- * Wait for the next slice. Each turn of the event loop gives one slice to one work, so that the turn stays short however many works wait.
- * Accounts take turns; works without an account share one. Source: docs/promises.md #i8, #s6.
+ * Wait for the next slice. Each turn of the event loop gives one slice to one task, so that turns stay short.
+ * Accounts take turns. All tasks without an account count as one account. Source: docs/promises.md #i8, #s6.
  */
 export const nextSlice = (account = ''): Promise<void> =>
   new Promise(resolve => {
@@ -49,16 +52,16 @@ export const nextSlice = (account = ''): Promise<void> =>
     setImmediate(grantSlice)
   })
 
-/** The slices of some work. `isOver`: the present slice is over; `pause`: let other work run until the next slice. */
+/** Slices of a task. `isOver` returns whether the current slice is over. `pause` waits for the next slice. */
 export type TimeSlices = { readonly isOver: () => boolean; readonly pause: () => Promise<void> }
 
-/** Start the first slice of some work now. `account`: the account that the work is done for; absent for work of the service itself. */
+/** Start the first slice of a task now. `account` is undefined for tasks of the service itself. */
 export const startTimeSlices = (account?: string): TimeSlices => {
   if (turnStartedAt === null) noteTurnStart()
   return { isOver: isTurnOver, pause: () => nextSlice(account) }
 }
 
-/** Run a generator to its end and return its result. It may be interrupted at each `yield`; other work runs between slices. */
+/** Run a generator to its end and return its result. It can pause at each `yield`. Other work runs between slices. */
 export const runInTimeSlices = async <T>(work: Generator<unknown, T, undefined>, account?: string): Promise<T> => {
   const slices = startTimeSlices(account)
   for (;;) {

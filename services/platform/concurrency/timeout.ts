@@ -17,15 +17,18 @@ const raceTimeout = async <T>(ms: number, work: Promise<T>, onTimeout: () => T):
 }
 
 /**
- * Ask a store, and take an answer that has not come after `limitMs` for a failure; what comes later is ignored.
- * Rejects with `store_silent` (retriable) then, else with what asking threw.
+ * Call a store with a time limit. A later answer is ignored.
+ * Rejects with Failure `store_silent` (retriable) at the limit, or with the error of the call.
  */
 export const withTimeout = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> =>
   raceTimeout(limitMs, work(), () => {
     throw new Failure('store_silent', 'A store does not answer.', { retriable: true })
   })
 
-/** Wait for a piece of work for up to `patienceMs`; tells whether it is done. The work goes on; rejects with what it threw until then. */
+/**
+ * Wait for work for up to `limitMs` and return whether it is done. The work continues after the limit.
+ * Rejects if the work fails before.
+ */
 export const isDoneWithin = async (limitMs: number, work: Promise<unknown>): Promise<boolean> =>
   raceTimeout(
     limitMs,

@@ -41,7 +41,9 @@ const marketFeeds = z
     }),
   )
 
-/** Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment. */
+/**
+ * Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment.
+ */
 export const environment = z.object({
   WATTLEDGER_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   WATTLEDGER_PORT: port.default(8080).describe('Port of the interface; 0 takes a free one.'),
@@ -210,7 +212,10 @@ export type Config = DistributedSettings & {
   readonly host: string
   readonly port: number
   readonly metricsPort: number
-  /** Whether the metrics may take a free port because theirs was not chosen: on embedded parts no monitoring counts on it. */
+  /**
+   * Whether the metrics may take a free port because theirs was not chosen: on embedded parts no monitoring counts on
+   * it.
+   */
   readonly isMetricsPortFree: boolean
   readonly dataFolder: string
   readonly postgresUrl: string | null
@@ -299,7 +304,8 @@ const noSharedSettings: SharedSettings = {
 
 /**
  * Read the words of the command line: `--roles a,b`, `--help`.
- * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process must hold alone, or
+ * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process
+ * must hold alone, or
  * without a secret that all processes share.
  */
 export function readRoles(args: readonly string[], config: SharedSettings = noSharedSettings): readonly Role[] {

@@ -84,7 +84,10 @@ const clickHouseSettings = (value: DistributedVariables): ClickHouseSettings | n
         isReplicated: value.WATTLEDGER_CLICKHOUSE_REPLICATED === 'on',
       }
 
-/** Name what keeps several processes from sharing the work: the parts that live in one process; empty where all are outside. */
+/**
+ * Name what keeps several processes from sharing the work: the parts that live in one process; empty where all are
+ * outside.
+ */
 export const embeddedStores = (
   settings: DistributedSettings & { readonly postgresUrl: string | null },
 ): readonly string[] => {

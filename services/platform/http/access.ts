@@ -13,7 +13,7 @@ const scopes: Readonly<Record<Access, readonly ApiKeyScope[]>> = {
   all: ['all'],
 }
 
-/** Who stands for a request that needs no token. */
+/** Caller of an operation that needs no credentials. */
 export const anonymousCaller: Caller = {
   accountId: '',
   liveMode: false,
@@ -26,16 +26,19 @@ const noToken = refused(
   'bad_credentials',
   'Send Authorization: Bearer with an API key, or with the bearer_token of /login.',
 )
-const noLogin = refused('bad_credentials', 'Send Authorization: Basic with the account id and an API key of it.')
+const noLogin = refused(
+  'bad_credentials',
+  'Send Authorization: Basic with the account id and an API key of the account.',
+)
 const wrongOperatorKey = refused('bad_credentials', 'Send the right X-Operator-Key.')
 
 const insufficientScope = (operation: Operation): Result<never> =>
   refused('insufficient_scope', `Use a key of scope ${scopes[operation.access].join(' or ')} for this request`)
 
-/** A request whose caller is looked for; rate headers of wrong keys are written into `answerHeaders`. */
+/** Credentials of a request. Rate headers for wrong keys are added to `answerHeaders`. */
 type AuthenticationRequest = {
   readonly headers: Headers
-  /** Where the HTTP adapter keeps the socket. */
+  /** Object in which the HTTP adapter stores the socket. */
   readonly environment: unknown
   readonly operation: Operation
   readonly at: number
@@ -44,7 +47,7 @@ type AuthenticationRequest = {
 
 type AccessDependencies = { readonly ports: Ports; readonly limiters: RequestLimiters }
 
-/** Count a wrong key, and answer that it is wrong, or that too many were. */
+/** Count a wrong key. Return its refusal, or `rate_limited` after too many wrong keys. */
 const refuseWrongKey = async (
   { headers, environment, answerHeaders }: AuthenticationRequest,
   accountId: string | null,
@@ -60,7 +63,7 @@ const refuseWrongKey = async (
   return passed.ok ? refusal : passed
 }
 
-/** The key is verified first, so that a right one always gets in; only wrong ones are counted. */
+/** Verify the key before counting, so that wrong keys of others never block a correct key. */
 const authenticateKey = async (
   request: AuthenticationRequest,
   sent: SentKey,
@@ -77,8 +80,9 @@ const authenticateKey = async (
 }
 
 /**
- * Find who calls an operation, by token or by key; open operations ask for nobody. The login takes Basic credentials alone.
- * Refuses missing and wrong ones; whether the caller has the right is `permit`'s to say.
+ * Return the caller of an operation by bearer token or API key. Open operations have the anonymous caller.
+ * The login accepts Basic credentials only. Refuses missing and wrong credentials.
+ * `checkScope` checks the rights of the caller.
  * Source: docs/rules/authentication.md #login, #keys-without-login.
  */
 export const authenticateCaller = async (
@@ -103,13 +107,16 @@ export const authenticateCaller = async (
     : dependencies.ports.authenticate(token, at)
 }
 
-/** Refuse a caller whose key has not the right for an operation: `insufficient_scope`. Source: docs/rules/authentication.md #scopes. */
+/**
+ * Refuse a caller whose key lacks the scope of an operation (`insufficient_scope`).
+ * Source: docs/rules/authentication.md #scopes.
+ */
 export const checkScope = (operation: Operation, caller: Caller): Result<null> =>
   caller === anonymousCaller || caller.scope === 'operator' || scopes[operation.access].includes(caller.scope)
     ? accepted(null)
     : insufficientScope(operation)
 
-/** Read Basic credentials: account id and API key; null if there are none. */
+/** Read Basic credentials: account id and API key. Null if the header has none. */
 const basicCredentials = (authorization: string): SentKey | null => {
   const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(authorization)?.[1]
   if (encoded === undefined) return null
@@ -117,6 +124,6 @@ const basicCredentials = (authorization: string): SentKey | null => {
   return accountId === '' || apiKey === '' || rest.length > 0 ? null : { accountId, apiKey }
 }
 
-/** What a 401 asks for: browsers ask people for a name and password where it is Basic, so the login alone does. */
+/** Return `WWW-Authenticate` of a 401. Browsers show a password dialog for Basic, so only the login uses Basic. */
 export const challenge = (operation: Operation | null): string =>
   operation?.access === 'login' ? 'Basic realm="wattledger", charset="UTF-8"' : 'Bearer realm="wattledger"'

@@ -1,42 +1,44 @@
 import type { Caller, Operation } from '../../contract/operation.ts'
 import type { Arrival } from './arrival.ts'
-import { bodyCapacity } from './body-capacity.ts'
+import { type BodyCapacity, bodyCapacity } from './body-capacity.ts'
 import { defaultBodyLimit } from './request-body.ts'
 
-/** What may be under way at once in a process: bytes of submissions of readings, and reads. */
+/** Max concurrent work of a process: bytes of submissions of readings, and reads. */
 export type AdmissionLimits = { readonly maxSubmissionBytes: number; readonly maxConcurrentReads: number }
 
-/** Who asks for what. */
+/** Request that asks for admission. */
 type AdmissionRequest = {
   readonly operation: Operation
   readonly caller: Pick<Caller, 'accountId' | 'liveMode'>
   readonly headers: Headers
-  /** Null: nothing tells how far the body has come. */
+  /** Progress of the body. Null if it is unknown. */
   readonly arrival?: Arrival | null
-  /** Called if the request must end because its room is needed; it need not leave then. */
+  /** Called if the request must end because other requests need its capacity. The ticket need not be released then. */
   readonly onCapacityLost?: () => void
 }
 
-/** The room that a request has until it leaves. */
+/** Capacity of an admitted request until `release`. */
 export type Ticket = {
-  /** Report how many bytes the body has so far, inflated. Returns false if there is no room for them: the client must retry later. */
+  /**
+   * Report the inflated size of the body so far. Returns false without capacity for it: the client must retry later.
+   */
   readonly reportBytes: (bytes: number) => boolean
-  /** Report that the whole body has arrived: from now on the request ends by itself. */
+  /** Report that the whole body has arrived. */
   readonly reportArrival: () => void
   readonly release: () => void
 }
 
-/** Bounds what is under way, so that more work than the machine can do is refused before it costs much. */
+/** Limits concurrent work, so that excess requests are refused before they cost much. */
 export type Admission = {
-  /** Let a request in; null where it must come again later. */
+  /** Admit a request. Null if the client must retry later. */
   readonly admit: (request: AdmissionRequest) => Ticket | null
 }
 
-/** What any submission takes at the least: its request, its promises, its place in a chunk. */
+/** Min bytes of a submission, which cover the memory of its request. */
 const minSubmissionBytes = 16_384
-/** What a body counts at first whose length is not announced: then it counts what has come of it. */
+/** Initial bytes of a body without Content-Length. Later the body counts the bytes that have arrived. */
 const defaultBodyBytes = 65_536
-/** How much a coded body may be expected to grow; readings shrink to a tenth. */
+/** Expected ratio of inflated and compressed size. Readings shrink to a tenth. */
 const inflationFactor = 8
 
 const announcedBytes = (operation: Operation, headers: Headers): number => {
@@ -45,109 +47,135 @@ const announcedBytes = (operation: Operation, headers: Headers): number => {
   return Math.min(announced, operation.bodyLimit ?? defaultBodyLimit)
 }
 
-/** Counts amounts: of each account in each mode, in all, and in test mode. In the sums each account and mode counts `cap` at most. */
+/**
+ * Create a counter of amounts by account and mode, with totals. Each account and mode adds at most `cap` to the totals.
+ */
 const createCounter = (cap = Number.POSITIVE_INFINITY) => {
-  const own = new Map<string, number>()
+  const amounts = new Map<string, number>()
   const totals = { all: 0, test: 0 }
-  const amountOf = (name: string): number => own.get(name) ?? 0
+  const amountOf = (name: string): number => amounts.get(name) ?? 0
   return {
     totals,
     amountOf,
-    /** Return how much an amount of an account and mode is above the cap. */
+    /** Return the amount of an account and mode above the cap. */
     aboveCap: (name: string): number => Math.max(0, amountOf(name) - cap),
     add: (name: string, liveMode: boolean, amount: number): void => {
       const before = amountOf(name)
       const counted = Math.min(cap, before + amount) - Math.min(cap, before)
       totals.all += counted
       if (!liveMode) totals.test += counted
-      if (before + amount === 0) own.delete(name)
-      else own.set(name, before + amount)
+      if (before + amount === 0) amounts.delete(name)
+      else amounts.set(name, before + amount)
     },
   }
 }
 
+type Counter = ReturnType<typeof createCounter>
+
+/** Capacity in use. `bytes` counts all bodies, `arrived` only complete ones. */
+type AdmissionState = {
+  readonly limits: AdmissionLimits
+  readonly bytes: Counter
+  readonly arrived: Counter
+  readonly reads: Counter
+}
+
 const unlimitedTicket: Ticket = { reportBytes: () => true, reportArrival: () => undefined, release: () => undefined }
 
-/** Share of the room that an account has in a mode: the two modes together leave a quarter to others. */
+/** Share of the capacity that an account can use in a mode. Both modes together leave a quarter to other accounts. */
 const accountShare = (liveMode: boolean): number => (liveMode ? 1 / 2 : 1 / 4)
 
+const isWithin = (used: number, weight: number, max: number): boolean => used === 0 || used + weight <= max
+
+const fitsSubmission = (
+  { limits, bytes, arrived }: AdmissionState,
+  name: string,
+  liveMode: boolean,
+  weight: number,
+): boolean => {
+  const capacityBytes = limits.maxSubmissionBytes
+  const processingBytes = bytes.totals.test + arrived.totals.all - arrived.totals.test
+  return (
+    isWithin(bytes.amountOf(name), weight, capacityBytes * accountShare(liveMode)) &&
+    isWithin(bytes.totals.all, weight, capacityBytes) &&
+    (liveMode || isWithin(processingBytes, weight, capacityBytes / 2))
+  )
+}
+
+const admitSubmission = (
+  { arrived }: AdmissionState,
+  bodies: BodyCapacity,
+  name: string,
+  request: AdmissionRequest,
+): Ticket | null => {
+  const { operation, headers, arrival = null, onCapacityLost = () => undefined } = request
+  const { liveMode } = request.caller
+  const weight = Math.max(minSubmissionBytes, announcedBytes(operation, headers))
+  const body = bodies.admit({
+    name,
+    liveMode,
+    weight,
+    maxBytes: headers.has('content-length') ? weight : (operation.bodyLimit ?? defaultBodyLimit),
+    inflationFactor: headers.has('content-encoding') ? inflationFactor : 1,
+    arrival,
+    onCapacityLost,
+  })
+  if (body === null) return null
+  let arrivedWeight = 0
+  return {
+    reportBytes: size => body.reportBytes(Math.max(minSubmissionBytes, size)),
+    reportArrival: () => {
+      const weightOnArrival = body.reportArrival()
+      arrived.add(name, liveMode, weightOnArrival - arrivedWeight)
+      arrivedWeight = weightOnArrival
+    },
+    release: () => {
+      body.release()
+      arrived.add(name, liveMode, -arrivedWeight)
+      arrivedWeight = 0
+    },
+  }
+}
+
+const admitRead = ({ limits, arrived, reads }: AdmissionState, name: string, liveMode: boolean): Ticket | null => {
+  const { all, test } = reads.totals
+  const isAccountFull = reads.amountOf(name) >= limits.maxConcurrentReads * accountShare(liveMode)
+  const isFull =
+    isAccountFull || all >= limits.maxConcurrentReads || (!liveMode && test >= limits.maxConcurrentReads / 2)
+  const submittedBytes =
+    (liveMode ? arrived.totals.all - arrived.totals.test : arrived.totals.all) + arrived.aboveCap(name)
+  if (isFull || submittedBytes > limits.maxSubmissionBytes / 4) return null
+  reads.add(name, liveMode, 1)
+  return { ...unlimitedTicket, release: () => reads.add(name, liveMode, -1) }
+}
+
 /**
- * Create the admission of a process. The order of refusal is: test mode first, then reads, submissions of readings in live mode last.
- * Submissions of test mode need half of the room to be free of work. Live reads wait while live submissions that have arrived take more
- * than a quarter of the room, reads of test mode while all do. Submissions of another account count an eighth there at most, and a body
- * that is still on its way does not count, so that slow clients take nothing from others. The first submission always enters.
- * Operations that neither read nor submit are never refused here. Source: docs/promises.md #i7, #s6.
+ * Create the admission of a process. It refuses test mode first, then reads, and live submissions of readings last.
+ * A test submission needs half of the capacity to be free of work.
+ * A live read is refused while complete live submissions use more than a quarter of the capacity.
+ * A test read counts test submissions too. In that sum each other account counts at most an eighth.
+ * Incomplete bodies do not count, so that a slow client cannot block other clients.
+ * The first submission is always admitted. Operations that neither read nor submit are never refused.
+ * Source: docs/promises.md #i7, #s6.
  */
 export const admission = (limits: AdmissionLimits): Admission => {
-  const capacityBytes = limits.maxSubmissionBytes
-  /** Bodies on their way, and the whole ones. */
-  const bytes = createCounter()
-  /** Bodies that have arrived. */
-  const arrived = createCounter(capacityBytes / 8)
-  const reads = createCounter()
-
-  const fits = (name: string, liveMode: boolean, weight: number): boolean => {
-    const within = (used: number, max: number): boolean => used === 0 || used + weight <= max
-    const isWithinAccountShare = within(bytes.amountOf(name), capacityBytes * accountShare(liveMode))
-    const processingBytes = bytes.totals.test + arrived.totals.all - arrived.totals.test
-    return (
-      isWithinAccountShare &&
-      within(bytes.totals.all, capacityBytes) &&
-      (liveMode || within(processingBytes, capacityBytes / 2))
-    )
+  const state: AdmissionState = {
+    limits,
+    bytes: createCounter(),
+    arrived: createCounter(limits.maxSubmissionBytes / 8),
+    reads: createCounter(),
   }
-
-  const bodies = bodyCapacity({ add: bytes.add, fits, minBytes: minSubmissionBytes })
-
-  const admitSubmission = (name: string, request: AdmissionRequest): Ticket | null => {
-    const { operation, headers, arrival = null, onCapacityLost = () => undefined } = request
-    const { liveMode } = request.caller
-    const weight = Math.max(minSubmissionBytes, announcedBytes(operation, headers))
-    const maxBytes = headers.has('content-length') ? weight : (operation.bodyLimit ?? defaultBodyLimit)
-    const body = bodies.admit({
-      name,
-      liveMode,
-      weight,
-      maxBytes,
-      inflationFactor: headers.has('content-encoding') ? inflationFactor : 1,
-      arrival,
-      onCapacityLost,
-    })
-    if (body === null) return null
-    let arrivedWeight = 0
-    return {
-      reportBytes: size => body.reportBytes(Math.max(minSubmissionBytes, size)),
-      reportArrival: () => {
-        const weight = body.reportArrival()
-        arrived.add(name, liveMode, weight - arrivedWeight)
-        arrivedWeight = weight
-      },
-      release: () => {
-        body.release()
-        arrived.add(name, liveMode, -arrivedWeight)
-        arrivedWeight = 0
-      },
-    }
-  }
-
-  const admitRead = (name: string, liveMode: boolean): Ticket | null => {
-    const { all, test } = reads.totals
-    const isAccountFull = reads.amountOf(name) >= limits.maxConcurrentReads * accountShare(liveMode)
-    const isFull =
-      isAccountFull || all >= limits.maxConcurrentReads || (!liveMode && test >= limits.maxConcurrentReads / 2)
-    const submitting =
-      (liveMode ? arrived.totals.all - arrived.totals.test : arrived.totals.all) + arrived.aboveCap(name)
-    if (isFull || submitting > capacityBytes / 4) return null
-    reads.add(name, liveMode, 1)
-    return { ...unlimitedTicket, release: () => reads.add(name, liveMode, -1) }
-  }
-
+  const bodies = bodyCapacity({
+    add: state.bytes.add,
+    fits: (name, liveMode, weight) => fitsSubmission(state, name, liveMode, weight),
+    minBytes: minSubmissionBytes,
+  })
   return {
     admit: request => {
       const { accountId, liveMode } = request.caller
       const name = `${accountId} ${liveMode}`
-      if (request.operation.access === 'read') return admitRead(name, liveMode)
-      return request.operation.access === 'metering' ? admitSubmission(name, request) : unlimitedTicket
+      if (request.operation.access === 'read') return admitRead(state, name, liveMode)
+      return request.operation.access === 'metering' ? admitSubmission(state, bodies, name, request) : unlimitedTicket
     },
   }
 }

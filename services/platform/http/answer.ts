@@ -5,7 +5,7 @@ import { type Chunks, discardChunks, isChunks, streamOf } from './chunks.ts'
 
 const gzipAsync = promisify(gzip)
 
-/** Answers below this size are not worth compressing, in bytes. */
+/** Size in bytes below which answers are not compressed. */
 const minCompressibleBytes = 1_024
 
 /** An answer before it is written. */
@@ -17,21 +17,21 @@ export type Answer = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Tell whether a list like `gzip;q=0.5, *` takes a word; `q=0` does not. */
-export const acceptsValue = (header: string | null, word: string): boolean => {
+/** Return whether a list such as `gzip;q=0.5, *` contains a value. `q=0` excludes the value. */
+export const acceptsValue = (header: string | null, value: string): boolean => {
   for (const part of header?.split(',') ?? []) {
     const [name = '', ...parameters] = part.split(';').map(one => one.trim().toLowerCase())
-    if (name !== word) continue
+    if (name !== value) continue
     const quality = parameters.find(one => one.startsWith('q='))
     return quality === undefined || Number(quality.slice(2)) > 0
   }
   return false
 }
 
-/** What of a request decides how its answer is written. */
+/** Properties of a request that its answer depends on. */
 type AnsweredRequest = { readonly method: string; readonly acceptEncoding: string | null }
 
-/** Write an answer that comes in chunks: its length is not known. */
+/** Create a streamed response. It has no Content-Length. */
 const streamResponse = async (
   chunks: Chunks,
   status: number,
@@ -48,14 +48,14 @@ const streamResponse = async (
   return new Response(isCoded ? stream.pipeThrough(new CompressionStream('gzip')) : stream, { status, headers })
 }
 
-/** Write an answer: its length known unless it comes in chunks, compressed when asked for and worth it. */
+/** Create the response of an answer. Long bodies are compressed if the client accepts gzip. */
 export const toResponse = async (answer: Answer, requestId: string, request: AnsweredRequest): Promise<Response> => {
   const headers: Record<string, string> = {
     'Content-Type': answer.mediaType,
     'X-Request-Id': requestId,
     'Api-Version': apiVersionDates[answer.apiVersion],
     'Cache-Control': 'no-store',
-    // Nothing is to be taken for a script or a page that does not say it is one.
+    // Browsers must not guess a script or page from the content.
     'X-Content-Type-Options': 'nosniff',
     ...answer.headers,
   }
@@ -70,15 +70,17 @@ export const toResponse = async (answer: Answer, requestId: string, request: Ans
   return writeResponse(compressed, compressed.length, answer.status, headers)
 }
 
-const deflated = new WeakMap<Uint8Array, ReturnType<typeof gzipAsync>>()
+const compressedBodies = new WeakMap<Uint8Array, ReturnType<typeof gzipAsync>>()
 
-/** Compress a body. Bytes are compressed once for as long as they are kept: those of a page are the same for all who read it. */
+/**
+ * Compress a body. The result of a byte array is cached with the array, because static routes return the same array.
+ */
 export const compress = (body: string | Uint8Array<ArrayBuffer>): ReturnType<typeof gzipAsync> => {
   if (typeof body === 'string') return gzipAsync(body, { level: 4 })
-  const known = deflated.get(body)
+  const known = compressedBodies.get(body)
   if (known !== undefined) return known
   const made = gzipAsync(body, { level: 4 })
-  deflated.set(body, made)
+  compressedBodies.set(body, made)
   return made
 }
 

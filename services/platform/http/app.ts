@@ -1,32 +1,28 @@
 import { type Context, Hono } from 'hono'
-import { errorObject, statusOf } from '../../contract/error.ts'
+import { errorObject, retryAfterSeconds, statusOf } from '../../contract/error.ts'
+import type { Operation } from '../../contract/operation.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
+import { challenge } from './access.ts'
 import { type Answer, acceptsValue, toResponse } from './answer.ts'
 import { type Arrival, arrivalOf, waitUntilQuiet } from './arrival.ts'
 import { type Binding, defaultLimits, type Limits, type Ports, type StaticRoute } from './binding.ts'
-import { dispatch, refusalHeaders, type Trace } from './dispatch.ts'
+import { dispatch } from './dispatch.ts'
 import { createLimiters, type RequestLimiters } from './request-limiters.ts'
 import { type PathEntries, type RouteEntry, routeTable } from './route-table.ts'
+import { createTrace, type Trace } from './trace.ts'
 
-const safeRequestId = /^[A-Za-z0-9._~:+/=@-]{1,128}$/
-
-const createTrace = (request: Request, ports: Ports): Trace => {
-  const given = request.headers.get('x-request-id') ?? ''
+/** Return the headers that belong to the code of a refusal. */
+const refusalHeaders = (refusal: Refusal, operation: Operation | null): Readonly<Record<string, string>> => {
+  const retryAfter = retryAfterSeconds(refusal.code)
+  const isUnauthorised = refusal.code === 'bad_credentials' || refusal.code === 'token_expired'
   return {
-    requestId: safeRequestId.test(given) ? given : ports.newRequestId(),
-    at: ports.now(),
-    apiVersion: 'current',
-    operation: null,
-    liveMode: undefined,
-    context: 'api.path_find',
-    connectToken: undefined,
-    isReadingBody: false,
-    headers: {},
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+    ...(isUnauthorised ? { 'WWW-Authenticate': challenge(operation) } : {}),
   }
 }
 
-/** Write a refusal as the error object. */
+/** Write a refusal as an error object. */
 const refusalAnswer = (refusal: Refusal, trace: Trace): Answer => ({
   status: statusOf(refusal.code, trace.apiVersion),
   apiVersion: trace.apiVersion,
@@ -35,15 +31,19 @@ const refusalAnswer = (refusal: Refusal, trace: Trace): Answer => ({
   headers: { ...refusalHeaders(refusal, trace.operation), ...trace.headers },
 })
 
-/** Tell apart what the world failed to give from what is wrong in the program; callers learn neither's inside. */
+/**
+ * Translate an error into a refusal without internal details: a retriable failure of a store, or a defect of the
+ * service.
+ */
 const refusalOfError = (error: unknown, trace: Trace, ports: Ports): Refusal => {
   const fields = { err: error, request_id: trace.requestId, context: trace.context }
   if (isFailure(error) && error.retriable) {
-    ports.log.warn({ ...fields, code: error.code }, 'a request failed')
+    ports.log.warn({ ...fields, code: error.code }, 'Request failed')
     return refused('unavailable', 'The service cannot do this at the moment; send the request again later').refusal
   }
-  ports.log.error(fields, 'a request met a fault of the program')
-  return refused('internal_error', 'The service met a fault of its own; tell the operator the request_id').refusal
+  ports.log.error(fields, 'Request failed with an unexpected error')
+  return refused('internal_error', 'The service failed with an unexpected error; send the request_id to the operator')
+    .refusal
 }
 
 type TimeoutRefusal = ReturnType<typeof refused>
@@ -52,8 +52,10 @@ const timedOut = refused('unavailable', 'The request took too long; send it agai
 const slowBody = refused('request_timeout', 'The body came too slowly: send the whole request within 30 seconds.')
 
 /**
- * Give work a time limit; at its end, and once its client has gone, the signal is aborted and the caller gets an answer, while the work may
- * go on. `client` is aborted when the client goes; null: the work does not end with it.
+ * Run work with a time limit.
+ * At the limit, or if the client disconnects, `signal` is aborted and the caller gets a refusal.
+ * The work itself may continue. `client` is aborted if the client disconnects.
+ * A null `client` means that the work continues.
  */
 const withTimeLimit = async <T>(
   limitMs: number,
@@ -64,7 +66,7 @@ const withTimeLimit = async <T>(
   const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<TimeoutRefusal>()
   const answerTimeout = async (): Promise<void> => {
-    // A service that was busy has not looked at what came meanwhile: then the client is not the one that is slow.
+    // A busy process may not have read bytes that arrived in time. Read them before blaming the client.
     if (trace.isReadingBody && arrival !== null) await waitUntilQuiet(arrival)
     resolve(trace.isReadingBody && arrival?.isComplete() !== true ? slowBody : timedOut)
   }
@@ -134,7 +136,7 @@ const answerOperation = async (
 
 const pathNotFound = refused('not_found', 'There is nothing at this path').refusal
 
-/** Answer an unknown path: with a page if a browser asks for HTML and there is one, else with the error object. */
+/** Answer an unknown path with a page if the client accepts HTML, otherwise with an error object. */
 const answerNotFound = (request: Request, trace: Trace, { notFoundPage }: Ports): Answer => {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (!isRead || notFoundPage === undefined || !acceptsValue(request.headers.get('accept'), 'text/html'))
@@ -166,9 +168,10 @@ const answerStaticRoute = async (
 const honoPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
 /**
- * Build the interface out of operations and pages. Everything that reaches callers is decided here and in the contract:
- * request ids, versions, access, limits, idempotency, errors.
- * Throws when two operations claim one route.
+ * Create the HTTP API from operations and static routes.
+ * This folder and the contract decide everything that callers see:
+ * request ids, API versions, access, limits, idempotency and errors.
+ * Throws if two operations have the same route.
  */
 export const createApp = (
   bindings: readonly Binding[],
@@ -198,7 +201,7 @@ export const createApp = (
   const serveStaticRoute = (staticRoute: StaticRoute) => (context: Context) =>
     answer(context.req.raw, trace => answerStaticRoute(context.req.raw, staticRoute, trace, ports))
   const sharedPaths = new Set(paths.filter(({ hasStaticRoute }) => hasStaticRoute).map(({ path }) => path))
-  // A page may stand at the path of operations; what is no reading goes on to them.
+  // A static route can have the path of an operation. It answers GET, the operation answers the other methods.
   for (const staticRoute of staticRoutes.filter(({ path }) => sharedPaths.has(path)))
     app.get(staticRoute.path, serveStaticRoute(staticRoute))
   const serveOperation = (path: PathEntries) => (context: Context) =>
@@ -215,7 +218,7 @@ export const createApp = (
     app.all(staticRoute.path, serveStaticRoute(staticRoute))
     if (staticRoute.path !== '/') app.all(`${staticRoute.path}/`, serveStaticRoute(staticRoute))
   }
-  // A slash at the end names the same path, unless another route or page has it.
+  // A trailing slash means the same path, unless another route has the path with the slash.
   for (const path of paths) if (!path.path.endsWith('/')) app.all(`${honoPath(path.path)}/`, serveOperation(path))
   app.notFound(context => answer(context.req.raw, trace => answerNotFound(context.req.raw, trace, ports)))
   app.onError((error, context) =>

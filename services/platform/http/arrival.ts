@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** How far the body of a request has come: bytes since the look at it began, headers and body that came before left out. */
+/** Progress of a request body: bytes that arrived since `arrivalOf` was called, and whether the body is complete. */
 export type Arrival = { readonly bytes: () => number; readonly isComplete: () => boolean }
 
 type Incoming = { readonly complete?: boolean; readonly socket?: { readonly bytesRead?: number } }
@@ -10,7 +10,7 @@ const incomingOf = (environment: unknown): Incoming | undefined =>
     ? ((environment as { readonly incoming?: Incoming }).incoming ?? undefined)
     : undefined
 
-/** Watch the body of a request; null for a request without a socket, such as those of tests. */
+/** Watch the body of a request. Null for a request without a socket, such as those of tests. */
 export const arrivalOf = (environment: unknown): Arrival | null => {
   const incoming = incomingOf(environment)
   const first = incoming?.socket?.bytesRead
@@ -18,16 +18,18 @@ export const arrivalOf = (environment: unknown): Arrival | null => {
   return { bytes: () => (incoming.socket?.bytesRead ?? first) - first, isComplete: () => incoming.complete === true }
 }
 
-/** Turns of the event loop in which what has come for a process is read, at the most: 64 KiB of a connection in each. */
-const maxTurns = 1_024
+/** Max turns of the event loop to wait. In each turn Node reads up to 64 KiB of a connection. */
+const maxEventLoopTurns = 1_024
 
-/** Wait while more of a body comes in each turn of the event loop: a process that was busy finds what the client sent long ago. */
+/**
+ * Wait while each turn of the event loop brings more of a body. A busy process so reads bytes that arrived long ago.
+ */
 export const waitUntilQuiet = async ({ bytes, isComplete }: Arrival): Promise<void> => {
   let seen = -1
-  for (let turn = 0; turn < maxTurns && !isComplete() && bytes() !== seen; turn += 1) {
+  for (let turn = 0; turn < maxEventLoopTurns && !isComplete() && bytes() !== seen; turn += 1) {
     seen = bytes()
     await nextTurn()
-    // The first turn may have begun before the connection was looked at.
+    // The first turn may have started before the last read.
     await nextTurn()
   }
 }

@@ -6,7 +6,7 @@ import type { VerifyKey } from '../access/verify-key.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { WrongKeyLimits } from './wrong-keys.ts'
 
-/** An operation and what answers it. */
+/** An operation and the function that answers it. */
 export type Binding = {
   readonly operation: Operation
   readonly run: (request: RequestOf<Operation>) => Promise<Outcome<unknown>>
@@ -14,9 +14,9 @@ export type Binding = {
 }
 
 /**
- * Bind an operation to the function that answers it; `csv` writes the same answer, in the names of the current layout, as text/csv of a
- * layout.
- * The shapes of the operation vouch for the types, which the table of routes does not know.
+ * Bind an operation to the function that answers it.
+ * `csv` writes an answer in current names as text/csv of an API version.
+ * The schemas of the operation guarantee the types, because the route table does not know them.
  */
 export const bind = <O extends Operation>(
   operation: O,
@@ -24,7 +24,7 @@ export const bind = <O extends Operation>(
   csv?: (answer: AnswerOf<O>, apiVersion: ApiVersion) => string,
 ): Binding => ({ operation, run, csv }) as unknown as Binding
 
-/** Something to fetch that is no operation: a document, a health check, a file of the console. */
+/** A route without an operation: a document, a health check or a file of the console. */
 export type StaticRoute = {
   readonly path: string
   readonly read: (path: string, query: URLSearchParams) => Promise<StaticContent | null>
@@ -37,27 +37,27 @@ export type StaticContent = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer that is kept under an Idempotency-Key: body as it was sent. */
+/** Answer saved under an Idempotency-Key. The body has the bytes that were sent. */
 export type SavedAnswer = { readonly status: number; readonly apiVersion: ApiVersion; readonly body: string }
 
-/** What is known of a key when a request claims it. */
+/** State of an Idempotency-Key at the claim of a request. */
 export type ClaimResult =
   | { readonly state: 'new' }
   | { readonly state: 'running' }
   | { readonly state: 'mismatch' }
   | { readonly state: 'done'; readonly answer: SavedAnswer }
 
-/** Where answers are kept for 24 h. A claim whose process died is free again after the time limit of a request. */
+/** Store of answers for 24 h. If the process of a claim dies, the claim expires after the time limit of a request. */
 export type IdempotencyStore = {
-  /** Claim a key in one step: of two requests at once, one gets `new`. */
+  /** Claim a key atomically. Only one of two concurrent requests gets `new`. */
   readonly begin: (claim: IdempotencyClaim, at: number) => Promise<ClaimResult>
-  /** Keep the answer; repeating it changes nothing. */
+  /** Save the answer. Repeated calls change nothing. */
   readonly finish: (claim: IdempotencyClaim, answer: SavedAnswer, at: number) => Promise<void>
-  /** Free the key, for the request was refused or failed. */
+  /** Free the key of a refused or failed request. */
   readonly abandon: (claim: IdempotencyClaim) => Promise<void>
 }
 
-/** What one answered request is, for metrics. */
+/** Metrics of an answered request. */
 export type Observation = {
   readonly operation: string
   readonly status: number
@@ -65,7 +65,7 @@ export type Observation = {
   readonly durationMs: number
 }
 
-/** A request that was refused after its caller was known; `body` as far as it could be read. */
+/** A request that was refused after authentication. `body` is the part of the body that could be read. */
 export type RefusedRequest = {
   readonly operation: Operation
   readonly refusal: Refusal
@@ -76,20 +76,20 @@ export type RefusedRequest = {
   readonly at: number
 }
 
-/** What the world hands in; nothing here is ambient. */
+/** Dependencies of the HTTP layer: stores, clocks, ids and logger. */
 export type Ports = {
-  /** Find who sends a bearer token at an instant in ms. */
+  /** Return the caller of a bearer token at an instant in ms. */
   readonly authenticate: (token: string, now: number) => Promise<Result<Caller>>
-  /** Find who sends an API key. */
+  /** Return the caller of an API key. */
   readonly verifyKey: VerifyKey
-  /** Find the operator by the key of `X-Operator-Key`; null for a wrong one. */
+  /** Return the operator for the key of `X-Operator-Key`. Null for a wrong key. */
   readonly authenticateOperator: (key: string) => Caller | null
-  /** Find the objects that own references name in place of ids. */
+  /** Find the objects of own references. */
   readonly findReferences: FindReferences
   readonly idempotency: IdempotencyStore
-  /** The present instant in ms. */
+  /** Return the current instant in ms. */
   readonly now: () => number
-  /** A monotonic clock in ms. */
+  /** Return the time of a monotonic clock in ms. */
   readonly elapsed: () => number
   readonly newRequestId: () => string
   readonly log: {
@@ -97,21 +97,21 @@ export type Ports = {
     readonly error: (fields: object, message: string) => void
   }
   readonly observe: (observation: Observation) => void
-  /** The page for people whose browser asks for an unknown path; programs get the error object. */
+  /** Page for browsers that request an unknown path. Other clients get the error object. */
   readonly notFoundPage?: () => StaticContent
-  /** Told of each refusal after authentication, before it is answered; what it throws is logged and changes nothing. */
+  /** Called for each refusal after authentication, before the answer. Errors that are not retriable are logged only. */
   readonly onRefusal?: (refusal: RefusedRequest) => Promise<void>
 }
 
-/** Limits that the operator sets; counts are per process. */
+/** Limits of a process. */
 export type Limits = {
-  /** Requests a second for each account and mode that has no limit of its own, metering apart; null for none. */
+  /** Requests per second for each account and mode without a limit of its own. Excludes metering. Null: no limit. */
   readonly requestsPerSecond: number | null
-  /** Wrong keys a minute that are answered as such; right ones are not counted. */
+  /** Wrong keys per minute before the client gets 429. Correct keys are not counted. */
   readonly wrongKeysPerMinute: WrongKeyLimits
-  /** Networks (CIDR) of proxies whose `X-Forwarded-For` is believed. */
+  /** Networks (CIDR) of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
-  /** How long one request may take, in ms. */
+  /** Time limit of a request in ms. */
   readonly requestTimeoutMs: number
   readonly admission: AdmissionLimits
 }

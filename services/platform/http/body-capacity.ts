@@ -1,42 +1,46 @@
 import type { Arrival } from './arrival.ts'
 
-/** A body of an account and mode that asks for room. `weight`: what it announces; `growsTo`: the most it can be; all in bytes, inflated. */
+/** A body that asks for capacity. All sizes are in bytes after inflation. */
 type AnnouncedBody = {
+  /** Account and mode. */
   readonly name: string
   readonly liveMode: boolean
+  /** Announced size. */
   readonly weight: number
   readonly maxBytes: number
-  /** How many times its bytes may grow when they are inflated. */
+  /** Max ratio of inflated and received bytes. */
   readonly inflationFactor: number
-  /** Null: nothing tells how far it has come, and it keeps the room that it announces. */
+  /** Progress of the body. If it is null, the body keeps its announced capacity. */
   readonly arrival: Arrival | null
-  /** Called if its room went to others. */
+  /** Called if other bodies take its capacity. */
   readonly onCapacityLost: () => void
 }
 
 type AdmittedBody = {
-  /** Change the room to what the body has turned out to be. Returns false if there is none, or if its room went to others. */
+  /**
+   * Change the capacity to the real size of the body. Returns false without capacity, or if other bodies have taken it.
+   */
   readonly reportBytes: (bytes: number) => boolean
-  /** Report that the whole body has come. Returns its room. */
+  /** Report that the whole body has arrived. Returns its capacity. */
   readonly reportArrival: () => number
   readonly release: () => void
 }
 
-type BodyCapacity = {
-  /** Give a body the room that it announces; null if there is none. */
+export type BodyCapacity = {
+  /** Reserve the announced size of a body. Null without capacity. */
   readonly admit: (body: AnnouncedBody) => AdmittedBody | null
 }
 
 type BodyCapacityOptions = {
   readonly add: (name: string, liveMode: boolean, bytes: number) => void
   readonly fits: (name: string, liveMode: boolean, bytes: number) => boolean
-  /** What any body takes at the least. */
+  /** Min size of each body. */
   readonly minBytes: number
-  /** The present instant in ms of any clock. */
+  /** Monotonic clock in ms. */
   readonly now?: () => number
 }
 
-/** `seen`: what had come of it when it was last looked at. */
+/** `seen`: progress at the last check. */
 type ArrivingBody = AnnouncedBody & {
   readonly arrival: Arrival
   weight: number
@@ -44,16 +48,26 @@ type ArrivingBody = AnnouncedBody & {
   isEnded: boolean
 }
 
+type CapacityState = Required<BodyCapacityOptions> & {
+  readonly arriving: Set<ArrivingBody>
+  /** Bodies whose capacity was reduced to the bytes that have arrived. */
+  readonly shrunk: Set<ArrivingBody>
+  timer: NodeJS.Timeout | undefined
+}
+
 const completeArrival: Arrival = { bytes: () => 0, isComplete: () => true }
 
-/** A body that brings less than this in a second, or so little that all that it brought would take longer, yields its room to others. */
+/**
+ * Min speed of a body: bytes per second, and the time in ms in which it must bring all its bytes so far.
+ * Slower bodies are ended.
+ */
 const minPace = { bytesPerSecond: 8_192, wholeMs: 30_000 }
-/** Length of a look at how fast a body comes, in ms. */
+/** Interval in ms over which the speed of a body is measured. */
 const paceIntervalMs = 2_000
-/** How often bodies are looked at that have no more room than what has come of them, in ms. */
+/** Interval in ms between two checks of shrunk bodies. */
 const checkIntervalMs = 50
 
-/** Tell whether a body that was looked at before has come very slowly since then. */
+/** Return whether a body was very slow since the last check. */
 const isSlow = (body: ArrivingBody, at: number): boolean => {
   const { arrival, seen } = body
   const ms = at - seen.at
@@ -65,105 +79,103 @@ const isSlow = (body: ArrivingBody, at: number): boolean => {
   return false
 }
 
+const resize = ({ add }: CapacityState, body: ArrivingBody, weight: number): void => {
+  add(body.name, body.liveMode, weight - body.weight)
+  body.weight = weight
+}
+
+const forget = (state: CapacityState, body: ArrivingBody): void => {
+  state.arriving.delete(body)
+  state.shrunk.delete(body)
+  if (state.shrunk.size > 0) return
+  clearInterval(state.timer)
+  state.timer = undefined
+}
+
+const end = (state: CapacityState, body: ArrivingBody): void => {
+  body.isEnded = true
+  resize(state, body, 0)
+  forget(state, body)
+  body.onCapacityLost()
+}
+
+const arrivedBytesOf = ({ minBytes }: CapacityState, { arrival, inflationFactor, maxBytes }: ArrivingBody): number =>
+  Math.min(maxBytes, Math.max(minBytes, arrival.bytes() * inflationFactor))
+
+/** Change the capacity of a body. If the new size does not fit, return false and release its capacity. */
+const refit = (state: CapacityState, body: ArrivingBody, size: number): boolean => {
+  const before = body.weight
+  resize(state, body, 0)
+  const isAdmitted = !body.isEnded && (size <= before || state.fits(body.name, body.liveMode, size))
+  resize(state, body, isAdmitted ? size : 0)
+  return isAdmitted
+}
+
+const checkShrunk = (state: CapacityState): void => {
+  for (const body of state.shrunk) {
+    const arrivedBytes = arrivedBytesOf(state, body)
+    if (arrivedBytes > body.weight && !refit(state, body, arrivedBytes)) end(state, body)
+  }
+}
+
+/** Reduce each body to the bytes that have arrived. */
+const shrinkAll = (state: CapacityState): void => {
+  for (const body of state.arriving) {
+    const arrivedBytes = arrivedBytesOf(state, body)
+    if (arrivedBytes >= body.weight || body.arrival.isComplete()) continue
+    resize(state, body, arrivedBytes)
+    state.shrunk.add(body)
+  }
+  if (state.shrunk.size > 0) state.timer ??= setInterval(checkShrunk, checkIntervalMs, state).unref()
+}
+
+const endSlow = (state: CapacityState): void => {
+  const at = state.now()
+  for (const body of state.arriving) if (isSlow(body, at)) end(state, body)
+}
+
+const makeCapacity = (state: CapacityState, { name, liveMode, weight }: AnnouncedBody): boolean => {
+  if (state.fits(name, liveMode, weight)) return true
+  shrinkAll(state)
+  if (state.fits(name, liveMode, weight)) return true
+  endSlow(state)
+  return state.fits(name, liveMode, weight)
+}
+
 /**
- * Create the room for bodies on their way. A body has the room that it announces until another one needs it: then each counts what has come of
- * it, and bodies that come very slowly end. So what is announced and never sent keeps nobody out. Source: docs/promises.md #s6.
+ * Create the capacity of bodies that are arriving. A body has its announced size until another body needs capacity.
+ * Then each body is reduced to the bytes that have arrived, and very slow bodies are ended.
+ * Announced bytes that are never sent therefore block no other request. Source: docs/promises.md #s6.
  */
-export const bodyCapacity = ({
-  add,
-  fits,
-  minBytes,
-  now = () => performance.now(),
-}: BodyCapacityOptions): BodyCapacity => {
-  const arrivingBodies = new Set<ArrivingBody>()
-  /** Those that have no more room than what has come of them. */
-  const shrunk = new Set<ArrivingBody>()
-  let timer: NodeJS.Timeout | undefined
-
-  const resize = (body: ArrivingBody, weight: number): void => {
-    add(body.name, body.liveMode, weight - body.weight)
-    body.weight = weight
+export const bodyCapacity = (options: BodyCapacityOptions): BodyCapacity => {
+  const state: CapacityState = {
+    now: () => performance.now(),
+    ...options,
+    arriving: new Set(),
+    shrunk: new Set(),
+    timer: undefined,
   }
-
-  const forget = (body: ArrivingBody): void => {
-    arrivingBodies.delete(body)
-    shrunk.delete(body)
-    if (shrunk.size > 0) return
-    clearInterval(timer)
-    timer = undefined
-  }
-
-  const end = (body: ArrivingBody): void => {
-    body.isEnded = true
-    resize(body, 0)
-    forget(body)
-    body.onCapacityLost()
-  }
-
-  const arrivedBytesOf = ({ arrival, inflationFactor, maxBytes }: ArrivingBody): number =>
-    Math.min(maxBytes, Math.max(minBytes, arrival.bytes() * inflationFactor))
-
-  /** Give a body other room; false, and it has none, if there is too little. */
-  const refit = (body: ArrivingBody, size: number): boolean => {
-    const before = body.weight
-    resize(body, 0)
-    const isAdmitted = !body.isEnded && (size <= before || fits(body.name, body.liveMode, size))
-    resize(body, isAdmitted ? size : 0)
-    return isAdmitted
-  }
-
-  const checkShrunk = (): void => {
-    for (const body of shrunk) {
-      const arrivedBytes = arrivedBytesOf(body)
-      if (arrivedBytes > body.weight && !refit(body, arrivedBytes)) end(body)
-    }
-  }
-
-  /** Take back room that was announced and is not used yet. */
-  const shrinkAll = (): void => {
-    for (const body of arrivingBodies) {
-      const arrivedBytes = arrivedBytesOf(body)
-      if (arrivedBytes >= body.weight || body.arrival.isComplete()) continue
-      resize(body, arrivedBytes)
-      shrunk.add(body)
-    }
-    if (shrunk.size > 0) timer ??= setInterval(checkShrunk, checkIntervalMs).unref()
-  }
-
-  const endSlow = (): void => {
-    const at = now()
-    for (const body of arrivingBodies) if (isSlow(body, at)) end(body)
-  }
-
-  const makeCapacity = ({ name, liveMode, weight }: AnnouncedBody): boolean => {
-    for (const step of [() => undefined, shrinkAll, endSlow]) {
-      step()
-      if (fits(name, liveMode, weight)) return true
-    }
-    return false
-  }
-
   return {
     admit: announced => {
-      if (!makeCapacity(announced)) return null
+      if (!makeCapacity(state, announced)) return null
       const { name, liveMode, weight, arrival } = announced
-      add(name, liveMode, weight)
+      state.add(name, liveMode, weight)
       const body: ArrivingBody = {
         ...announced,
         arrival: arrival ?? completeArrival,
-        seen: { at: now(), bytes: 0 },
+        seen: { at: state.now(), bytes: 0 },
         isEnded: false,
       }
-      if (arrival !== null) arrivingBodies.add(body)
+      if (arrival !== null) state.arriving.add(body)
       return {
-        reportBytes: bytes => refit(body, bytes),
+        reportBytes: bytes => refit(state, body, bytes),
         reportArrival: () => {
-          forget(body)
+          forget(state, body)
           return body.weight
         },
         release: () => {
-          forget(body)
-          resize(body, 0)
+          forget(state, body)
+          resize(state, body, 0)
         },
       }
     },

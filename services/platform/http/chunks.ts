@@ -1,10 +1,10 @@
-/** Bytes of an answer that come one after the other. */
+/** Bytes of a streamed answer. */
 export type Chunks = AsyncIterable<Uint8Array<ArrayBuffer>>
 
 export const isChunks = (body: unknown): body is Chunks =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
-/** Call `over` once when the chunks have ended, failed, or are left, also before the first one was asked for. */
+/** Call `onEnd` once when the chunks end, fail or are discarded, also before the first chunk. */
 export const onChunksEnd = (chunks: Chunks, onEnd: () => void): Chunks => {
   const iterator = chunks[Symbol.asyncIterator]()
   let isOver = false
@@ -35,17 +35,18 @@ export const onChunksEnd = (chunks: Chunks, onEnd: () => void): Chunks => {
   return wrapped
 }
 
-/** Leave chunks that nobody will ask for. */
+/** Discard chunks that are not sent, so that their source stops. */
 export const discardChunks = async (chunks: Chunks): Promise<void> => {
   await chunks[Symbol.asyncIterator]().return?.()
 }
 
-/** A client that takes nothing for so long is cut off, and one that has not taken all of a long answer by then. */
+/** Time limits of a client that reads a streamed answer, in ms: without progress, and for the whole answer. */
 export const answerLimits = { stallTimeoutMs: 15_000, totalTimeoutMs: 120_000 } as const
 
 /**
- * Give chunks as a stream that asks for a chunk when the client has taken the one before: memory holds few of them, however slow the client.
- * One that is too slow ends the stream with an error, and leaves the chunks.
+ * Create a stream of chunks.
+ * It requests a chunk after the client has read the previous one, so that few chunks are in memory.
+ * If the client exceeds a time limit, the stream ends with an error and the chunks are discarded.
  */
 export const streamOf = (
   chunks: Chunks,
@@ -66,7 +67,7 @@ export const streamOf = (
     {
       start: controller => {
         const abortStream = (): void => {
-          controller.error(new Error('the client takes its answer too slowly'))
+          controller.error(new Error('The client reads the answer too slowly'))
           void stopReading().catch(() => undefined)
         }
         totalTimer = setTimeout(abortStream, limits.totalTimeoutMs).unref()
@@ -86,7 +87,7 @@ export const streamOf = (
           throw error
         }
         stallTimer = setTimeout(() => {
-          controller.error(new Error('the client takes nothing of its answer'))
+          controller.error(new Error('The client has stopped reading the answer'))
           void stopReading().catch(() => undefined)
         }, limits.stallTimeoutMs).unref()
       },

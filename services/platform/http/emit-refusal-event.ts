@@ -14,9 +14,10 @@ type RefusalContext = {
 }
 
 /**
- * Tell of a refusal; a body that its shapes refused is read once more, for what it says of itself. Throws on where the store is away: a
- * refusal that is answered has its event, as a change has. Not told is what says nothing of the request itself: too many of them (429), a
- * busy service (503), and whatever comes before the caller is known.
+ * Emit the `*.failed` event of a refusal. The event contains the parts of an invalid body that can be read.
+ * Throws if the store is unavailable, so that each answered refusal has its event.
+ * Refusals before authentication, rate limits (429) and a busy service (503) emit no event, because they say nothing
+ * about the request.
  * Source: docs/rules/events-and-webhooks.md #failed-requests.
  */
 export const emitRefusalEvent = async (
@@ -38,6 +39,6 @@ export const emitRefusalEvent = async (
     })
   } catch (error) {
     if (isFailure(error) && error.retriable) throw error
-    ports.log.warn({ err: error, request_id: requestId }, 'a refusal could not be recorded')
+    ports.log.warn({ err: error, request_id: requestId }, 'Event of a refusal not stored')
   }
 }

@@ -6,11 +6,11 @@ import { abandonIdempotent, beginIdempotent, finishIdempotent } from '../postgre
 import { type Tenant, type TenantTransaction, withTenant } from '../postgres/transaction.ts'
 import type { IdempotencyStore, SavedAnswer } from './binding.ts'
 
-/** Idempotency keys in PostgreSQL, which an operation may finish together with its change. */
+/** Idempotency keys in PostgreSQL. An operation can save its answer in the transaction of its change. */
 export type IdempotencyKeys = IdempotencyStore & {
   /**
-   * Keep the answer in the transaction of the change, so that a crash between the two cannot make a repeat do it twice.
-   * False when another process has taken the attempt over: then the change must be undone.
+   * Save the answer in the transaction of the change, so that a crash between the two cannot repeat the change.
+   * Returns false if another process has taken over the attempt. The caller must then roll back the change.
    */
   readonly finishWithin: (
     transaction: TenantTransaction,
@@ -21,7 +21,7 @@ export type IdempotencyKeys = IdempotencyStore & {
 
 type StoredAnswer = Parameters<typeof finishIdempotent>[2]
 
-/** An answer that shows a secret once is kept sealed, for the repeats of its request alone. */
+/** Return whether an answer contains a secret. Such an answer is stored encrypted. */
 const showsSecret = (body: string): boolean => body.includes('"whsec_') || body.includes('"cot_')
 
 const ownerOf = ({ accountId, liveMode, key }: IdempotencyClaim): string => `${accountId} ${liveMode} ${key}`
@@ -47,15 +47,16 @@ const fromStored = (
 }
 
 /**
- * Make the store of idempotency keys. `holder` is the lock by which others tell whether this process lives; `seal` keeps answers that show
- * a secret. Source: docs/rules/versions-and-transport.md #idempotency.
+ * Create the store of idempotency keys.
+ * `holder` is the advisory lock that shows other processes that this process is alive.
+ * `seal` encrypts answers with a secret. Source: docs/rules/versions-and-transport.md #idempotency.
  */
 export const idempotencyKeys = (
   database: Database,
   holder: number | null = null,
   seal: Seal | null = null,
 ): IdempotencyKeys => {
-  /** The attempts that run in this process, by the claim that each request holds. */
+  /** Tokens of the attempts that run in this process, by claim. */
   const tokens = new WeakMap<IdempotencyClaim, string>()
   const tenantOf = ({ accountId, liveMode }: IdempotencyClaim): Tenant => ({ accountId, liveMode })
   const within = <T>(

@@ -4,7 +4,7 @@ import type { Caller, IdempotencyClaim, RawBody } from '../../contract/operation
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { IdempotencyStore, Ports, SavedAnswer } from './binding.ts'
 
-/** Path, query, layout and body of a request in one digest, so that another request under the same key shows. */
+/** Return a digest of method, path, query, API version and body. It detects another request with the same key. */
 const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody): string => {
   const { pathname, search } = new URL(request.url)
   return createHash('sha256')
@@ -14,7 +14,7 @@ const fingerprintOf = (request: Request, apiVersion: ApiVersion, body: RawBody):
 }
 
 /**
- * Read the claim of a request on an `Idempotency-Key`; null where there is none.
+ * Read the `Idempotency-Key` of a request. Null if it has none.
  * Refuses keys that are empty or longer than 255 characters.
  */
 export const claimOf = (
@@ -40,13 +40,14 @@ const abandon = async (store: IdempotencyStore, claim: IdempotencyClaim, log: Po
   try {
     await store.abandon(claim)
   } catch (error) {
-    log.warn({ err: error }, 'an idempotency key could not be freed; it frees itself')
+    log.warn({ err: error }, 'Idempotency key not freed, it will expire')
   }
 }
 
 /**
- * Run a request at most once under its key. An accepted answer is kept and given again; a refused or failed run frees the key.
- * Refuses a key that another request holds or that belongs to another request.
+ * Run a request at most once for each key. A successful answer is saved and returned again.
+ * A refused or failed run frees the key.
+ * Refuses a key that a running request uses, or that was used for another request.
  * Source: docs/rules/versions-and-transport.md #idempotency.
  */
 export const runOnce = async <RefusedRun extends { readonly ok: false }>(
@@ -78,7 +79,7 @@ export const runOnce = async <RefusedRun extends { readonly ok: false }>(
   }
 }
 
-/** The change is made, so its answer goes out even where it cannot be kept. */
+/** Save the answer. The change is already committed, so an error is logged only. */
 const saveAnswer = async (
   store: IdempotencyStore,
   claim: IdempotencyClaim,
@@ -89,6 +90,6 @@ const saveAnswer = async (
   try {
     await store.finish(claim, answer, at)
   } catch (error) {
-    log.warn({ err: error }, 'an answer could not be kept under its idempotency key')
+    log.warn({ err: error }, 'Answer not saved under its idempotency key')
   }
 }

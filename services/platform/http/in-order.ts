@@ -8,22 +8,25 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of one connection that may wait before the connection is not read any more. */
-const mostWaiting = 64
+/** Waiting requests of one connection after which the server stops reading the connection. */
+const maxWaiting = 64
 
-/** Bytes that the parser takes at once, 300 of the shortest requests: what it was given it parses to the end. */
-const parsedAtOnce = 8 * 2 ** 10
+/** Bytes that the parser gets at once, up to 300 of the shortest requests. The parser always parses all of them. */
+const maxParsedBytes = 8 * 2 ** 10
 
 type Exchange = readonly [IncomingMessage, ServerResponse]
 
-/** One connection: the requests that wait for the answers before theirs, and how to read on; null while it is read. */
-type Line = { readonly waiting: Exchange[]; readOn: (() => void) | null }
+/**
+ * State of a connection: requests that wait for earlier answers, and the function that resumes reading (null while
+ * reading).
+ */
+type ConnectionQueue = { readonly waiting: Exchange[]; resumeReading: (() => void) | null }
 
-/** Stop reading a connection, also where the server asks for more. Returns how to read on. */
+/** Stop reading a connection. Return the function that resumes reading. */
 const stopReading = (socket: Socket): (() => void) => {
   const resume = socket.resume
   socket.pause()
-  // The server reads on after each whole request.
+  // Node resumes the socket after each complete request.
   socket.resume = () => socket
   return () => {
     socket.resume = resume
@@ -31,60 +34,68 @@ const stopReading = (socket: Socket): (() => void) => {
   }
 }
 
-/** Give the parser of a connection few bytes at once, so that reading can stop between them: one read brings up to 64 KiB. */
+/**
+ * Pass few bytes at once to the parser, so that reading can stop between them.
+ * One read of the socket brings up to 64 KiB.
+ */
 const parseInParts = (socket: Socket): void => {
   const parsers = socket.listeners('data')
   socket.removeAllListeners('data')
   socket.on('data', (bytes: Buffer) => {
-    for (let from = 0; from < bytes.length; from += parsedAtOnce) {
-      // Nothing can be answered any more.
+    for (let from = 0; from < bytes.length; from += maxParsedBytes) {
+      // The connection is closed for answers.
       if (!socket.writable) return
       if (socket.isPaused()) {
         socket.unshift(bytes.subarray(from))
         return
       }
-      const part = bytes.length <= parsedAtOnce ? bytes : bytes.subarray(from, from + parsedAtOnce)
+      const part = bytes.length <= maxParsedBytes ? bytes : bytes.subarray(from, from + maxParsedBytes)
       for (const parse of parsers) parse.call(socket, part)
     }
   })
 }
 
-/** Work on the requests of a connection one after the other; each that waited starts in a turn of its own. */
+/**
+ * Serve the requests of a connection one after the other.
+ * Each waiting request starts in its own turn of the event loop.
+ */
 const inOrder = (listener: RequestListener): RequestListener => {
-  const lines = new WeakMap<Socket, Line>()
-  const start = (line: Line, [incoming, outgoing]: Exchange): void => {
+  const queues = new WeakMap<Socket, ConnectionQueue>()
+  const start = (queue: ConnectionQueue, [incoming, outgoing]: Exchange): void => {
     outgoing.once('close', () => {
-      if (line.waiting.length === 0) lines.delete(incoming.socket)
-      else setImmediate(startNext, line, incoming.socket)
+      if (queue.waiting.length === 0) queues.delete(incoming.socket)
+      else setImmediate(startNext, queue, incoming.socket)
     })
     listener(incoming, outgoing)
   }
-  const startNext = (line: Line, socket: Socket): void => {
-    const next = line.waiting.shift()
+  const startNext = (queue: ConnectionQueue, socket: Socket): void => {
+    const next = queue.waiting.shift()
     if (next === undefined || !socket.writable) return
-    if (line.readOn !== null && line.waiting.length < mostWaiting) {
-      line.readOn()
-      line.readOn = null
+    if (queue.resumeReading !== null && queue.waiting.length < maxWaiting) {
+      queue.resumeReading()
+      queue.resumeReading = null
     }
-    start(line, next)
+    start(queue, next)
   }
   return (incoming, outgoing) => {
     const { socket } = incoming
-    const line = lines.get(socket)
-    if (line === undefined) {
-      const opened = { waiting: [], readOn: null }
-      lines.set(socket, opened)
+    const queue = queues.get(socket)
+    if (queue === undefined) {
+      const opened = { waiting: [], resumeReading: null }
+      queues.set(socket, opened)
       start(opened, [incoming, outgoing])
       return
     }
-    line.waiting.push([incoming, outgoing])
-    if (line.waiting.length >= mostWaiting) line.readOn ??= stopReading(socket)
+    queue.waiting.push([incoming, outgoing])
+    if (queue.waiting.length >= maxWaiting) queue.resumeReading ??= stopReading(socket)
   }
 }
 
 /**
- * Open a server that works on the requests of a connection one after the other, as their answers must have their order: the only way of the
- * product to serve HTTP. A server of Node starts all requests that one read brings in one turn, up to 2,500 of them.
+ * Create a server that serves the requests of a connection one after the other, because answers must have the order of
+ * requests.
+ * All HTTP servers of the product use this function.
+ * Node's own server starts all requests of one read in one turn, up to 2,500.
  * Source: RFC 9112, 9.3.2.
  */
 export const orderedServer = (options: ServerOptions, listenerOf: (server: Server) => RequestListener): Server => {

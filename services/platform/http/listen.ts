@@ -10,27 +10,30 @@ import type { Ports } from './binding.ts'
 import { orderedServer } from './in-order.ts'
 import { areChunksTooSmall } from './request-body.ts'
 
-/** Limits of the server itself: what comes before a request can be read at all. */
+/** Limits of the server. They apply before the request reaches the application. */
 const serverLimits = {
-  /** Request line and headers together, in bytes. */
+  /** Request line and headers, in bytes. */
   maxHeaderSize: 16 * 2 ** 10,
-  /** From the first byte to the last header, and to the last byte of the body, in ms. */
+  /** Time in ms from the first byte to the last header. `requestTimeout`: to the last byte of the body. */
   headersTimeout: 15_000,
-  // A body of an operation that comes too slowly is answered by the operation's own limit of 30 s, which must come first.
+  // The operation itself answers a slow body after 30 s. This limit must be later.
   requestTimeout: 35_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 1_000,
 } as const
 
-/** Connections that may wait to be taken; systems have their own bound. Beyond it clients try again after seconds, or are cut off at last. */
+/**
+ * Max connections that wait for `accept`. The operating system has its own limit.
+ * Clients beyond it retry after seconds.
+ */
 const maxBacklog = 4_096
 
-/** What clients sent before they could know of the end is still read, on new connections too; longer than it is on its way, in ms. */
+/** Time in ms in which a stopping server still accepts connections, for requests that were sent before the stop. */
 const graceMs = 200
 
 const drainStepMs = 50
 
-/** How often it is looked whether more of an answered request comes, and how many times at the most. */
+/** Interval and number of checks whether the body of an answered request still arrives. */
 const lingerStepMs = 1_000
 const maxLingerSteps = 15
 
@@ -38,8 +41,9 @@ export type Listener = AsyncDisposable & {
   readonly host: string
   readonly port: number
   /**
-   * Say with each answer that the connection ends, after a moment take no more connections, let running requests end within the time limit
-   * (ms, from the call on), then cut what is left.
+   * Stop in order: send `Connection: close`, stop accepting connections, wait for running requests, then cut the other
+   * connections.
+   * `limitMs` is the total time from the call.
    */
   readonly close: (limitMs: number) => Promise<void>
 }
@@ -54,7 +58,7 @@ const refusalOf = (code: string | undefined): Refusal => {
   return refused('header_invalid', 'Send a request that follows HTTP/1.1').refusal
 }
 
-/** The error object of a request that never became one, with the headers that every answer has. */
+/** Create the error object of an invalid request, with the headers of all answers. */
 const unreadableAnswer = (refusal: Refusal, dependencies: ListenerDependencies) => {
   const requestId = dependencies.newRequestId()
   const body = JSON.stringify(
@@ -71,7 +75,7 @@ const unreadableAnswer = (refusal: Refusal, dependencies: ListenerDependencies) 
   return { status: statusOf(refusal.code, 'current'), headers, body }
 }
 
-/** Answer bytes that are no request with the error object too, as far as the socket still takes it. */
+/** Answer bytes that are not a valid request with an error object, if the socket is still writable. */
 const answerParseError = (
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -87,8 +91,8 @@ const answerParseError = (
 }
 
 /**
- * Let the rest of a request come that is answered already, while any of it comes and for some seconds: a connection that is cut while the
- * client still writes takes the answer away from it. Source: RFC 9112, 9.6.
+ * Read the rest of an already answered request for up to 15 s, while bytes still arrive.
+ * If a connection is cut while the client still writes, the client loses the answer. Source: RFC 9112, 9.6.
  */
 const linger = (incoming: IncomingMessage): void => {
   const { socket } = incoming
@@ -107,14 +111,17 @@ const linger = (incoming: IncomingMessage): void => {
 
 const duplicateHost = refused('header_invalid', 'Send one Host header: two can mean two different servers.').refusal
 
-/** The server keeps the first of several Host headers; a proxy before it may have chosen another one. Source: RFC 9112, 3.2. */
+/** Node uses the first Host header. A proxy may use another one, so several are refused. Source: RFC 9112, 3.2. */
 const countHosts = ({ rawHeaders }: IncomingMessage): number =>
   rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
 
-/** How often a request that cannot be read is logged: once in so many ms, with the number of those that were not. */
+/**
+ * Min interval in ms between two log lines of unreadable requests.
+ * A line has the number of requests that were not logged.
+ */
 const unreadableLogMs = 1_000
 
-/** Log requests that cannot be read in one line without a stack, at most one line a second: whoever sends them can send many. */
+/** Log unreadable requests without a stack, at most one line per second, so that clients cannot flood the log. */
 const logUnreadable = ({ log }: Pick<ListenerDependencies, 'log'>): ((error: unknown) => void) => {
   let [lastAt, skipped] = [-unreadableLogMs, 0]
   return error => {
@@ -124,15 +131,16 @@ const logUnreadable = ({ log }: Pick<ListenerDependencies, 'log'>): ((error: unk
       return
     }
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
-    log.warn({ reason, left_out: skipped }, 'a request could not be read')
+    log.warn({ reason, left_out: skipped }, 'Request unreadable')
     lastAt = now
     skipped = 0
   }
 }
 
 /**
- * Pass on no chunk of a body after those that refuse the body: the parser reads up to 64 KiB in one turn, and each of ten thousand tiny chunks
- * costs ten times as much in the streams as in the parser. The socket is not read any more then.
+ * Stop passing on the chunks of a body after too many tiny chunks. The request body is then refused.
+ * The parser reads up to 64 KiB in one turn.
+ * Each of ten thousand tiny chunks costs ten times as much in streams as in the parser.
  */
 const limitChunks = (incoming: IncomingMessage): void => {
   const push = incoming.push.bind(incoming)
@@ -148,8 +156,9 @@ const limitChunks = (incoming: IncomingMessage): void => {
 }
 
 /**
- * Listen to requests. The adapter cuts a connection whose body is not there half a second after the answer; it keeps that for bodies of
- * unknown length alone, which it may have begun to read.
+ * Create the request listener of an app.
+ * By default the Hono adapter cuts a connection if its body is incomplete 0.5 s after the answer.
+ * This default stays for bodies of unknown length only. `linger` serves the others.
  */
 const requestListener = (
   app: Hono,
@@ -175,7 +184,10 @@ const requestListener = (
   }
 }
 
-/** Longest path and longest request target (path and query), in bytes. Source: docs/rules/versions-and-transport.md #request-targets. */
+/**
+ * Longest path and longest request target (path and query), in bytes.
+ * Source: docs/rules/versions-and-transport.md #request-targets.
+ */
 const targetLimits = { path: 4_096, target: 8_192 } as const
 
 const isTargetTooLong = (target: string): boolean => {
@@ -189,7 +201,7 @@ const targetTooLong = refused(
   'Send a path of at most 4 KiB, and a path with its query of at most 8 KiB',
 ).refusal
 
-/** Refuse a target that is too long before the router or any pattern reads it; the body that may come with it is left unread. */
+/** Refuse a request target that is too long before the router reads it. The body is not read. */
 const refuseLongTargets =
   (listener: RequestListener, dependencies: ListenerDependencies): RequestListener =>
   (incoming, outgoing) => {
@@ -207,7 +219,7 @@ const refuseLongTargets =
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve, reject) => server.close(error => (error === undefined ? resolve() : reject(error))))
 
-/** Let everything that waits for this process now be looked at: the event loop takes one new connection in each of its turns. */
+/** Accept all connections that wait now. The event loop accepts one connection in each turn. */
 const acceptBacklog = async (server: Server, until: number): Promise<void> => {
   let acceptedCount = 0
   const count = (): void => {
@@ -221,7 +233,9 @@ const acceptBacklog = async (server: Server, until: number): Promise<void> => {
   server.off('connection', count)
 }
 
-/** Close no connection as idle while an answer was written whole and is still being sent: the server takes that one for idle too. */
+/**
+ * Do not close idle connections while a written answer is still being sent, because Node counts its connection as idle.
+ */
 const keepSendingConnections = (server: Server, listener: RequestListener): RequestListener => {
   const activeResponses = new Set<ServerResponse>()
   const closeIdle = server.closeIdleConnections.bind(server)
@@ -240,7 +254,7 @@ const closeWithin = async (server: Server, limitMs: number): Promise<void> => {
   const until = performance.now() + limitMs
   server.prependListener('request', (_, outgoing) => outgoing.setHeader('Connection', 'close'))
   await sleep(Math.min(graceMs, limitMs))
-  // On a busy machine the time may be over before this process has looked once at what came meanwhile.
+  // On a busy machine the grace time can end before this process has accepted a connection.
   await acceptBacklog(server, until)
   const done = closeServer(server)
   const idle = setInterval(() => server.closeIdleConnections(), drainStepMs)
@@ -259,14 +273,14 @@ const bindServer = (server: Server, host: string, port: number): Promise<Address
     server.listen({ port, host, backlog: maxBacklog }, () => {
       server.off('error', reject)
       const address = server.address()
-      if (address === null || typeof address === 'string') reject(new Error('the server has no port'))
+      if (address === null || typeof address === 'string') reject(new Error('The server has no port'))
       else resolve(address)
     })
   })
 
 /**
- * Serve an app on a host and port; port 0 takes a free one.
- * Throws when the port is taken. Closing is orderly: 10 s for what is under way, when disposed of.
+ * Serve an app on a host and port. Port 0 chooses a free port.
+ * Throws if the port is in use. Dispose closes the server with a time limit of 10 s.
  */
 export const listen = async (
   app: Hono,
@@ -281,7 +295,7 @@ export const listen = async (
   }
   const answerRequest = refuseLongTargets(requestListener(app, errorHandler, dependencies), dependencies)
   const server = orderedServer(serverLimits, opened => keepSendingConnections(opened, answerRequest))
-  // An expectation that nobody knows may be passed over; the server's own answer to one would have no error object.
+  // Ignore an unknown Expect header. Node's own answer to it has no error object.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('clientError', (error: Error, socket) => answerParseError(error, socket as Socket, dependencies))
   const address = await bindServer(server, host, port)

@@ -2,35 +2,39 @@ import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { jsonPieces } from '../write-json.ts'
 
 /**
- * An object with a long list. `write` gives it with a part of the list, half-open; without any, all other members stand in it.
- * `translate` puts it into the names of its layout.
+ * An object with a long list. `write` returns the object with the elements [from, to) of the list.
+ * The result always has all other members.
+ * `translate` renames its members for the API version.
  */
 export type LongObject<Member extends string> = {
   readonly member: Member
   readonly count: number
-  /** At most so many elements are written between pauses. */
+  /** Max elements between two pauses. */
   readonly maxPerStep?: number
-  /** Elements may have long lists themselves: each is written in pieces. */
+  /** True if elements have long lists. Each element is then written in pieces. */
   readonly hasLongElements?: boolean
   readonly write: (from: number, to: number) => { readonly [_ in Member]: readonly unknown[] }
   readonly translate: (whole: unknown) => unknown
 }
 
-/** Most elements between pauses, if an object does not say. */
+/** Default max elements between two pauses. */
 const maxElementsPerStep = 1_024
 const maxPageElementsPerStep = 256
-/** Characters between pauses: elements may be of any size. */
+/** Characters between two pauses, because elements can have any size. */
 const charactersPerStep = 65_536
-/** What stands in a list where its elements go: NUL is in no text that was taken. */
+/** Placeholder of the elements in the list. The API accepts no text with NUL. */
 const marker = '\u0000'
 const markerText = JSON.stringify(marker)
 
-/** Write the text of an object part by part, with a pause after each: joined, the text that `JSON.stringify` gives of the whole. */
+/**
+ * Write the JSON of an object in parts, with a pause after each part.
+ * The joined parts equal `JSON.stringify` of the whole object.
+ */
 export function* objectTexts<Member extends string>(of: LongObject<Member>): Generator<string> {
   const { member, count, maxPerStep = maxElementsPerStep, hasLongElements = false, write, translate } = of
   const whole = JSON.stringify(translate({ ...write(0, 0), [member]: [marker] }))
   const markerIndex = whole.indexOf(markerText)
-  if (markerIndex === -1) throw new Error(`an object has no ${member}`)
+  if (markerIndex === -1) throw new Error(`The object has no member ${member}`)
   yield whole.slice(0, markerIndex)
   let size = 1
   let text = ''
@@ -85,7 +89,7 @@ const textsOf = (value: unknown, translate: (whole: unknown) => unknown): Iterab
   })
 }
 
-/** Write an answer of an account as JSON in turns, so that others run in between. */
+/** Write an answer as JSON in time slices of its account. */
 export const jsonText = (value: unknown, translate: (whole: unknown) => unknown, account?: string): Promise<string> =>
   runInTimeSlices(joinTexts(textsOf(value, translate)), account)
 
@@ -103,7 +107,10 @@ function* encodeTexts(texts: Iterable<string>): Generator<void, string | Uint8Ar
   return parts.length === 0 ? buffered : Buffer.concat([...parts, Buffer.from(buffered)])
 }
 
-/** Write an answer as `jsonText` does; a long one as bytes in UTF-8, for to encode its whole text takes long. */
+/**
+ * Write an answer as `jsonText` does.
+ * A long answer is encoded as UTF-8 part by part, because encoding its whole text blocks.
+ */
 export const jsonBody = (
   value: unknown,
   translate: (whole: unknown) => unknown,

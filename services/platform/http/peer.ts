@@ -1,14 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Find the address that a request comes from, in the form by which peers are counted. */
+/** Return the address of the client of a request, as used for counting. */
 export type PeerOf = (environment: unknown, headers: Headers) => string
 
-/** Requests that reach the service without a socket, such as those of tests, count as one peer. */
+/** All requests without a socket, such as those of tests, count as one peer. */
 const unknownPeer = 'unknown'
 
 const maxHops = 64
 
-/** Address of the socket, as the HTTP adapter hands it on. */
+/** Return the address of the socket from the environment of the HTTP adapter. */
 const socketAddress = (environment: unknown): string | undefined => {
   if (typeof environment !== 'object' || environment === null || !('incoming' in environment)) return undefined
   const { incoming } = environment as {
@@ -17,7 +17,9 @@ const socketAddress = (environment: unknown): string | undefined => {
   return incoming?.socket?.remoteAddress
 }
 
-/** An address as text without zone, port and brackets, an IPv4 address in IPv6 as IPv4; null if it is none. */
+/**
+ * Normalise an address: no zone, port or brackets, and an IPv4-mapped address as IPv4. Null if it is not an address.
+ */
 const plainAddress = (text: string): string | null => {
   const bare =
     /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ??
@@ -28,7 +30,7 @@ const plainAddress = (text: string): string | null => {
   return isIP(address) === 0 ? null : address
 }
 
-/** Somebody with one address of IPv6 has the whole network of 64 bits, so that network is the peer. */
+/** Return the peer of an address. A client with one IPv6 address owns its /64 network, so that network is the peer. */
 const peerOfAddress = (address: string): string => {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::', 2)
@@ -43,8 +45,10 @@ const peerOfAddress = (address: string): string => {
 }
 
 /**
- * Make the finder of peers: the address of the socket, or, if that is a trusted proxy's, the nearest address of `X-Forwarded-For` that is
- * no trusted proxy. An entry that is no address ends the search. An IPv6 peer is its network of 64 bits.
+ * Create the function that returns the peer of a request: the address of the socket.
+ * If the socket belongs to a trusted proxy, the peer is the last address in `X-Forwarded-For` that is not a trusted
+ * proxy.
+ * An entry that is not an address ends the search. An IPv6 peer is its /64 network.
  * `trusted`: networks in CIDR notation. Source: docs/rules/authentication.md #peers.
  */
 export const peerFinder = (trusted: readonly string[]): PeerOf => {

@@ -1,10 +1,16 @@
-/** What a limiter says of one request; `headers` tell the caller where it stands. */
+/** Decision about a request. `headers` are the rate headers of its answer. */
 export type RateDecision = { readonly isAllowed: boolean; readonly headers: Readonly<Record<string, string>> }
 
-/** Count one request of an account and mode at `now` (ms); `own` is the account's own limit in requests per second. */
+/**
+ * Count a request of an account and mode at `now` (ms).
+ * `accountLimit` is the limit of the account in requests per second.
+ */
 export type RateLimit = (name: string, accountLimit: number | null | undefined, now: number) => RateDecision
 
-/** A caller that has rested may send this many seconds' worth of requests at once. Source: docs/rules/authentication.md #rate-limit. */
+/**
+ * Length of a burst: requests of this many seconds at once, after a pause.
+ * Source: docs/rules/authentication.md #rate-limit.
+ */
 export const burstSeconds = 5
 
 const maxBuckets = 10_000
@@ -21,7 +27,7 @@ const refill = (bucket: Bucket, now: number): void => {
   bucket.at = now
 }
 
-/** Drop buckets that are full, which are as good as new ones; if none is, the oldest. */
+/** Remove full buckets, because they equal new ones. If there are still too many, remove the oldest. */
 const evictBuckets = (buckets: Map<string, Bucket>, now: number): void => {
   for (const [name, bucket] of buckets) {
     refill(bucket, now)
@@ -36,8 +42,10 @@ const evictBuckets = (buckets: Map<string, Bucket>, now: number): void => {
 const secondsUntil = (tokens: number, perSecond: number): string => String(Math.max(1, Math.ceil(tokens / perSecond)))
 
 /**
- * Make a limiter of `usual` requests per second for each name, with a burst of five times as many; null allows all.
- * A refused request costs nothing. `RateLimit-Limit` is the burst, `RateLimit-Reset` the seconds until the whole burst is there again.
+ * Create a limiter of `defaultLimit` requests per second for each name, with a burst of five times as many.
+ * Null allows all requests.
+ * A refused request is not counted. `RateLimit-Limit` is the burst.
+ * `RateLimit-Reset` is the time in s until the full burst is available.
  */
 export const createRateLimit = (defaultLimit: number | null): RateLimit => {
   const buckets = new Map<string, Bucket>()

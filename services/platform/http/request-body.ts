@@ -7,34 +7,40 @@ import { startTimeSlices } from '../concurrency/time-slices.ts'
 
 const inflate = promisify(gunzip)
 
-/** Largest body of an operation that names no limit of its own, in bytes. */
+/** Default max body size of an operation, in bytes. */
 export const defaultBodyLimit = 2 ** 20
 
-/** A Content-Type without parameters; every `+json` type is JSON. */
+/** Return a Content-Type without parameters. Each `+json` type is JSON. */
 const mediaTypeOf = (contentType: string | null): string => {
   const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
   return type.endsWith('+json') ? 'application/json' : type
 }
 
-/** More is under way than the process can do. */
+/** Refusal of a process that is at capacity. */
 export const busy = refused('unavailable', 'The service is busy; send the request again later')
 
 const tooLarge = (limit: number) => refused('body_too_large', `Send a body of at most ${limit} bytes`)
 
-/** Whose body is read. `hasRoom` tells whether there is room for a body of so many bytes; `onArrival` is called after its last byte came. */
+/**
+ * `hasCapacity` returns whether the process has capacity for this many bytes.
+ * `onArrival` is called after the last byte.
+ */
 export type BodyReader = {
   readonly account: string
   readonly hasCapacity: (bytes: number) => boolean
   readonly onArrival?: () => void
 }
 
-/** Chunks that may be of any size; those of a body with more have so many bytes on average, for each costs some microseconds. */
+/**
+ * Number of chunks without a min size.
+ * A body with more chunks needs `minChunkBytes` on average, as each chunk costs microseconds.
+ */
 const uncheckedChunks = 1_024
 const minChunkBytes = 32
-/** Chunks that are taken between two looks at the clock. */
+/** Chunks between two checks of the clock. */
 const chunksPerSlice = 64
 
-/** Tell whether a body has too many tiny chunks: `count` before the last one, and `length` bytes with it. */
+/** Return whether a body has too many tiny chunks. `count` excludes the last chunk, `length` includes its bytes. */
 export const areChunksTooSmall = (count: number, length: number): boolean =>
   count >= uncheckedChunks && length < count * minChunkBytes
 
@@ -43,7 +49,7 @@ const chunksTooSmall = refused(
   `Send the body in larger chunks: more than ${uncheckedChunks} need at least ${minChunkBytes} bytes each on average`,
 )
 
-/** Read a body in its chunks, stopping at the limit, where there is no room for more, and at very many tiny chunks. */
+/** Read a body in chunks. Stops at the size limit, without capacity, and after too many tiny chunks. */
 export const readWithinLimit = async (
   stream: ReadableStream<Uint8Array>,
   limit: number,
@@ -55,7 +61,7 @@ export const readWithinLimit = async (
   for await (const chunk of stream) {
     length += chunk.length
     if (areChunksTooSmall(chunks.length, length)) return chunksTooSmall
-    // Chunks that have come are given one after the other in one turn of the event loop, as many as there are.
+    // The stream gives all chunks that have arrived in one turn of the event loop.
     if (chunks.length % chunksPerSlice === 0 && slices.isOver()) await slices.pause()
     if (length > limit) return tooLarge(limit)
     if (!hasCapacity(length)) return busy
@@ -71,12 +77,12 @@ const readBytes = async (request: Request, limit: number, reader: BodyReader): P
   return request.body === null ? accepted(new Uint8Array()) : readWithinLimit(request.body, limit, reader)
 }
 
-/** Bodies that are inflated at once: one for each thread that the engine has for it, so that many bombs take no more memory than a few. */
+/** Max concurrent inflations: one for each thread of Node's pool. Many gzip bombs so need no more memory than four. */
 const maxConcurrentInflations = 4
 
 const withInflationPermit = semaphore(maxConcurrentInflations)
 
-/** Inflate, stopping at the limit, so that a small body cannot fill the memory. */
+/** Inflate a body up to the limit, so that a small body cannot exhaust the memory. */
 const inflateBytes = async (bytes: Uint8Array, limit: number): Promise<Result<Uint8Array>> => {
   try {
     return accepted(await withInflationPermit(() => inflate(bytes, { maxOutputLength: limit })))
@@ -88,7 +94,7 @@ const inflateBytes = async (bytes: Uint8Array, limit: number): Promise<Result<Ui
   }
 }
 
-/** Refuse a charset other than UTF-8: bytes that are read as another one say something else. */
+/** Refuse a charset other than UTF-8. */
 const charsetRefusal = (contentType: string | null): Result<never> | null => {
   for (const parameter of contentType?.split(';').slice(1) ?? []) {
     const [name = '', value = ''] = parameter.split('=', 2).map(part => part.trim().toLowerCase())
@@ -109,9 +115,8 @@ const mediaTypeRefusal = (operation: Operation, mediaType: string): Result<never
 }
 
 /**
- * Read the body of a request whole, inflated, within the operation's limit.
- * An empty body needs no Content-Type. Refuses other media types and codings, bodies whose compressed or inflated size is above the limit,
- * and those that `hasRoom` has no room for.
+ * Read and inflate the body of a request. An empty body needs no Content-Type.
+ * Refuses other media types and codings, a compressed or inflated size above the limit, and a body without capacity.
  */
 export const readRequestBody = async (
   request: Request,

@@ -5,7 +5,7 @@ import { type PeerOf, peerFinder } from './peer.ts'
 import { createRateLimit, type RateDecision, type RateLimit } from './rate-limit.ts'
 import { type CountWrongKey, wrongKeyThrottle } from './wrong-keys.ts'
 
-/** What a process counts of its requests, to bound them. */
+/** Limiters of the requests of a process. */
 export type RequestLimiters = {
   readonly requests: RateLimit
   readonly wrongKeys: CountWrongKey
@@ -20,7 +20,7 @@ export const createLimiters = (limits: Limits): RequestLimiters => ({
   admission: admission(limits.admission),
 })
 
-/** Refuse with `rate_limited` where a limiter says so; where the caller stands is written into `headers` either way. */
+/** Add the rate headers of a decision. Refuse with `rate_limited` if the request is not allowed. */
 export const checkRate = (headers: Record<string, string>, decision: RateDecision, advice: string): Result<null> => {
   Object.assign(headers, decision.headers)
   return decision.isAllowed ? accepted(null) : refused('rate_limited', advice)

@@ -3,25 +3,25 @@ import type { Method, Operation, Route } from '../../contract/operation.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Binding } from './binding.ts'
 
-/** One way in: which binding answers a method at a path in a layout. */
+/** A route of an operation in one API version. */
 export type RouteEntry = { readonly apiVersion: ApiVersion; readonly route: Route; readonly binding: Binding }
 
-/** All ways in at one path; `hasPage`: reading it gives a page. */
+/** All routes of a path. `hasStaticRoute`: GET returns a static route. */
 export type PathEntries = {
   readonly path: string
   readonly entries: readonly RouteEntry[]
   readonly hasStaticRoute: boolean
 }
 
-/** Paths with fixed words come before those with parameters at the same place, so that the exact word wins. */
+/** Order paths with fixed segments before paths with parameters, so that a fixed segment matches first. */
 const byFixedWords = (a: PathEntries, b: PathEntries): number => {
   const key = (path: string): string => path.replace(/\{\w+\}/g, '\uffff')
   return key(a.path) < key(b.path) ? -1 : key(a.path) > key(b.path) ? 1 : 0
 }
 
 /**
- * Gather the routes of all bindings by path; at some of the paths stand pages too.
- * Throws when two operations claim the same method and path of one layout.
+ * Group the routes of all bindings by path.
+ * Throws if two operations have the same method and path in one API version.
  */
 export const routeTable = (
   bindings: readonly Binding[],
@@ -35,7 +35,7 @@ export const routeTable = (
   const claims = new Set<string>()
   for (const { apiVersion, route, binding } of entries) {
     const claim = `${apiVersion} ${route.method} ${route.path}`
-    if (claims.has(claim)) throw new Error(`two operations claim ${claim}, one is ${binding.operation.id}`)
+    if (claims.has(claim)) throw new Error(`Two operations have the route ${claim}. One is ${binding.operation.id}.`)
     claims.add(claim)
   }
   const byPath = Map.groupBy(entries, entry => entry.route.path)
@@ -48,7 +48,7 @@ export const routeTable = (
 const entriesOfVersion = ({ entries }: PathEntries, apiVersion: ApiVersion | null): readonly RouteEntry[] =>
   apiVersion === null ? entries : entries.filter(entry => entry.apiVersion === apiVersion)
 
-/** The methods of a path in a layout, or in any, as `Allow` lists them. */
+/** Return the value of `Allow` for a path in one API version, or in any if `apiVersion` is null. */
 export const allowedMethods = (path: PathEntries, apiVersion: ApiVersion | null): string => {
   const methods = new Set<string>(entriesOfVersion(path, apiVersion).map(entry => entry.route.method))
   if (path.hasStaticRoute) methods.add('GET')
@@ -73,8 +73,8 @@ const otherVersionAdvice = (
 }
 
 /**
- * Find the entries of a path that answer a method, one for each layout that may be chosen; never empty.
- * Refuses a method that the path does not have, and a path that the named layout does not have, naming the right one.
+ * Return the entries of a path for a method, one for each possible API version. Never empty.
+ * Refuses an unsupported method, and a path of the other API version. The refusal names the correct method or path.
  */
 export const entriesFor = (
   path: PathEntries,

@@ -2,10 +2,10 @@ import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { withTimeout } from '../concurrency/timeout.ts'
 import type { StaticContent, StaticRoute } from './binding.ts'
 
-/** How a part of the system is doing; one that throws or does not tell in time is not well. */
+/** A health check. It fails if `isHealthy` throws or exceeds the time limit. */
 export type HealthCheck = { readonly name: string; readonly isHealthy: () => boolean | Promise<boolean> }
 
-/** Whoever asks for health waits a few seconds, and takes no answer for the death of the process. */
+/** Time limit of a check in ms. Orchestrators restart a process that does not answer within a few seconds. */
 const checkTimeoutMs = 2_000
 
 const runCheck = ({ isHealthy }: HealthCheck): Promise<boolean> =>
@@ -25,7 +25,7 @@ const healthRoute = (path: string, checks: readonly HealthCheck[]): StaticRoute 
   },
 })
 
-/** Health is progress: live while the loops move, ready while the stores answer that the process can do nothing without. */
+/** Create `/health/live` (the loops make progress) and `/health/ready` (the required stores answer). */
 export const healthRoutes = (live: readonly HealthCheck[], ready: readonly HealthCheck[]): readonly StaticRoute[] => [
   healthRoute('/health/live', live),
   healthRoute('/health/ready', ready),
@@ -36,7 +36,9 @@ const inBytes = (content: StaticContent): StaticContent => {
   return { ...content, body }
 }
 
-/** Serve content that is made in slices when it is first asked for; its bytes are kept, and what is made of them with them. */
+/**
+ * Serve content that is created in time slices at the first request. The bytes and their compressed form are cached.
+ */
 export const lazyRoute = (path: string, make: () => Generator<void, StaticContent>): StaticRoute => {
   let content: Promise<StaticContent> | undefined
   return {
@@ -48,7 +50,7 @@ export const lazyRoute = (path: string, make: () => Generator<void, StaticConten
   }
 }
 
-/** Serve a JSON document that does not change while the process runs. */
+/** Serve a constant JSON document. */
 export const documentRoute = (path: string, make: () => Generator<void, unknown>): StaticRoute =>
   lazyRoute(path, function* () {
     const document = yield* make()

@@ -2,15 +2,17 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateDecision } from './rate-limit.ts'
 
-/** How many wrong keys a minute are answered as such: of one peer, and of one peer for one account. */
+/** Max wrong keys per minute before 429: for each peer, and for each pair of account and peer. */
 export type WrongKeyLimits = { readonly perPeer: number; readonly perAccountAndPeer: number }
 
-/** Count a wrong key, and tell whether its sender may hear that it is wrong; `accountId` is null if none was sent. */
+/** Count a wrong key. The decision is whether to answer 401 or 429. `accountId` is null if the request has none. */
 export type CountWrongKey = (peer: string, accountId: string | null) => Promise<RateDecision>
 
 const windowSeconds = 60
 
-/** Peers share counters by chance, so that memory stays bounded whatever addresses come; only senders of wrong keys can notice. */
+/**
+ * Number of counters. Peers with the same hash share a counter, so that memory is bounded. Only wrong keys are counted.
+ */
 const counterCount = 2 ** 14
 
 const consume = async (
@@ -25,7 +27,10 @@ const consume = async (
   }
 }
 
-/** Make the throttle of wrong keys. Right keys are never counted and always get in. Source: docs/rules/authentication.md #wrong-keys. */
+/**
+ * Create the throttle of wrong keys. Correct keys are never counted.
+ * Source: docs/rules/authentication.md #wrong-keys.
+ */
 export const wrongKeyThrottle = ({ perPeer, perAccountAndPeer }: WrongKeyLimits): CountWrongKey => {
   const salt = randomBytes(16)
   const peers = new RateLimiterMemory({ points: perPeer, duration: windowSeconds, keyPrefix: 'peer' })
@@ -36,13 +41,13 @@ export const wrongKeyThrottle = ({ perPeer, perAccountAndPeer }: WrongKeyLimits)
     const counted = [{ points: perPeer, ...(await consume(peers, counterOf(peer))) }]
     if (accountId !== null)
       counted.push({ points: perAccountAndPeer, ...(await consume(pairs, counterOf(`${peer} ${accountId}`))) })
-    // The counter that refuses longest speaks; if none refuses, the one with the least left.
+    // Report the counter that refuses for the longest time, or the one with the fewest remaining keys.
     const [strictest] = counted.toSorted(
       (a, b) =>
         Number(b.isOver) - Number(a.isOver) ||
         (a.isOver ? b.state.msBeforeNext - a.state.msBeforeNext : a.state.remainingPoints - b.state.remainingPoints),
     )
-    if (strictest === undefined) throw new RangeError('nothing was counted')
+    if (strictest === undefined) throw new RangeError('No counter was consumed')
     const seconds = String(Math.max(1, Math.ceil(strictest.state.msBeforeNext / 1_000)))
     const headers = {
       'RateLimit-Limit': String(strictest.points),

@@ -6,11 +6,14 @@ import { type Secret, secretTexts } from '../access/secrets.ts'
 type Owner = { readonly accountId: string; readonly liveMode: boolean }
 
 /**
- * Ids of submissions: 44 bits of mint time (ms), 20 bits of the process, a count of 12 bits, and a keyed check of 20 bits over these and
+ * Ids of submissions: 44 bits of mint time (ms), 20 bits of the process, a count of 12 bits, and a keyed check of 20
+ * bits over these and
  * the owner, so that a wrong id is known without asking a store, and a right one may be waited for.
  */
 export type BatchIds = {
-  /** Mint the id of a submission that arrives at `at` (ms). Ids of one process are all different and ascend with time. */
+  /**
+   * Mint the id of a submission that arrives at `at` (ms). Ids of one process are all different and ascend with time.
+   */
   readonly create: (owner: Owner, at: number) => string
   /** Tell when an id was minted (ms); null for one that was never given to this owner. */
   readonly createdAt: (owner: Owner, id: string) => number | null
@@ -57,7 +60,8 @@ const blockBytes = 64
 const digestBytes = 32
 
 /**
- * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1. Each submission needs one, and an object of the
+ * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1.
+ * Each submission needs one, and an object of the
  * engine for it would cost several times its two hashes. Source: RFC 2104.
  */
 const shortHmac = (secret: string): HmacFunction => {

@@ -39,7 +39,8 @@ export const newId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, a
 }
 
 /**
- * Give the id of a thing that may be written again, the same each time: `at` (ms), then 48 bits of a hash over what names it.
+ * Give the id of a thing that may be written again, the same each time:
+ * `at` (ms), then 48 bits of a hash over what names it.
  * Good for some thousand things of one `at`.
  */
 export const deterministicId = (
@@ -49,7 +50,8 @@ export const deterministicId = (
 ): string => formatTimeOrderedId(kind, at, createHash('sha256').update(JSON.stringify(name)).digest())
 
 /**
- * Return a placeholder id for an unknown own reference. A failed record that names the reference is stored under this id.
+ * Return a placeholder id for an unknown own reference.
+ * A failed record that names the reference is stored under this id.
  * If an object gets the reference later, its erasure finds the failure. Equal references of a tenant give equal ids.
  */
 export const referencePlaceholderId = (
@@ -66,7 +68,10 @@ export const referencePlaceholderId = (
 /** Mint a Connect token: 128 random bits, none of them time, because whoever holds it may act on the session. */
 export const newConnectToken = (): string => formatId('connectSession', randomBytes(16))
 
-/** Mint an API key: `sk_live_` or `sk_test_`, 160 random bits in hex, and 8 digits of checksum that show typing errors without a look-up. */
+/**
+ * Mint an API key:
+ * `sk_live_` or `sk_test_`, 160 random bits in hex, and 8 digits of checksum that show typing errors without a look-up.
+ */
 export const newApiKey = (liveMode: boolean): string => {
   const body = `${liveMode ? 'sk_live_' : 'sk_test_'}${randomBytes(20).toString('hex')}`
   return body + checksum(body)
@@ -83,7 +88,10 @@ const checksum = (text: string): string => crc32(text).toString(16).padStart(8, 
 /** Hash a secret of our own making for storage and look-up: HMAC-SHA-256 under the server's secret, in hex. */
 export const hashSecret = (serverSecret: Secret, secret: string): string => secretHashes(serverSecret, secret)[0]
 
-/** The hashes under which such a secret may be kept: that under the server's present secret, then those under its former ones. */
+/**
+ * The hashes under which such a secret may be kept: that under the server's present secret, then those under its former
+ * ones.
+ */
 export const secretHashes = (serverSecret: Secret, secret: string): readonly [string, ...string[]] => {
   const [present, ...former] = secretTexts(serverSecret)
   const hashed = (text: string): string => createHmac('sha256', text).update(secret).digest('hex')

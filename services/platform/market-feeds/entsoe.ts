@@ -5,7 +5,9 @@ import { type Members, membersOf } from '../../domain/market-feed/feed-json.ts'
 import { unreadable } from '../../domain/market-feed/feed-price.ts'
 import { type Feed, onePage } from './feed.ts'
 
-/** Keeps each text as sent. Entities are not expanded: the documents need none, and some entities exhaust the memory. */
+/**
+ * Keeps each text as sent. Entities are not expanded: the documents need none, and some entities exhaust the memory.
+ */
 const parser = new XMLParser({
   ignoreAttributes: true,
   parseTagValue: false,
@@ -22,7 +24,10 @@ const parse = (text: string): Members => {
 
 const compactTimestamp = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
 
-/** Day-ahead prices of the ENTSO-E transparency platform. Source: ENTSO-E, RESTful API, https://transparency.entsoe.eu. */
+/**
+ * Day-ahead prices of the ENTSO-E transparency platform.
+ * Source: ENTSO-E, RESTful API, https://transparency.entsoe.eu.
+ */
 export const entsoe: Feed = {
   baseUrl: 'https://web-api.tp.entsoe.eu',
   // Reading a week of quarter hours blocks the event loop for 15 ms. A month would delay other requests.

@@ -99,7 +99,8 @@ const readPage = ({ feed, settings }: ConfiguredFeed, text: string | null, serie
 /**
  * Fetch the prices of an interval that one request can cover, page by page.
  * Limits of each answer: 20 s and 8 MiB by default. Redirects are refused, because they could lead to any host.
- * Throws Failure `feed_away`, `feed_refused`, `feed_too_large` or `feed_unreadable`, all retriable. Messages contain no secret.
+ * Throws Failure `feed_away`, `feed_refused`, `feed_too_large` or `feed_unreadable`, all retriable.
+ * Messages contain no secret.
  */
 export const fetchPrices = async (
   configuredFeed: ConfiguredFeed,

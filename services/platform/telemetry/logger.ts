@@ -3,7 +3,10 @@ import type { Config } from '../config/config.ts'
 
 export type Logger = pino.Logger
 
-/** Structured log lines (JSON) on standard error; secrets never go into a line, and known places of them are blotted out besides. */
+/**
+ * Create a logger that writes JSON lines to standard error. Log calls contain no secrets.
+ * Known secret fields are redacted too.
+ */
 export const createLogger = (level: Config['logLevel']): Logger =>
   pino(
     {

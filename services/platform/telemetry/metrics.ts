@@ -2,83 +2,117 @@ import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { orderedServer } from '../http/in-order.ts'
 
-/** Every figure that the system tells of itself. Lanes are partitions of `meter.records.v1`. */
+/** Metrics of a process. The label `lane` is the partition of `meter.records.v1`, and `layout` is the API version. */
 export type Metrics = ReturnType<typeof createMetrics>
 
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const rows = [1, 10, 100, 500, 1000, 2500, 5000, 10_000]
+
+const addCounter = <Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+): Counter<Label> =>
+  new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+
+const addHistogram = <Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+  buckets: readonly number[] = seconds,
+): Histogram<Label> =>
+  new Histogram({
+    name: `wattledger_${name}`,
+    help,
+    labelNames: [...labelNames],
+    buckets: [...buckets],
+    registers: [registry],
+  })
+
+const addGauge = <Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[],
+): Gauge<Label> => new Gauge({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers: [registry] })
+
 /**
- * Make the catalogue of metrics: counters only rise, durations are in seconds.
- * The ledger of a lane balances once it is read to its end: accepted = stored + superseded + dead_lettered + erased. Messages put back into
- * it are no part of that: what they hold is counted as it was handled first.
+ * Create the metrics of a process. Durations are in seconds.
+ * After a partition is read to its end: accepted = stored + superseded + dead_lettered + erased.
+ * Replayed messages are not part of this equation, because their records were already counted.
  */
 export const createMetrics = () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'wattledger_' })
-  const registers = [registry]
   measureEventLoop(registry)
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name: `wattledger_${name}`, help, labelNames: [...labelNames], registers })
-  const histogram = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    buckets: readonly number[],
-  ) =>
-    new Histogram({ name: `wattledger_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers })
-  const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-  return {
-    registry,
-    requests: counter('http_requests_total', 'Requests answered', ['operation', 'status', 'layout']),
-    requestSeconds: histogram('http_request_seconds', 'Time to answer', ['operation'], seconds),
-    accepted: counter('records_accepted_total', 'Records durable in their lane', ['lane']),
-    submittedBytes: counter('submitted_bytes_total', 'Bytes of submissions, inflated', []),
-    refused: counter('records_refused_total', 'Records refused at submission', []),
-    stored: counter('records_stored_total', 'Records written to the cost table', ['lane']),
-    unpriced: counter('records_unpriced_total', 'Rows written without a price', []),
-    superseded: counter(
-      'records_superseded_total',
-      'Records replaced by a later one of the same identity in the same step',
-      ['lane'],
-    ),
-    deadLettered: counter('records_dead_lettered_total', 'Records put aside as poison', ['lane']),
-    erased: counter('records_erased_total', 'Records that were not stored because their object is erased', ['lane']),
-    replayed: counter(
-      'records_replayed_total',
-      'Records read again from replayed dead letters: handled, dead_lettered',
-      ['lane', 'outcome'],
-    ),
-    messagesFailed: counter('messages_failed_total', 'Messages put aside as a whole: order, readings, unreadable', [
-      'lane',
-      'kind',
-    ]),
-    eventsPublished: counter('events_published_total', 'Events put into the topic of webhooks', []),
-    webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),
-    webhookLag: histogram(
-      'webhook_first_attempt_seconds',
-      'From an event to the end of its first attempt',
-      [],
-      seconds,
-    ),
-    visibleLag: histogram('visible_lag_seconds', 'From accepted to stored', [], seconds),
-    stepSeconds: histogram('worker_step_seconds', 'One step of the cost worker', ['phase'], seconds),
-    stepRows: histogram('worker_step_rows', 'Rows of one step', [], [1, 10, 100, 500, 1000, 2500, 5000, 10_000]),
-    marketFetches: counter('market_fetches_total', 'Attempts to fetch market prices: prices, nothing, failed', [
-      'feed',
-      'outcome',
-    ]),
-    marketLastSuccess: new Gauge({
-      name: 'wattledger_market_last_success_timestamp_seconds',
-      help: 'When a market source last had all prices that were due; 0: never',
-      labelNames: ['market', 'area'],
-      registers,
-    }),
-    marketKnownUntil: new Gauge({
-      name: 'wattledger_market_known_until_timestamp_seconds',
-      help: 'End of the last published price of a market source; 0: none',
-      labelNames: ['market', 'area'],
-      registers,
-    }),
-  }
+  return { registry, ...requestMetrics(registry), ...recordMetrics(registry), ...deliveryMetrics(registry) }
 }
+
+const requestMetrics = (registry: Registry) => ({
+  requests: addCounter(registry, 'http_requests_total', 'HTTP requests', ['operation', 'status', 'layout']),
+  requestSeconds: addHistogram(registry, 'http_request_seconds', 'Duration of HTTP requests', ['operation']),
+})
+
+const recordMetrics = (registry: Registry) => ({
+  accepted: addCounter(registry, 'records_accepted_total', 'Records that are durable in their partition', ['lane']),
+  submittedBytes: addCounter(registry, 'submitted_bytes_total', 'Bytes of submissions after decompression'),
+  refused: addCounter(registry, 'records_refused_total', 'Records refused at submission'),
+  stored: addCounter(registry, 'records_stored_total', 'Records written to the cost table', ['lane']),
+  unpriced: addCounter(registry, 'records_unpriced_total', 'Rows written without a price'),
+  superseded: addCounter(
+    registry,
+    'records_superseded_total',
+    'Records replaced by a later record of the same identity in the same step',
+    ['lane'],
+  ),
+  deadLettered: addCounter(registry, 'records_dead_lettered_total', 'Records moved to the dead letters', ['lane']),
+  erased: addCounter(registry, 'records_erased_total', 'Records not stored because their object is erased', ['lane']),
+  replayed: addCounter(
+    registry,
+    'records_replayed_total',
+    'Records of replayed dead letters, by outcome: handled, dead_lettered',
+    ['lane', 'outcome'],
+  ),
+  messagesFailed: addCounter(
+    registry,
+    'messages_failed_total',
+    'Whole messages moved to the dead letters, by kind: order, readings, unreadable',
+    ['lane', 'kind'],
+  ),
+  visibleLag: addHistogram(registry, 'visible_lag_seconds', 'Time from accepted to stored'),
+  stepSeconds: addHistogram(registry, 'worker_step_seconds', 'Duration of a step of the cost worker', ['phase']),
+  stepRows: addHistogram(registry, 'worker_step_rows', 'Rows of a step of the cost worker', [], rows),
+})
+
+const deliveryMetrics = (registry: Registry) => ({
+  eventsPublished: addCounter(registry, 'events_published_total', 'Events written to the webhook topic'),
+  webhookAttempts: addCounter(registry, 'webhook_attempts_total', 'Webhook delivery attempts', ['outcome']),
+  webhookLag: addHistogram(
+    registry,
+    'webhook_first_attempt_seconds',
+    'Time from an event to the end of its first delivery attempt',
+  ),
+  marketFetches: addCounter(
+    registry,
+    'market_fetches_total',
+    'Attempts to fetch market prices, by outcome: prices, nothing, failed',
+    ['feed', 'outcome'],
+  ),
+  marketLastSuccess: addGauge(
+    registry,
+    'market_last_success_timestamp_seconds',
+    'Last time at which a market source had all due prices; 0: never',
+    ['market', 'area'],
+  ),
+  marketKnownUntil: addGauge(
+    registry,
+    'market_known_until_timestamp_seconds',
+    'End of the last published price of a market source; 0: none',
+    ['market', 'area'],
+  ),
+})
 
 /** Interval between two samples of the event loop in ms. Shorter turns are not seen. */
 const sampleIntervalMs = 10
@@ -86,7 +120,8 @@ const windowSteps = 12
 const defaultWindowMs = 60_000
 
 /**
- * Watch the event loop of this process. `longestTurnMs` returns the longest turn of the last `windowMs`, or up to a twelfth more.
+ * Watch the event loop of this process.
+ * `longestTurnMs` returns the longest turn of the last `windowMs`, or up to a twelfth more.
  * The process serves no other request during a turn. A turn can be up to 10 ms longer than reported.
  * A read does not reset the value, so that several readers see the same turn.
  */
@@ -115,13 +150,13 @@ const measureEventLoop = (registry: Registry): void => {
   const eventLoop = watchEventLoop()
   const gauge: Gauge = new Gauge({
     name: 'wattledger_event_loop_longest_turn_seconds',
-    help: 'Longest turn of the event loop in the last 60 s: nothing else was served meanwhile',
+    help: 'Longest turn of the event loop in the last 60 s. The process serves no other request during a turn.',
     registers: [registry],
     collect: () => gauge.set(eventLoop.longestTurnMs() / 1_000),
   })
 }
 
-/** Ask how many messages of each lane are not yet committed whenever the metrics are read; without an answer there is no value. */
+/** Add the number of unread messages of each partition. It is queried at each scrape. A failed query gives no value. */
 export const measureUnread = (
   { registry }: Metrics,
   partitions: number,
@@ -129,7 +164,7 @@ export const measureUnread = (
 ): void => {
   const unread = new Gauge({
     name: 'wattledger_lane_unread_messages',
-    help: 'Messages not yet committed',
+    help: 'Messages of a partition that are not committed yet',
     labelNames: ['lane'],
     registers: [registry],
     collect: async () => {
@@ -143,7 +178,7 @@ export const measureUnread = (
   })
 }
 
-/** Serve the metrics to Prometheus on a port of their own; port 0 takes a free one. Throws when the port is taken. */
+/** Serve the metrics to Prometheus on their own port. Port 0 chooses a free port. Throws if the port is in use. */
 export const serveMetrics = async (
   { registry }: Metrics,
   { host, port }: { readonly host: string; readonly port: number },

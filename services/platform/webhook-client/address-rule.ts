@@ -8,7 +8,9 @@ type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 const isWithin = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Network): boolean =>
   address.kind() === network.kind() && address.match(network, bits)
 
-/** All addresses that are routed on the internet lie here; what stands for something else in it has a range of its own. */
+/**
+ * All addresses that are routed on the internet lie here; what stands for something else in it has a range of its own.
+ */
 const globalUnicast: Network = ipaddr.parseCIDR('2000::/3')
 
 /** Public by its range, but answered by the platform under the machine. */
@@ -27,7 +29,9 @@ const isPublicAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => {
 }
 
 /**
- * Make the rule by which webhooks are dialled: public addresses, and those of the networks (CIDR) that the operator allows. An IPv4 address
+ * Make the rule by which webhooks are dialled: public addresses, and those of the networks (CIDR) that the operator
+ * allows.
+ * An IPv4 address
  * that is written as IPv6 is judged as what it is. Throws a `RangeError` for text that is no network.
  */
 export const addressRule = (allowedNetworks: readonly string[]): AddressRule => {

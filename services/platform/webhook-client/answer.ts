@@ -19,10 +19,16 @@ export type AttemptError = (typeof attemptErrors)[number]
 
 type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>
 
-/** Text of bytes that may end inside a character; NUL, which no text column takes, shows as the character for the unknown. */
+/**
+ * Text of bytes that may end inside a character; NUL, which no text column takes, shows as the character for the
+ * unknown.
+ */
 const textOf = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '\ufffd')
 
-/** Read an answer up to what is kept of it; a longer one is cut off with its connection. Rejects where its body breaks off or takes too long. */
+/**
+ * Read an answer up to what is kept of it; a longer one is cut off with its connection.
+ * Rejects where its body breaks off or takes too long.
+ */
 export const readAnswer = async ({ statusCode, headers, body }: Answer) => {
   const chunks: Buffer[] = []
   let size = 0

@@ -6,7 +6,8 @@ export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 const localhost = ['127.0.0.1', '::1']
 
 /**
- * Resolve by the name servers of the machine. Unlike the system's look-up it takes no thread, so that a host whose name servers are dead
+ * Resolve by the name servers of the machine.
+ * Unlike the system's look-up it takes no thread, so that a host whose name servers are dead
  * keeps nobody waiting; the hosts file is not read. Names under `localhost` are this machine. Source: RFC 6761, 6.3.
  */
 export const systemResolver = (): ResolveHost => {

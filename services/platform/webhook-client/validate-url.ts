@@ -27,7 +27,10 @@ export const forbiddenHost = refuse(
   'url must have a host with public addresses; private and special ones are never called',
 )
 
-/** Names that no public name server answers: of this machine, of a local network, without a domain. Source: RFC 6761, 6762, 8375. */
+/**
+ * Names that no public name server answers: of this machine, of a local network, without a domain.
+ * Source: RFC 6761, 6762, 8375.
+ */
 const isReserved = (host: string): boolean =>
   !host.includes('.') || /\.(?:localhost|local|internal|localdomain|home\.arpa)$/.test(host)
 
@@ -42,8 +45,11 @@ const validateHostName = (host: string, allowsNetworks: boolean): Result<null> =
 }
 
 /**
- * Judge the address of a webhook by its text: https (http in test mode), no credentials, no fragment, no port of another protocol, and no
- * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless networks are allowed. Gives it in its plain form. What a name resolves to is judged apart.
+ * Judge the address of a webhook by its text: https (http in test mode), no credentials, no fragment, no port of
+ * another protocol, and no
+ * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless
+ * networks are allowed.
+ * Gives it in its plain form. What a name resolves to is judged apart.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
 export const validateUrlText = (

@@ -15,7 +15,10 @@ export type Post = {
   readonly body: string | Uint8Array
 }
 
-/** What came of a POST: a status, or an `error` and no status. `body`: the first 16 KiB of the answer, as text without NUL; `isCut`: it was longer. */
+/**
+ * What came of a POST: a status, or an `error` and no status.
+ * `body`: the first 16 KiB of the answer, as text without NUL; `isCut`: it was longer.
+ */
 export type PostOutcome = {
   readonly status: number | null
   readonly error: string | null
@@ -28,7 +31,10 @@ export type PostOutcome = {
 export type WebhookHttpClient = AsyncDisposable & {
   /** Load what a POST needs. The first POST does so if nobody did: then all requests wait for some 50 ms. */
   readonly prepare: () => Promise<void>
-  /** Judge an address before it is kept, with all that its host resolves to now. A host that nobody resolves now is judged when it is dialled. */
+  /**
+   * Judge an address before it is kept, with all that its host resolves to now.
+   * A host that nobody resolves now is judged when it is dialled.
+   */
   readonly validateUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
   /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
   readonly post: (request: Post) => Promise<PostOutcome>
@@ -85,7 +91,10 @@ const guardedConnector =
     })
   }
 
-/** Create the keeper of connections. Its package takes a twentieth of a start: processes that send no POST do not load it. */
+/**
+ * Create the keeper of connections.
+ * Its package takes a twentieth of a start: processes that send no POST do not load it.
+ */
 const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, timeoutMs: number): Promise<Agent> => {
   const { Agent, buildConnector } = await import('undici')
   const connect = buildConnector({
@@ -105,7 +114,8 @@ const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, 
 }
 
 /**
- * Open the one way out to subscribers. Connections are kept and are made to addresses that were judged as they were dialled; certificates are
+ * Open the one way out to subscribers.
+ * Connections are kept and are made to addresses that were judged as they were dialled; certificates are
  * checked, redirects are answers like others, and no proxy of the environment is used.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */

@@ -1,13 +1,13 @@
-/** What work gives step by step: nothing (a pause), what is known before the bytes, or bytes of the answer. */
+/** Result of a step: undefined for a pause, the head of the answer, or bytes of the answer. */
 export type WorkStep = { readonly head: unknown } | { readonly bytes: Uint8Array<ArrayBuffer> } | undefined
 
 /** Work that can be paused after each step. */
 export type PausableWork = Generator<WorkStep, void>
 
-/** Kinds of work by name; each begins work on plain data. */
+/** Functions that start work on plain data, by name. */
 export type WorkTable = Readonly<Record<string, (input: never) => PausableWork>>
 
-/** To the thread: begin work, send so many further chunks of its bytes, or stop it. */
+/** Message to the thread: start work, send more chunks of its bytes, or stop it. */
 export type ToThread =
   | {
       readonly kind: 'begin'
@@ -19,7 +19,7 @@ export type ToThread =
   | { readonly kind: 'more'; readonly id: number; readonly chunks: number }
   | { readonly kind: 'stop'; readonly id: number }
 
-/** From the thread: what came of a step. After `end` and `fault` nothing more comes of the work. */
+/** Message from the thread with the result of a step. `end` and `fault` are the last messages of a task. */
 export type FromThread =
   | { readonly kind: 'head'; readonly id: number; readonly head: unknown }
   | { readonly kind: 'bytes'; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }

@@ -6,7 +6,7 @@ import { type Chunks, onChunksEnd } from '../http/chunks.ts'
 import { busy } from '../http/request-body.ts'
 import type { FromThread, ToThread } from './work-messages.ts'
 
-/** Who asks for which work. `input` is plain data; it is copied. `bytes`: what it takes while it waits, unless that is little. */
+/** Work to do. `input` is plain data that is copied. `bytes` is its size, or undefined for a small input. */
 export type WorkRequest = {
   readonly account: string
   readonly name: string
@@ -15,34 +15,37 @@ export type WorkRequest = {
   readonly signal: AbortSignal
 }
 
-/** Work under way: what it knew before its bytes, and the bytes. Leaving them stops the work: they must be read or left. */
+/**
+ * Running work: its head and the bytes that follow. The caller must read or discard the chunks.
+ * Discarding stops the work.
+ */
 export type RunningWork = { readonly head: unknown; readonly chunks: Chunks }
 
-/** A thread for long work that needs nothing but plain data. */
+/** A thread for long work on plain data. */
 export type WorkThread = AsyncDisposable & {
   /**
-   * Begin work; gives it once its head is known. Refuses `unavailable` where too much work of the account waits. Rejects when the signal is
-   * aborted before the head is known, and with a retriable `Failure` when the thread is lost.
+   * Start work and return it with its head. Refuses `unavailable` if too much work of the account waits.
+   * Rejects if the signal is aborted before the head is known, and with a retriable `Failure` if the thread ends.
    */
   readonly begin: (request: WorkRequest) => Promise<Result<RunningWork>>
 }
 
 export type WorkThreadOptions = {
-  /** The file of the thread, which calls `serveWork`. */
+  /** File of the thread. It calls `serveWork`. */
   readonly script: URL
   readonly limits: ShareLimits
-  /** Inputs of one account that wait take so many bytes at most, or are one. */
+  /** Max total bytes of the waiting inputs of an account. A single input may exceed it. */
   readonly maxWaitingBytes: number
-  /** What the thread may hold, in MiB; one that needs more is ended, and its work fails. */
+  /** Max heap of the thread in MiB. If the thread exceeds it, the thread ends and its work fails. */
   readonly memoryMiB: number
 }
 
-/** So many chunks are on their way at once. */
+/** Number of chunks that the thread sends ahead. */
 const chunksAhead = 4
 
 type Waiter = { readonly resolve: () => void }
 
-/** What has come of one work so far. */
+/** Messages of a task that the caller has not read yet. */
 type Inbox = {
   readonly chunks: Uint8Array<ArrayBuffer>[]
   head: { readonly value: unknown } | null
@@ -67,15 +70,15 @@ const receiveMessage = (inbox: Inbox, message: FromThread): void => {
   else if (message.kind === 'bytes') inbox.chunks.push(message.bytes)
   else {
     inbox.isOver = true
-    if (message.kind === 'fault') inbox.error = new Error(`work in the thread failed: ${message.error}`)
+    if (message.kind === 'fault') inbox.error = new Error(`Work in the thread failed: ${message.error}`)
   }
   wake(inbox)
 }
 
 const lost = (cause: unknown): Failure =>
-  new Failure('work_thread_lost', 'the thread for long work ended', { retriable: true, cause })
+  new Failure('work_thread_lost', 'The thread for long work has ended', { retriable: true, cause })
 
-/** The thread itself, started when it is first needed and again after it was lost. */
+/** Create the thread. It starts at the first task, and again after it has ended unexpectedly. */
 const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
   const inboxes = new Map<number, Inbox>()
   let worker: Worker | null = null
@@ -104,24 +107,24 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
       if (inbox !== undefined) receiveMessage(inbox, message)
     })
     started.on('error', failIfCurrent)
-    started.on('exit', code => failIfCurrent(new Error(`exit code ${code}`)))
+    started.on('exit', code => failIfCurrent(new Error(`Exit code ${code}`)))
     started.unref()
     return started
   }
   return {
     inboxes,
-    /** Begin work. Throws if the thread was closed. */
+    /** Start work. Throws if the thread is closed. */
     begin: (message: ToThread & { readonly kind: 'begin' }): void => {
-      if (isClosed) throw lost(new Error('the service stops'))
+      if (isClosed) throw lost(new Error('The service is stopping'))
       worker ??= start()
       worker.postMessage(message)
     },
-    /** Tell the thread of work that was begun in it; one that was lost or closed has none. */
+    /** Send a message about a running task. A lost or closed thread has no tasks, so the message is dropped. */
     send: (message: ToThread & { readonly kind: 'more' | 'stop' }): void => worker?.postMessage(message),
     close: async (): Promise<void> => {
       isClosed = true
       const open = worker
-      failAll(new Error('the service stops'))
+      failAll(new Error('The service is stopping'))
       await open?.terminate()
     },
   }
@@ -129,7 +132,7 @@ const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
 
 type Thread = ReturnType<typeof threadOf>
 
-/** Give the bytes of work as they come, asking for one more chunk with each that is taken. */
+/** Yield the bytes of a task. Each chunk that is read requests one more chunk. */
 async function* bytesOf(thread: Thread, id: number, inbox: Inbox): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   thread.send({ kind: 'more', id, chunks: chunksAhead - 1 })
   for (;;) {
@@ -169,11 +172,11 @@ const beginWork = async (thread: Thread, id: number, request: WorkRequest, leave
   }
 }
 
-/** Bound what the inputs of each account take that wait together. */
+/** Limit the total bytes of waiting inputs of each account. */
 const inputLimiter = (maxBytes: number) => {
   const waiting = new Map<string, number>()
   return {
-    /** Wait with an input; null at once if there is no room for it. */
+    /** Wait with an input. Null at once if the input exceeds the limit. */
     within: async <T>(account: string, bytes: number, wait: () => Promise<T>): Promise<T | null> => {
       const before = waiting.get(account) ?? 0
       if (before > 0 && bytes > 0 && before + bytes > maxBytes) return null
@@ -189,7 +192,7 @@ const inputLimiter = (maxBytes: number) => {
   }
 }
 
-/** Open a thread for long work; it starts with the first work. Accounts share it in turn. Source: docs/promises.md #i8, #s6. */
+/** Open a thread for long work. It starts at the first task. Accounts take turns. Source: docs/promises.md #i8, #s6. */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const thread = threadOf(options)

@@ -1,0 +1,167 @@
+import type { ApiVersion } from '../../contract/api-version.ts'
+import { answerInApiVersion, readRequest, refusalInApiVersion } from '../../contract/exchange.ts'
+import type {
+  Caller,
+  IdempotencyClaim,
+  Operation,
+  Outcome,
+  RawBody,
+  RequestOf,
+  SerializedAnswer,
+} from '../../contract/operation.ts'
+import { accepted, type Result } from '../../domain/refusal.ts'
+import { startTimeSlices } from '../concurrency/time-slices.ts'
+import { type Answer, acceptsValue } from './answer.ts'
+import type { Ports, SavedAnswer } from './binding.ts'
+import { emitRefusalEvent } from './emit-refusal-event.ts'
+import { claimOf, runOnce } from './idempotency.ts'
+import { jsonBody, jsonText } from './object-texts.ts'
+import { resolveReferences } from './resolve-references.ts'
+import type { RouteEntry } from './route-table.ts'
+import type { Trace } from './trace.ts'
+
+/** A request with its operation, caller and body. */
+export type RequestContext = {
+  readonly request: Request
+  readonly entry: RouteEntry
+  readonly operation: Operation
+  readonly parameters: Readonly<Record<string, string>>
+  readonly caller: Caller
+  readonly body: RawBody
+  readonly signal: AbortSignal
+}
+
+export type RefusedOutcome = Extract<Outcome<unknown>, { readonly ok: false }>
+type AcceptedOutcome = Extract<Outcome<unknown>, { readonly ok: true }>
+
+/** Answer of an operation, or its refusal. */
+export type PerformResult = { readonly ok: true; readonly value: Answer } | RefusedOutcome
+
+const searchOf = (url: string): string => {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : (url.slice(start + 1).split('#', 1)[0] ?? '')
+}
+
+const readOperationRequest = async (
+  requestContext: RequestContext,
+  trace: Trace,
+  ports: Ports,
+  idempotency: IdempotencyClaim | null,
+): Promise<Result<RequestOf<Operation>>> => {
+  const { entry, operation, caller, body, signal, parameters } = requestContext
+  const { apiVersion } = trace
+  const search = searchOf(requestContext.request.url)
+  const work = readRequest(operation, { route: entry.route, apiVersion, parameters, search, body })
+  const read = await resolveReferences(work, caller, ports, startTimeSlices(caller.accountId))
+  if (!read.ok) return read
+  const { query, body: shaped, parameters: all } = read.value
+  const wantsCsv =
+    entry.binding.csv !== undefined && acceptsValue(requestContext.request.headers.get('accept'), 'text/csv')
+  const common = { wantsCsv, caller, at: trace.at, requestId: trace.requestId, apiVersion, signal, idempotency }
+  // The schemas of the operation have read query and body. The route table does not know their types.
+  return accepted({ ...common, parameters: all, id: all['id'] ?? '', query, body: shaped } as RequestOf<Operation>)
+}
+
+const runOperation = async (
+  requestContext: RequestContext,
+  trace: Trace,
+  read: RequestOf<Operation>,
+): Promise<AcceptedOutcome | RefusedOutcome> => {
+  const outcome = await requestContext.entry.binding.run(read)
+  if (outcome.apiVersion !== undefined) trace.apiVersion = outcome.apiVersion
+  if (outcome.ok) return outcome
+  if (outcome.context !== undefined) trace.context = outcome.context
+  trace.connectToken = outcome.connectToken
+  return { ...outcome, refusal: refusalInApiVersion(requestContext.operation, outcome.refusal, trace.apiVersion) }
+}
+
+const jsonAnswer = (trace: Trace, body: Answer['body'], status: number): Answer => ({
+  status,
+  apiVersion: trace.apiVersion,
+  mediaType: 'application/json; charset=utf-8',
+  body,
+  headers: trace.headers,
+})
+
+const csvMediaType = 'text/csv; charset=utf-8; header=present'
+
+const writeAnswer = async (
+  outcome: AcceptedOutcome,
+  { operation, entry, caller }: RequestContext,
+  trace: Trace,
+  wantsCsv: boolean,
+): Promise<Answer> => {
+  const { csv } = entry.binding
+  if (csv !== undefined) trace.headers['Vary'] = 'Accept'
+  if (outcome.serialized !== undefined) {
+    const answer = jsonAnswer(trace, bodyOf(outcome.serialized), operation.status)
+    return outcome.isTable === true ? { ...answer, mediaType: csvMediaType } : answer
+  }
+  if (csv !== undefined && wantsCsv)
+    return { ...jsonAnswer(trace, csv(outcome.value, trace.apiVersion), operation.status), mediaType: csvMediaType }
+  const translate = (whole: unknown) => answerInApiVersion(operation, whole, trace.apiVersion)
+  return jsonAnswer(trace, await jsonBody(outcome.value, translate, caller.accountId), operation.status)
+}
+
+const bodyOf = (serialized: SerializedAnswer): Answer['body'] =>
+  'bytes' in serialized ? serialized.bytes : serialized.chunks
+
+const textOf = async (
+  { serialized, value }: AcceptedOutcome,
+  { operation, caller }: RequestContext,
+  apiVersion: ApiVersion,
+): Promise<string> => {
+  if (serialized === undefined)
+    return jsonText(value, whole => answerInApiVersion(operation, whole, apiVersion), caller.accountId)
+  if ('bytes' in serialized) return Buffer.from(serialized.bytes).toString()
+  throw new Error(`The answer of ${operation.id} cannot be saved, because it is a stream`)
+}
+
+/** A simulation changes nothing, so its answer is not saved under an Idempotency-Key. */
+const isSimulation = (query: unknown): boolean =>
+  typeof query === 'object' && query !== null && 'non_persistent' in query && query.non_persistent === true
+
+/** Read the query and body of a request, run its operation and write the answer. A refusal emits an event. */
+export const performOperation = async (
+  requestContext: RequestContext,
+  trace: Trace,
+  ports: Ports,
+): Promise<PerformResult> => {
+  const outcome = await readAndPerform(requestContext, trace, ports)
+  if (!outcome.ok) await emitRefusalEvent(requestContext, outcome.refusal, trace, ports)
+  return outcome
+}
+
+const readAndPerform = async (requestContext: RequestContext, trace: Trace, ports: Ports): Promise<PerformResult> => {
+  const { operation, request, caller, body } = requestContext
+  const claim = operation.idempotent === true ? claimOf(request, caller, trace.apiVersion, body) : accepted(null)
+  if (!claim.ok) return claim
+  const read = await readOperationRequest(requestContext, trace, ports, claim.value)
+  if (!read.ok) return read
+  if (claim.value !== null && !isSimulation(read.value.query))
+    return performOnce(requestContext, trace, ports, read.value, claim.value)
+  const outcome = await runOperation(requestContext, trace, read.value)
+  if (!outcome.ok) return outcome
+  return accepted(await writeAnswer(outcome, requestContext, trace, read.value.wantsCsv === true))
+}
+
+const performOnce = async (
+  requestContext: RequestContext,
+  trace: Trace,
+  ports: Ports,
+  read: RequestOf<Operation>,
+  claim: IdempotencyClaim,
+): Promise<PerformResult> => {
+  const { operation } = requestContext
+  const run = async (): Promise<{ readonly ok: true; readonly value: SavedAnswer } | RefusedOutcome> => {
+    const outcome = await runOperation(requestContext, trace, read)
+    if (!outcome.ok) return outcome
+    const body = await textOf(outcome, requestContext, trace.apiVersion)
+    return { ok: true, value: { status: operation.status, apiVersion: trace.apiVersion, body } }
+  }
+  const once = await runOnce<RefusedOutcome>(claim, ports, run)
+  if (!once.ok) return once
+  trace.apiVersion = once.value.saved.apiVersion
+  if (once.value.isReplay) trace.headers['Idempotent-Replayed'] = 'true'
+  return accepted(jsonAnswer(trace, once.value.saved.body, once.value.saved.status))
+}
