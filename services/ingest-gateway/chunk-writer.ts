@@ -9,39 +9,39 @@ import { type Log, recordTopic } from '../platform/log/log.ts'
 import type { RecordPart, Submission } from '../platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../platform/log/partition.ts'
 import { maxRefusedObjects, refusedObjectBytes, toObjectsHeader } from '../platform/log/refused-objects.ts'
-import { type ChunkPace, chunkPace } from './chunk-pace.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
 
-/** Where a record stands in the log. */
+/** Position of a record in the log. */
 export type RecordPosition = { readonly generation: number; readonly offset: number; readonly position: number }
 
-/** Writes accepted records into their lanes, durably before it answers. */
+/** Writes accepted records into their partitions. */
 export type ChunkWriter = {
   /**
-   * Write what one submission brings, by partition, one part or several; resolve with the place of each partition's first record once
-   * all of it is durable. The records of a partition keep their order. Throws `gateway_full` (retriable) before anything is written where
-   * too much waits already, here or in a lane, and the log's own failure where one chunk's fate is unknown; then nothing may be acknowledged.
+   * Write the parts of one submission, by partition. Resolves with the position of the first record of each partition, when all parts are
+   * durable. The records of a partition keep their order.
+   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the result of an append
+   * is unknown; then nothing may be acknowledged.
    */
   readonly write: (
     parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
   ) => Promise<ReadonlyMap<number, RecordPosition>>
-  /** Write what is told of a submission as a whole, in as many messages as its refused records need. */
+  /** Write the header of a submission, in as many messages as its refused records need. */
   readonly writeHeader: (submission: Submission) => Promise<void>
 }
 
 export type ChunkWriterOptions = {
   readonly log: Pick<Log, 'append' | 'partitions' | 'lingerMs'>
   readonly codec: Pick<Codec, 'encodeMeterMessage' | 'encodeParts'>
-  /** The generation of the lanes. Throws `Failure` while it is not known. */
+  /** Return the generation of the partitions. Throws `Failure` while it is unknown. */
   readonly generation: () => number
-  /** Tell whether records of an account in a mode may go into a lane now. */
+  /** Return whether a partition accepts records of an account and mode now. */
   readonly accepts: PartitionBacklog['accepts']
-  /** Called when records are durable in a lane. */
+  /** Called when records are durable in a partition. */
   readonly onAppended: (partition: number, records: number) => void
   readonly maxWaitingBytes?: number
 }
 
-/** The parts of a submission that wait; the first `taken` of them are in a chunk. */
+/** Submission that waits. Its first `takenCount` parts are in a chunk. */
 type WaitingSubmission = {
   readonly parts: readonly EncodedPart[]
   readonly resolve: (firstPosition: RecordPosition) => void
@@ -59,124 +59,199 @@ type PartitionQueue = {
 
 type QueuedPart = { readonly submission: WaitingSubmission; readonly part: EncodedPart }
 
+type WriterState = {
+  readonly options: ChunkWriterOptions
+  readonly partitions: readonly PartitionQueue[]
+  readonly nextChunkId: () => string
+  /** Bytes that wait or are being appended. */
+  waitingBytes: number
+}
+
 const maxHeaderBytes = 262_144
+const defaultMaxWaitingBytes = 256 * 2 ** 20
 
-/**
- * Make the writer. One append is under way per partition; what arrives meanwhile, and while the log would have it gather, goes with the next
- * chunk of up to 500 records or 256 KiB. Bytes that wait or are under way are bounded.
- */
-export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
-  const { log, codec, generation, accepts, onAppended, maxWaitingBytes = 256 * 2 ** 20 } = options
-  const partitions = Array.from(
-    { length: log.partitions(recordTopic) },
-    (_, index): PartitionQueue => ({ index, waiting: [], pace: chunkPace(log.lingerMs), running: false }),
-  )
-  const processId = randomBytes(6).toString('hex')
-  let chunkCount = 0
-  let waitingBytes = 0
-  const nextChunkId = (): string => `${processId}${(chunkCount++).toString(36)}`
+/** Lets records of a partition wait for more after a chunk has started: for the linger time of the log, or until a chunk is full. */
+export type ChunkPace = {
+  /** Note that more records wait. */
+  readonly noteArrived: (records: number) => void
+  /** Start the next chunk. Returns a promise if it must wait. `waiting` returns the number of waiting records. */
+  readonly begin: (waiting: () => number) => Promise<void> | null
+}
 
-  const appendChunk = async (partition: PartitionQueue, queuedParts: readonly QueuedPart[]): Promise<void> => {
-    const parts = queuedParts.map(({ part }) => part)
-    const currentGeneration = generation()
-    const value = codec.encodeParts(parts)
-    const headers = toHeaders({
-      generation: currentGeneration,
-      chunkId: nextChunkId(),
-      batches: parts.flatMap(batchesOf),
-    })
-    const offset = await log.append(recordTopic, partition.index, { key: keyOf(parts), value, headers })
-    let position = 0
-    for (const { submission, part } of queuedParts) {
-      submission.firstPosition ??= { generation: currentGeneration, offset, position }
-      position += part.recordNumbers.length
-    }
-    onAppended(partition.index, position)
-  }
+/** Create the pace of a partition without chunks. */
+export const chunkPace = (lingerMs: number): ChunkPace => {
+  let lastChunkAt = Number.NEGATIVE_INFINITY
+  let missing = 0
+  let endWait = (): void => undefined
 
-  const run = async (partition: PartitionQueue): Promise<void> => {
-    const { waiting, pace } = partition
-    while (waiting.length > 0) {
-      const waited = pace.begin(() => waitingRecordCount(waiting))
-      if (waited !== null) await waited
-      const queuedParts = takeNextChunk(waiting)
-      try {
-        await appendChunk(partition, queuedParts)
-      } catch (error) {
-        for (const { submission } of queuedParts) submission.reject(error)
-        // The rest of a submission whose fate is unknown must not follow: it is answered as failed.
-        if (waiting[0] === queuedParts.at(-1)?.submission) waiting.shift()
-        continue
+  const waitForMore = async (ms: number): Promise<void> => {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, ms)
+      endWait = () => {
+        clearTimeout(timer)
+        resolve()
       }
-      for (const { submission } of queuedParts)
-        if (submission.takenCount === submission.parts.length && submission.firstPosition !== null)
-          submission.resolve(submission.firstPosition)
-    }
-    partition.running = false
-  }
-
-  const enqueue = (partition: PartitionQueue, parts: readonly EncodedPart[]): Promise<RecordPosition> =>
-    new Promise((resolve, reject) => {
-      partition.waiting.push({ parts, resolve, reject, takenCount: 0, firstPosition: null })
-      if (partition.running) return partition.pace.noteArrived(recordCountOf(parts))
-      partition.running = true
-      void run(partition)
     })
+    lastChunkAt = performance.now()
+  }
 
   return {
-    write: async parts => {
-      const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
-      let size = 0
-      for (const [index, ofPartition] of encoded) {
-        for (const { bytes } of ofPartition) size += bytes.length
-        const [first] = ofPartition
-        if (!accepts(index, first?.liveMode ?? true, first?.accountId ?? ''))
-          throw gatewayFull('too many records of a lane wait for its worker')
-      }
-      if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('too many records wait for the log')
-      waitingBytes += size
-      try {
-        const written = await awaitAll(
-          encoded.map(
-            async ([index, ofPartition]) =>
-              [index, await enqueue(partitionAt(partitions, index), ofPartition)] as const,
-          ),
-        )
-        return new Map(written)
-      } finally {
-        waitingBytes -= size
-      }
+    noteArrived: records => {
+      missing -= records
+      if (missing <= 0) endWait()
     },
-    writeHeader: async submission => {
-      const partition = partitionOf(submission.batchId, partitions.length)
-      const headers = (): ReturnType<typeof toHeaders> =>
-        toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
-      const append = (refused: Submission['refused']) =>
-        log.append(recordTopic, partition, {
-          key: submission.batchId,
-          value: codec.encodeMeterMessage({ ...submission, refused }),
-          headers: { ...headers(), ...toObjectsHeader(refused) },
-        })
-      const appends: Promise<unknown>[] = []
-      const turns = startTimeSlices(submission.accountId)
-      for (const refused of splitRefused(submission.refused)) {
-        if (turns.isOver()) await turns.pause()
-        const appending = append(refused)
-        // A failure is met below: the messages after it may still have to be encoded.
-        appending.catch(() => undefined)
-        appends.push(appending)
-      }
-      await awaitAll(appends)
+    begin: waiting => {
+      const now = performance.now()
+      const remainingMs = lastChunkAt + lingerMs - now
+      missing = remainingMs > 0 ? maxPartRecords - waiting() : 0
+      if (missing > 0) return waitForMore(remainingMs)
+      lastChunkAt = now
+      return null
     },
+  }
+}
+
+const appendChunk = async (
+  { options, nextChunkId }: WriterState,
+  partition: PartitionQueue,
+  queuedParts: readonly QueuedPart[],
+): Promise<void> => {
+  const { log, codec, generation, onAppended } = options
+  const parts = queuedParts.map(({ part }) => part)
+  const currentGeneration = generation()
+  const value = codec.encodeParts(parts)
+  const headers = toHeaders({
+    generation: currentGeneration,
+    chunkId: nextChunkId(),
+    batches: parts.flatMap(batchesOf),
+  })
+  const offset = await log.append(recordTopic, partition.index, { key: keyOf(parts), value, headers })
+  let position = 0
+  for (const { submission, part } of queuedParts) {
+    submission.firstPosition ??= { generation: currentGeneration, offset, position }
+    position += part.recordNumbers.length
+  }
+  onAppended(partition.index, position)
+}
+
+/** Append chunks of a partition, one at a time, until no submission waits. */
+const run = async (state: WriterState, partition: PartitionQueue): Promise<void> => {
+  const { waiting, pace } = partition
+  while (waiting.length > 0) {
+    const waited = pace.begin(() => waitingRecordCount(waiting))
+    if (waited !== null) await waited
+    const queuedParts = takeNextChunk(waiting)
+    try {
+      await appendChunk(state, partition, queuedParts)
+    } catch (error) {
+      for (const { submission } of queuedParts) submission.reject(error)
+      // The submission is answered as failed, so its remaining parts must not be written.
+      if (waiting[0] === queuedParts.at(-1)?.submission) waiting.shift()
+      continue
+    }
+    for (const { submission } of queuedParts)
+      if (submission.takenCount === submission.parts.length && submission.firstPosition !== null)
+        submission.resolve(submission.firstPosition)
+  }
+  partition.running = false
+}
+
+const enqueue = (
+  state: WriterState,
+  partition: PartitionQueue,
+  parts: readonly EncodedPart[],
+): Promise<RecordPosition> =>
+  new Promise((resolve, reject) => {
+    partition.waiting.push({ parts, resolve, reject, takenCount: 0, firstPosition: null })
+    if (partition.running) return partition.pace.noteArrived(recordCountOf(parts))
+    partition.running = true
+    void run(state, partition)
+  })
+
+const write = async (
+  state: WriterState,
+  parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
+): Promise<ReadonlyMap<number, RecordPosition>> => {
+  const { accepts, maxWaitingBytes = defaultMaxWaitingBytes } = state.options
+  const encoded = [...parts].map(([index, part]) => [index, 'records' in part ? encodeParts(part) : part] as const)
+  let size = 0
+  for (const [index, ownParts] of encoded) {
+    for (const { bytes } of ownParts) size += bytes.length
+    const [first] = ownParts
+    if (!accepts(index, first?.liveMode ?? true, first?.accountId ?? '')) throw partitionFull()
+  }
+  if (state.waitingBytes + size > maxWaitingBytes) throw gatewayFull('Too many records wait for the log.')
+  state.waitingBytes += size
+  try {
+    const written = await awaitAll(
+      encoded.map(
+        async ([index, ownParts]) =>
+          [index, await enqueue(state, partitionAt(state.partitions, index), ownParts)] as const,
+      ),
+    )
+    return new Map(written)
+  } finally {
+    state.waitingBytes -= size
+  }
+}
+
+const writeHeader = async (
+  { options: { log, codec, generation }, partitions, nextChunkId }: WriterState,
+  submission: Submission,
+): Promise<void> => {
+  const partition = partitionOf(submission.batchId, partitions.length)
+  const append = (refused: Submission['refused']) => {
+    const value = codec.encodeMeterMessage({ ...submission, refused })
+    const headers = toHeaders({ generation: generation(), chunkId: nextChunkId(), batches: [] })
+    return log.append(recordTopic, partition, {
+      key: submission.batchId,
+      value,
+      headers: { ...headers, ...toObjectsHeader(refused) },
+    })
+  }
+  const appends: Promise<unknown>[] = []
+  const timeSlice = startTimeSlices(submission.accountId)
+  for (const refused of splitRefused(submission.refused)) {
+    if (timeSlice.isOver()) await timeSlice.pause()
+    const appending = append(refused)
+    // `awaitAll` receives the error. Until then, later messages are still encoded.
+    appending.catch(() => undefined)
+    appends.push(appending)
+  }
+  await awaitAll(appends)
+}
+
+/**
+ * Create the writer. One append runs per partition. Records that arrive meanwhile, or during the linger time of the log, go into the next
+ * chunk of up to 500 records or 256 KiB. The bytes that wait or are being appended are limited.
+ */
+export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
+  const { log } = options
+  const processId = randomBytes(6).toString('hex')
+  let chunkCount = 0
+  const state: WriterState = {
+    options,
+    partitions: Array.from(
+      { length: log.partitions(recordTopic) },
+      (_, index): PartitionQueue => ({ index, waiting: [], pace: chunkPace(log.lingerMs), running: false }),
+    ),
+    nextChunkId: () => `${processId}${(chunkCount++).toString(36)}`,
+    waitingBytes: 0,
+  }
+  return {
+    write: parts => write(state, parts),
+    writeHeader: submission => writeHeader(state, submission),
   }
 }
 
 export const gatewayFull = (message: string): Failure => new Failure('gateway_full', message, { retriable: true })
 
-/** Wait for all, also where one fails: what is under way still counts as waiting. */
+export const partitionFull = (): Failure => gatewayFull('Too many records of this partition wait for the cost worker.')
+
+/** Wait for all promises, even if one fails: their bytes still wait. */
 const awaitAll = async <T>(promises: readonly Promise<T>[]): Promise<T[]> => {
   const [only] = promises
-  // A small submission brings one, and waiting for many has its price.
+  // A small submission has one promise, and `allSettled` costs time.
   if (only !== undefined && promises.length === 1) return [await only]
   await Promise.allSettled(promises)
   return Promise.all(promises)
@@ -184,11 +259,11 @@ const awaitAll = async <T>(promises: readonly Promise<T>[]): Promise<T[]> => {
 
 const partitionAt = (partitions: readonly PartitionQueue[], index: number): PartitionQueue => {
   const partition = partitions[index]
-  if (partition === undefined) throw new RangeError(`there is no partition ${index}`)
+  if (partition === undefined) throw new RangeError(`There is no partition ${index}.`)
   return partition
 }
 
-/** Take the next chunk from the parts that wait: as many as fit, one at least. */
+/** Take the parts of the next chunk: as many as fit, at least one. */
 const takeNextChunk = (waiting: WaitingSubmission[]): readonly QueuedPart[] => {
   const queuedParts: QueuedPart[] = []
   let count = 0
@@ -225,7 +300,7 @@ const batchesOf = ({ accountId, liveMode, batchId, recordNumbers }: EncodedPart)
 const keyOf = (parts: readonly EncodedPart[]): string =>
   partitionKey(parts[0]?.accountId ?? '', parts[0]?.locationId ?? '')
 
-/** Cut refused records into messages that fit; one at least, because the counts travel with it. */
+/** Split refused records into messages. There is at least one message, because it contains the counts. */
 const splitRefused = (refused: Submission['refused']): Submission['refused'][] => {
   const groups: Submission['refused'][number][][] = [[]]
   let bytes = 0

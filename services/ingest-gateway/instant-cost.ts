@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { PricedEnergy } from '../contract/answer-field.ts'
 import type { ApiVersion } from '../contract/api-version.ts'
 import { type InstantCost, type instantCost, instantCostToWire } from '../contract/costs/instant-cost.ts'
@@ -20,7 +21,7 @@ import { rowOfRecord } from '../platform/clickhouse/meter-cost/meter-cost-reads.
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure } from '../platform/failure.ts'
-import type { Log } from '../platform/log/log.ts'
+import { type Log, recordTopic } from '../platform/log/log.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import type { StoredLocation } from '../platform/postgres/registry/location-row.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
@@ -31,8 +32,7 @@ import { recordIdDigits } from './fast-path/record-id.ts'
 import type { KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
-import type { GatewayCounters } from './submit-interval.ts'
-import { isCommitted, partitionEnd, poll } from './wait-for-partition.ts'
+import type { GatewayCounters } from './record-entrance.ts'
 
 export type InstantCostDependencies = {
   readonly known: KnownObjects
@@ -42,15 +42,15 @@ export type InstantCostDependencies = {
   readonly clickHouse: ClickHouse
   readonly log: Pick<Log, 'lag'>
   readonly counts: GatewayCounters
-  /** Read a location as it is now; null when there is none. */
+  /** Read the current form of a location; null if there is none. */
   readonly locationOf: (tenant: Tenant, id: string) => Promise<StoredLocation | null>
-  /** How long the lane is waited for. */
+  /** Maximum time to wait for the partition, in ms. */
   readonly waitMs?: number
 }
 
 type Request = RequestOf<typeof instantCost>
 
-/** A record on its way to its price. */
+/** Valid record with all that its price depends on. */
 type RecordToPrice = {
   readonly tenant: Tenant
   readonly record: MeterRecord
@@ -62,13 +62,34 @@ type RecordToPrice = {
 }
 
 const defaultWaitMs = 5_000
+const pollMs = 5
+const group = 'cost-worker'
+
+/** Call `ask` until it returns a value; null after `limitMs` or if the request is cancelled. */
+const poll = async <T>(ask: () => Promise<T | null>, limitMs: number, signal: AbortSignal): Promise<T | null> => {
+  const deadline = performance.now() + limitMs
+  while (!signal.aborted) {
+    const answer = await ask()
+    if (answer !== null || performance.now() >= deadline) return answer
+    await pause(pollMs)
+  }
+  return null
+}
+
+/** Return the offset that the next message of a partition will get. */
+const partitionEnd = async (log: Pick<Log, 'lag'>, partition: number): Promise<number> =>
+  (await log.lag(recordTopic, partition, group)).end
+
+/** Return whether all messages of a partition before an offset are committed. */
+const isCommitted = async (log: Pick<Log, 'lag'>, partition: number, offset: number): Promise<boolean> =>
+  (await log.lag(recordTopic, partition, group)).committed >= offset
 
 /**
- * Price one record at once, with the newest prices that PostgreSQL has, and store it through its lane unless it is non_persistent.
- * With tiers it counts every record of the location acknowledged before, and an estimate loses what actuals among them cover; the price of
- * any other record is that of the snapshot.
- * Refuses what `readMeterRecord` refuses, unknown objects, and a record without tariff or price, which stores nothing. Throws `Failure`
- * where a store is away, and `lane_behind` where the records that it depends on are not stored in time.
+ * Price one record with the newest prices in PostgreSQL. Store it through its partition, unless it is non_persistent.
+ * With tiers, it counts after all records of the location that were acknowledged before. An estimate loses the energy that actuals cover.
+ * Any other record costs the price of the snapshot.
+ * Refuses the same as `readMeterRecord`, unknown objects, and a record without tariff or price; then nothing is stored. Throws `Failure` if a
+ * store is unavailable, and `lane_behind` if the records that it depends on are not stored in time.
  * Source: docs/rules/metering.md #instant-cost.
  */
 export const calculateInstantCost =
@@ -144,7 +165,7 @@ const findPartition = async (
   return deviceId === null || found.has(deviceId) ? partition : noDevice
 }
 
-/** Say what a record lacks to have a price; null when it has one. Tiers have no say in this. */
+/** Return the refusal of a record without a tariff or price; null if it has a price. Tiers do not matter here. */
 const refuseUnpriced = async (
   { snapshot, accountId }: CachedPricing,
   record: MeterRecord,
@@ -160,7 +181,7 @@ const refuseUnpriced = async (
   return refuseMissingTariff(snapshot, tariffDirection, gap.start, { path: tariffListUrl(apiVersion), offsetOf })
 }
 
-/** A tariff that is missing may be on its way from its provider: then its prices are waited for. */
+/** Replace the refusal if the provider has not delivered the tariff yet. */
 const orPendingTariff = async (
   { locationOf }: InstantCostDependencies,
   unpriced: Refusal,
@@ -205,7 +226,7 @@ const storeAndPrice = async (
   const position = (await dependencies.writer.write(new Map([[partition, part]]))).get(partition)
   if (!dependsOnOtherRecords(cachedPricing.snapshot, record))
     return runInTimeSlices(costByDay(cachedPricing.snapshot, record), tenant.accountId)
-  if (position === undefined) throw new Error('a record was written without a place')
+  if (position === undefined) throw new Error('A record was written without a position.')
   const version = rowVersionOf(position.generation, position.offset, position.position)
   const row = await poll(
     async () => {
@@ -223,13 +244,13 @@ const storeAndPrice = async (
 }
 
 /**
- * A change of prices elsewhere in time raises the revisions and leaves the row as it is; one of its own time writes the row again once its
- * order has come. The records that it depends on are the same with either, so its price need not be waited for.
+ * Return whether a row has the newest prices. A price change for another time increases the revisions and does not change the row; a price
+ * change for its time writes the row again later. Both leave the records that it depends on as they are, so the price can be calculated now.
  */
 const hasNewestPrices = (row: MeterCostRow, cachedPricing: CachedPricing): boolean =>
   row.pricingRevision >= cachedPricing.revision && row.priceRevision >= cachedPricing.priceRevision
 
-/** Confidences of record and price are stored in 1e-6 each; their product is shown in 1e-4. */
+/** Return the price of a row. The confidences of record and price are in 1e-6, their product is in 1e-4. */
 const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): PricedEnergy => ({
   energy,
   cost,

@@ -9,138 +9,152 @@ import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 
-/** Own references of records, with the ids found for them. */
+/** Cache of own references and their ids. */
 export type KnownReferences = {
-  /** Find the objects that references name, from memory if it can; asks for the rest in one statement. Throws `Failure` if it cannot. */
+  /** Find the objects of references. References that are not cached are read in one statement. Throws `Failure` if the store is unavailable. */
   readonly find: FindReferences
-  /** Forget the references of a tenant: call after a change of them. */
+  /** Drop the references of a tenant: call it after a change of them. */
   readonly forget: (tenant: Tenant) => void
 }
 
-/** What was found for a reference, and when, on the clock of `elapsed`. */
+/** Id of a reference, and the time of the search, on the clock `elapsed`. */
 type FoundReference = { readonly id: string; readonly foundAt: number }
 
-/** The references of one tenant. A change of them makes another book, so that a search of before writes into none that is read. */
+/** References of one tenant. `forget` replaces the object, so that an earlier search does not write into the new one. */
 type ReferenceCache = Readonly<Record<ReferenceKind, Map<string, FoundReference>>>
 
-/** How long an id is used without asking again. In the process that makes a change it counts at once, in others after this time. */
+/** Time in which an id is used without a search. The process that makes a change sees it at once, other processes after this time. */
 const validityMs = 5_000
-/** How long an id is used while PostgreSQL is away. */
+/** Time in which an id is used while PostgreSQL is unavailable. */
 const maxStaleMs = 3_600_000
-/** A store that has not answered by then is away. */
 const timeoutMs = 5_000
-/** How long a request waits to learn again of references that were found before. */
+/** Timeout of a search for references that are cached. */
 const refreshTimeoutMs = 1_000
-/** After a failed search the store is left alone for a while. */
+/** After a failed search, the store is not asked about cached references for this time. */
 const retryDelayMs = 1_000
 
+type CacheState = {
+  readonly search: FindReferences
+  readonly elapsed: () => number
+  readonly maxReferences: number
+  readonly caches: Map<string, ReferenceCache>
+  /** Number of references in all caches. */
+  count: number
+  /** Until this time, the store is not asked about cached references. */
+  quietUntil: number
+}
+
+const tenantKey = ({ accountId, liveMode }: Tenant): string => `${accountId}/${liveMode}`
+
+const sizeOf = (cache: ReferenceCache): number => cache.location.size + cache.device.size + cache.customer.size
+
+const drop = (state: CacheState, key: string): void => {
+  const cache = state.caches.get(key)
+  if (cache !== undefined) state.count -= sizeOf(cache)
+  state.caches.delete(key)
+}
+
+const cacheOf = ({ caches }: CacheState, key: string): ReferenceCache => {
+  const cache = caches.get(key) ?? { location: new Map(), device: new Map(), customer: new Map() }
+  caches.set(key, cache)
+  return cache
+}
+
+/** Store the result of a search, unless the cache was replaced meanwhile. */
+const remember = (
+  state: CacheState,
+  tenant: Tenant,
+  cache: ReferenceCache,
+  missing: readonly OwnReference[],
+  found: ReferenceIds,
+  foundAt: number,
+): void => {
+  if (state.caches.get(tenantKey(tenant)) !== cache) return
+  const before = sizeOf(cache)
+  for (const { kinds, reference } of missing) {
+    for (const kind of kinds) {
+      const id = found[kind].get(reference)
+      if (id === undefined) cache[kind].delete(reference)
+      else cache[kind].set(reference, { id, foundAt })
+    }
+  }
+  state.count += sizeOf(cache) - before
+  for (const oldest of state.caches.keys()) {
+    if (state.count <= state.maxReferences) return
+    drop(state, oldest)
+  }
+}
+
+const searchAndRemember = async (
+  state: CacheState,
+  tenant: Tenant,
+  cache: ReferenceCache,
+  missing: readonly OwnReference[],
+  searchTimeoutMs: number,
+): Promise<ReferenceIds> => {
+  const foundAt = state.elapsed()
+  try {
+    const found = await withTimeout(searchTimeoutMs, () => state.search(tenant, missing))
+    state.quietUntil = Number.NEGATIVE_INFINITY
+    remember(state, tenant, cache, missing, found, foundAt)
+    return found
+  } catch (error) {
+    if (isFailure(error) && error.retriable) state.quietUntil = state.elapsed() + retryDelayMs
+    throw error
+  }
+}
+
+/** Copy cached ids into `found`. Return the references that were not found at `since` or later. */
+const recall = (
+  cache: ReferenceCache,
+  wanted: readonly OwnReference[],
+  since: number,
+  found: ReferenceMaps,
+): readonly OwnReference[] =>
+  wanted.filter(({ kinds, reference }) => {
+    for (const kind of kinds) {
+      const known = cache[kind].get(reference)
+      if (known === undefined || known.foundAt < since) return true
+      found[kind].set(reference, known.id)
+    }
+    return false
+  })
+
+const find = async (state: CacheState, tenant: Tenant, wanted: readonly OwnReference[]): Promise<ReferenceIds> => {
+  const cache = cacheOf(state, tenantKey(tenant))
+  const now = state.elapsed()
+  const found = emptyReferences()
+  const missing = recall(cache, wanted, now - validityMs, found)
+  if (missing.length === 0) return found
+  const stale = emptyReferences()
+  const hasAllStale = recall(cache, missing, now - maxStaleMs, stale).length === 0
+  if (hasAllStale && now < state.quietUntil) return mergeReferences(found, stale)
+  try {
+    const searchTimeoutMs = hasAllStale ? refreshTimeoutMs : timeoutMs
+    return mergeReferences(found, await searchAndRemember(state, tenant, cache, missing, searchTimeoutMs))
+  } catch (error) {
+    if (!hasAllStale || !isFailure(error) || !error.retriable) throw error
+    return mergeReferences(found, stale)
+  }
+}
+
 /**
- * Make the memory of own references. What was not found is asked for each time, so a new object may be used at once. While the store is
- * away, references found in the last hour go on. Above `most` references the memory begins again.
+ * Create the cache of own references. Unknown references are searched each time, so a new object can be used at once. While the store is
+ * unavailable, references found in the last hour stay valid. Above `maxReferences`, the oldest tenants are dropped.
  */
 export const knownReferences = (
-  find: FindReferences,
+  search: FindReferences,
   {
     maxReferences = 200_000,
     elapsed = () => performance.now(),
   }: { readonly maxReferences?: number; readonly elapsed?: () => number } = {},
 ): KnownReferences => {
-  const caches = new Map<string, ReferenceCache>()
-  let count = 0
-  /** Until when the store is not asked about references that were found before. */
-  let quietUntil = Number.NEGATIVE_INFINITY
-
-  const tenantKey = ({ accountId, liveMode }: Tenant): string => `${accountId}/${liveMode}`
-
-  const sizeOf = (cache: ReferenceCache): number => cache.location.size + cache.device.size + cache.customer.size
-
-  const drop = (tenantName: string): void => {
-    const cache = caches.get(tenantName)
-    if (cache !== undefined) count -= sizeOf(cache)
-    caches.delete(tenantName)
+  const state: CacheState = {
+    ...{ search, elapsed, maxReferences, caches: new Map(), count: 0, quietUntil: Number.NEGATIVE_INFINITY },
   }
-
-  const cacheOf = (tenantName: string): ReferenceCache => {
-    const cache = caches.get(tenantName) ?? { location: new Map(), device: new Map(), customer: new Map() }
-    caches.set(tenantName, cache)
-    return cache
-  }
-
-  const remember = (
-    tenantName: string,
-    cache: ReferenceCache,
-    missing: readonly OwnReference[],
-    found: ReferenceIds,
-    foundAt: number,
-  ): void => {
-    if (caches.get(tenantName) !== cache) return
-    const before = sizeOf(cache)
-    for (const { kinds, reference } of missing) {
-      for (const kind of kinds) {
-        const id = found[kind].get(reference)
-        if (id === undefined) cache[kind].delete(reference)
-        else cache[kind].set(reference, { id, foundAt })
-      }
-    }
-    count += sizeOf(cache) - before
-    for (const oldest of caches.keys()) {
-      if (count <= maxReferences) return
-      drop(oldest)
-    }
-  }
-
-  const search = async (
-    tenant: Tenant,
-    cache: ReferenceCache,
-    missing: readonly OwnReference[],
-    searchTimeoutMs: number,
-  ): Promise<ReferenceIds> => {
-    const foundAt = elapsed()
-    try {
-      const found = await withTimeout(searchTimeoutMs, () => find(tenant, missing))
-      quietUntil = Number.NEGATIVE_INFINITY
-      remember(tenantKey(tenant), cache, missing, found, foundAt)
-      return found
-    } catch (error) {
-      if (isFailure(error) && error.retriable) quietUntil = elapsed() + retryDelayMs
-      throw error
-    }
-  }
-
-  /** Take what is in memory of some references into `found`; gives those that were not found at `since` or later. */
-  const recall = (
-    cache: ReferenceCache,
-    wanted: readonly OwnReference[],
-    since: number,
-    found: ReferenceMaps,
-  ): readonly OwnReference[] =>
-    wanted.filter(({ kinds, reference }) => {
-      for (const kind of kinds) {
-        const known = cache[kind].get(reference)
-        if (known === undefined || known.foundAt < since) return true
-        found[kind].set(reference, known.id)
-      }
-      return false
-    })
-
   return {
-    find: async (tenant, wanted) => {
-      const cache = cacheOf(tenantKey(tenant))
-      const now = elapsed()
-      const found = emptyReferences()
-      const missing = recall(cache, wanted, now - validityMs, found)
-      if (missing.length === 0) return found
-      const stale = emptyReferences()
-      const hasAllStale = recall(cache, missing, now - maxStaleMs, stale).length === 0
-      if (hasAllStale && now < quietUntil) return mergeReferences(found, stale)
-      try {
-        return mergeReferences(found, await search(tenant, cache, missing, hasAllStale ? refreshTimeoutMs : timeoutMs))
-      } catch (error) {
-        if (!hasAllStale || !isFailure(error) || !error.retriable) throw error
-        return mergeReferences(found, stale)
-      }
-    },
-    forget: tenant => drop(tenantKey(tenant)),
+    find: (tenant, wanted) => find(state, tenant, wanted),
+    forget: tenant => drop(state, tenantKey(tenant)),
   }
 }
 

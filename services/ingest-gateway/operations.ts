@@ -21,8 +21,9 @@ import { knownObjects } from './known-objects.ts'
 import { knownReferences } from './known-references.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
 import { readingWriter } from './reading-writer.ts'
+import { type GatewayCounters, recordEntrance } from './record-entrance.ts'
 import { submitCumulative } from './submit-cumulative.ts'
-import { type GatewayCounters, submitInterval } from './submit-interval.ts'
+import { submitInterval } from './submit-interval.ts'
 
 export type IngestGatewayDependencies = {
   readonly database: Database
@@ -30,18 +31,18 @@ export type IngestGatewayDependencies = {
   readonly codec: Codec
   readonly clickHouse: ClickHouse
   readonly pricing: PricingCache
-  /** The secret of the installation, which every process shares. */
+  /** Secret of the installation: the same in every process. */
   readonly secret: Secret
-  /** The generation of the lanes. Throws `Failure` while it is not known. */
+  /** Return the generation of the partitions. Throws `Failure` while it is unknown. */
   readonly generation: () => number
-  /** Tell whether records of an account in a mode may go into a lane now. */
+  /** Return whether a partition accepts records of an account and mode now. */
   readonly accepts: PartitionBacklog['accepts']
   readonly counts: GatewayCounters
-  /** Tells of changes that the query service of this process makes. */
+  /** Changes of references that the query service of this process makes. */
   readonly referenceChanges: Pick<ReferenceChanges, 'listen'>
 }
 
-/** Bind the operations that take records to the stores they write. */
+/** Bind the operations that receive records to the stores. */
 export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies): readonly Binding[] => {
   const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } =
     dependencies
@@ -55,22 +56,17 @@ export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies)
   referenceChanges.listen(references.forget)
   const writerOptions = { log, codec, generation, accepts, onAppended: counts.accepted }
   const writer = chunkWriter(writerOptions)
-  const ids = batchIds(secret)
+  const entrance = recordEntrance({
+    writer,
+    readings: readingWriter(writerOptions),
+    batchIds: batchIds(secret),
+    counts,
+  })
   const locationOf = (tenant: Tenant, id: string) =>
     withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
-    bind(meterIntervalSubmit, submitInterval({ known, references, writer, batchIds: ids, counts })),
-    bind(
-      meterCumulativeSubmit,
-      submitCumulative({
-        known,
-        references,
-        readings: readingWriter(writerOptions),
-        headers: writer,
-        batchIds: ids,
-        counts,
-      }),
-    ),
+    bind(meterIntervalSubmit, submitInterval({ known, references, entrance, counts })),
+    bind(meterCumulativeSubmit, submitCumulative({ known, references, entrance, counts })),
     bind(
       instantCost,
       calculateInstantCost({ known, references, writer, pricing, clickHouse, log, counts, locationOf }),

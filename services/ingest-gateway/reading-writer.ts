@@ -3,14 +3,14 @@ import { toHeaders } from '../platform/log/chunk-headers.ts'
 import { recordTopic } from '../platform/log/log.ts'
 import type { Reading, ReadingPart } from '../platform/log/messages.ts'
 import { partitionKey } from '../platform/log/partition.ts'
-import { type ChunkWriterOptions, gatewayFull } from './chunk-writer.ts'
+import { type ChunkWriterOptions, gatewayFull, partitionFull } from './chunk-writer.ts'
 
-/** Writes accepted register readings into the lane of their location, durably before it answers. */
+/** Writes accepted register readings into the partition of their location. */
 export type ReadingWriter = {
   /**
-   * Write the readings of one submission, in chunks of up to 500 or 256 KiB, one after the other; resolve once all are durable.
-   * Throws `gateway_full` (retriable) before anything is written where too much waits already, here or in the lane, and the log's own failure
-   * where a chunk's fate is unknown; then nothing may be acknowledged, and what follows is not written.
+   * Write the readings of one submission, in chunks of up to 500 readings or 256 KiB, one after the other. Resolves when all are durable.
+   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the result of an append
+   * is unknown; then nothing may be acknowledged, and later chunks are not written.
    */
   readonly write: (partition: number, part: ReadingPart) => Promise<void>
 }
@@ -18,10 +18,10 @@ export type ReadingWriter = {
 const maxReadings = 500
 const maxChunkBytes = 262_144
 
-/** An upper bound of what a reading takes in the chunk and in its headers. */
+/** Return an upper bound of the bytes of a reading in the chunk and its headers. */
 const sizeOf = ({ recordReferenceId }: Reading): number => 64 + 3 * (recordReferenceId?.length ?? 0)
 
-/** Make the writer. Bytes that wait or are under way are bounded. */
+/** Create the writer. The bytes that wait or are being appended are limited. */
 export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
   const { log, codec, generation, accepts, onAppended, maxWaitingBytes = 64 * 2 ** 20 } = options
   const processId = randomBytes(6).toString('hex')
@@ -30,9 +30,8 @@ export const readingWriter = (options: ChunkWriterOptions): ReadingWriter => {
   return {
     write: async (partition, part) => {
       const size = part.readings.reduce((sum, reading) => sum + sizeOf(reading), 0)
-      if (!accepts(partition, part.liveMode, part.accountId))
-        throw gatewayFull('too many records of a lane wait for its worker')
-      if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('too many readings wait for the log')
+      if (!accepts(partition, part.liveMode, part.accountId)) throw partitionFull()
+      if (waitingBytes + size > maxWaitingBytes) throw gatewayFull('Too many readings wait for the log.')
       waitingBytes += size
       try {
         for (const readings of chunksOf(part.readings)) {

@@ -4,6 +4,7 @@ import { noReferenceIds } from '../../services/domain/reference.ts'
 import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
+import { recordEntrance } from '../../services/ingest-gateway/record-entrance.ts'
 import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
 import { batchIds } from '../../services/platform/ids/batch-id.ts'
 import { openCodec } from '../../services/platform/log/avro/codec.ts'
@@ -40,11 +41,16 @@ const gateway = async () => {
   const log = { partitions: () => partitions, append: async () => 0, lingerMs: 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
   const writer = chunkWriter({ log, codec, generation: () => 0, accepts: () => true, onAppended: counts.accepted })
+  const entrance = recordEntrance({
+    writer,
+    readings: { write: async () => undefined },
+    batchIds: batchIds('a secret of the installation'),
+    counts,
+  })
   const submit = submitInterval({
     known,
     references: knownReferences(async () => noReferenceIds),
-    writer,
-    batchIds: batchIds('a secret of the installation'),
+    entrance,
     counts,
   })
   return async (bytes: Uint8Array): Promise<void> => {

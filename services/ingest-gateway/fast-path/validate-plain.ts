@@ -10,6 +10,7 @@ import { isNdjson } from '../../contract/metering/meter-batch.ts'
 import type { RawBody } from '../../contract/operation.ts'
 import { submissionLimits } from '../../contract/registry/account.ts'
 import { startTimeSlices } from '../../platform/concurrency/time-slices.ts'
+import type { IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
 import {
   addRecord,
   beginPart,
@@ -26,19 +27,52 @@ import {
   missingObjectMessage,
   type ValidatedSubmission,
   type ValidationContext,
-} from '../validate-submission.ts'
-import { type DuplicateTable, duplicateTable } from './duplicate-table.ts'
+} from '../validate-records.ts'
 import { idOf } from './id-table.ts'
 import { recordIdBits } from './record-id.ts'
 
-/** A submission on its way through. */
+/** Record ids of a submission, to find duplicates. */
+export type DuplicateTable = {
+  /** Add a record id. Returns the number of the record that already has this id, 0 if there is none. */
+  readonly note: (id: IdBits, recordNumber: number) => number
+}
+
+/** Words of an entry: the three words of an id, and the number of its record. */
+const stride = 4
+
+/**
+ * Create a table for up to `maxRecords` records. It is at most half full. Each table has its own memory, because submissions are validated
+ * in turns.
+ */
+export const duplicateTable = (maxRecords: number): DuplicateTable => {
+  const slotCount = 2 ** Math.ceil(Math.log2(maxRecords * 2 + 2))
+  const table = new Int32Array(slotCount * stride)
+  return {
+    note: ({ high, middle, low }, recordNumber) => {
+      for (let slot = high & (slotCount - 1); ; slot = (slot + 1) & (slotCount - 1)) {
+        const at = slot * stride
+        const number = table[at + 3] as number
+        if (number === 0) {
+          table[at] = high
+          table[at + 1] = middle
+          table[at + 2] = low
+          table[at + 3] = recordNumber
+          return 0
+        }
+        if (table[at] === high && table[at + 1] === middle && table[at + 2] === low) return number
+      }
+    },
+  }
+}
+
+/** Submission while its body is validated. */
 type PlainValidation = ValidationContext & {
   readonly reader: PlainReader
   readonly owner: ReturnType<ValidationContext['known']['ownerOf']>
   readonly isLineDelimited: boolean
-  /** Ids that were met, not known for certain, and not asked for yet. */
+  /** Ids that are not cached and were not read yet. */
   readonly uncertainIds: { readonly locations: Set<string>; readonly devices: Set<string> }
-  /** Ids that were asked for; null: there is no such object. What is known may be forgotten between two turns, this is not. */
+  /** Ids that were read; null if there is no such object. Unlike cached objects, they stay during the validation. */
   readonly resolvedIds: ReadonlyMap<string, KnownObject | null>
   readonly duplicates: DuplicateTable
   readonly partitions: Map<number, PartitionParts>
@@ -46,13 +80,13 @@ type PlainValidation = ValidationContext & {
   records: number
 }
 
-/** What goes to one lane: parts that are full, and the one that is being written. */
+/** Parts of one partition: the full ones, and the one that is being written. */
 type PartitionParts = { readonly writer: PartWriter; readonly parts: EncodedPart[] }
 
 /**
- * Judge a submission straight from the bytes of its body; null where they are not of the plain form that clients usually send: then
- * nothing is said, and the body is to be judged by what it parses to. Where there is an answer, it is the one that `judgeSubmission` gives.
- * Asks for objects that are not known, and then goes through the body again, until nothing is unsure: each id is asked for once at most.
+ * Validate a submission from the bytes of its body. Returns null if the body does not have the plain form that clients usually send; then
+ * parse it and use `validateSubmission`. Law: if the result is not null, it is the result of `validateSubmission`.
+ * Unknown objects are read after the first pass, and the body is validated again, until all objects are known. Each id is read once at most.
  */
 export const validatePlain = async (body: RawBody, context: ValidationContext): Promise<ValidatedSubmission | null> => {
   const resolvedIds = new Map<string, KnownObject | null>()
@@ -66,7 +100,7 @@ export const validatePlain = async (body: RawBody, context: ValidationContext): 
   }
 }
 
-/** A record of all that is required has at least so many bytes. */
+/** Bytes of a record that has only the required members. */
 const minRecordBytes = 128
 
 const validateBody = async (
@@ -106,12 +140,12 @@ const validateBody = async (
   }
 }
 
-/** Writers that are not in use; more than these are left to the collector. */
+/** Writers that can be used again. Their number is limited. */
 const spareWriters: PartWriter[] = []
 const maxSpareWriters = 64
 
-/** Records that are read between two looks at the clock. */
-const recordsAtOnce = 256
+/** Records that are read between two checks of the time slice. */
+const recordsPerCheck = 256
 
 const validateRecords = async (
   validation: PlainValidation,
@@ -127,12 +161,12 @@ const validateRecords = async (
     validation.records += 1
     acceptOrRefuse(validation)
     nextToken = toNextElement(cursor, isLineDelimited, start)
-    if (validation.records % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    if (validation.records % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
   }
   return nextToken === 'end'
 }
 
-/** Find an object; null: there is none, undefined: it must be asked for. */
+/** Return an object; null if it does not exist, undefined if it must be read. */
 const findObject = (
   { known, owner, at, resolvedIds }: PlainValidation,
   isDevice: boolean,
@@ -142,7 +176,7 @@ const findObject = (
   return found === undefined && resolvedIds.size > 0 ? resolvedIds.get(idOf(isDevice, bits)) : found
 }
 
-/** Refuse the record if it names what does not exist or repeats another one; else give it its id and write it. */
+/** Refuse the record if an object does not exist or if it is a duplicate; otherwise create its id and write it. */
 const acceptOrRefuse = (validation: PlainValidation): void => {
   const { uncertainIds, duplicates, part, records } = validation
   const { record, cursor } = validation.reader
@@ -151,7 +185,7 @@ const acceptOrRefuse = (validation: PlainValidation): void => {
   const device = hasDevice ? findObject(validation, true, record.device.bits) : null
   if (location === undefined) uncertainIds.locations.add(idOf(false, record.location.bits))
   if (device === undefined) uncertainIds.devices.add(idOf(true, record.device.bits))
-  // The body is gone through again; what is written now is not used.
+  // The body will be validated again, so nothing needs to be written.
   if (location === undefined || device === undefined || uncertainIds.locations.size + uncertainIds.devices.size > 0)
     return
   const missing = missingObjectMessage(location !== null, !hasDevice || device !== null)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { chunkPace } from '../../../services/ingest-gateway/chunk-pace.ts'
+import { chunkPace } from '../../../services/ingest-gateway/chunk-writer.ts'
 import { maxPartRecords } from '../../../services/platform/log/avro/fast-path/record-part.ts'
 
 /** Far longer than a test may take: what waits so long has not been told to go on. */

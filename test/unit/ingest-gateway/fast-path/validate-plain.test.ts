@@ -7,11 +7,8 @@ import { noReferenceIds } from '../../../../services/domain/reference.ts'
 import { validatePlain } from '../../../../services/ingest-gateway/fast-path/validate-plain.ts'
 import { knownObjects } from '../../../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../../../services/ingest-gateway/known-references.ts'
-import {
-  type ValidatedSubmission,
-  type ValidationContext,
-  validateSubmission,
-} from '../../../../services/ingest-gateway/validate-submission.ts'
+import { validateSubmission } from '../../../../services/ingest-gateway/submit-interval.ts'
+import type { ValidatedSubmission, ValidationContext } from '../../../../services/ingest-gateway/validate-records.ts'
 import { decodeRecordChunk, joinParts } from '../../../../services/platform/log/avro/fast-path/record-chunk.ts'
 import { ordinaryBody } from '../../../support/metering/meter-body.ts'
 import { at, missing, submission } from '../../../support/metering/unusual-submissions.ts'

@@ -1,18 +1,16 @@
 import type { ApiVersion } from '../contract/api-version.ts'
-import type { Submission } from '../contract/json/strict-json.ts'
-import { oversizedRecord, recordReferenceOf, sentObjectsOf } from '../contract/metering/meter-batch.ts'
-import { readMeterRecord } from '../contract/metering/meter-record.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import { startTimeSlices, type TimeSlices } from '../platform/concurrency/time-slices.ts'
 import { encodeParts } from '../platform/log/avro/fast-path/record-chunk.ts'
 import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
 import type { AcceptedRecord, RecordPart, RefusedRecord } from '../platform/log/messages.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
 import { recordIdDigits } from './fast-path/record-id.ts'
 import type { Found, KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { type NamedObjects, namedObjects } from './named-objects.ts'
 
-/** Records of a submission that may be written, by partition in the order of the submission, and those that may not. */
+/** Valid records of a submission, encoded, by partition in the order of the submission; and the refused records. */
 export type ValidatedSubmission = {
   readonly parts: ReadonlyMap<number, readonly EncodedPart[]>
   readonly recordsSubmitted: number
@@ -20,7 +18,7 @@ export type ValidatedSubmission = {
   readonly refused: readonly RefusedRecord[]
 }
 
-/** What a submission is judged by; `part` is what all its records share. */
+/** Inputs of a validation. `part` is common to all records of the submission. */
 export type ValidationContext = {
   readonly part: Omit<RecordPart, 'records'>
   readonly apiVersion: ApiVersion
@@ -29,39 +27,47 @@ export type ValidationContext = {
   readonly references: KnownReferences
 }
 
+/** Records of a submission before their objects are known, whatever their format was. Add each record in the order of its number. */
+export type UnvalidatedRecords = {
+  readonly candidates: CandidateRecord[]
+  readonly refused: RefusedRecord[]
+  readonly named: NamedObjects
+}
+
+/** Create an empty list of records of a tenant. */
+export const unvalidatedRecords = (tenant: Tenant): UnvalidatedRecords => ({
+  candidates: [],
+  refused: [],
+  named: namedObjects(tenant),
+})
+
+/** Add a readable record. It can name its objects by id or by reference. Record numbers begin at 1. */
+export const addReadRecord = (
+  { candidates, named }: UnvalidatedRecords,
+  record: MeterRecord,
+  recordNumber: number,
+): void => {
+  noteObjects(named, record)
+  candidates.push({ record, recordNumber, partition: undefined, isDeviceKnown: false, fault: null })
+}
+
+/** Add a record that cannot be read, with the objects that it names. */
+export const addRefusedRecord = ({ refused, named }: UnvalidatedRecords, record: RefusedRecord): void => {
+  refused.push(record)
+  noteObjects(named, record)
+}
+
 /**
- * Check the records of a submission one by one and number them from 1; asks once for own references, and once for objects, that are not
- * known. References are replaced by ids before a record gets its identity.
+ * Validate records: replace references by ids, refuse unknown objects and duplicates, create the record ids, and encode the records.
+ * Unknown references are read in one statement, and unknown objects in another. Throws `Failure` if the store is unavailable.
+ * Source: docs/rules/metering.md #submissions.
  */
-export const validateSubmission = async (
-  submission: Submission,
+export const validateRecords = async (
+  { candidates, refused, named }: UnvalidatedRecords,
   context: ValidationContext,
+  timeSlice: TimeSlices = startTimeSlices(context.part.accountId),
 ): Promise<ValidatedSubmission> => {
-  const { part, apiVersion, at, references } = context
-  const { elements, oversized } = submission
-  const named = namedObjects(part)
-  const refused: RefusedRecord[] = []
-  const candidates: CandidateRecord[] = []
-  const timeSlice = startTimeSlices(part.accountId)
-  let recordNumber = 0
-  for (const element of elements) {
-    recordNumber += 1
-    if (recordNumber % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
-    const readResult = oversized.has(recordNumber - 1) ? oversizedResult : readMeterRecord(element, apiVersion, at)
-    if (!readResult.ok) {
-      const objects = sentObjectsOf(element)
-      refused.push({
-        recordNumber,
-        recordReferenceId: recordReferenceOf(element),
-        error: readResult.refusal.message,
-        ...objects,
-      })
-      noteObjects(named, objects)
-      continue
-    }
-    noteObjects(named, readResult.value)
-    candidates.push({ record: readResult.value, recordNumber, partition: undefined, isDeviceKnown: false, fault: null })
-  }
+  const { part, references } = context
   await named.resolve(references.find)
   const failed: RefusedRecord[] = []
   await forEachInSlices(refused, timeSlice, candidate =>
@@ -79,7 +85,7 @@ const forEachInSlices = async <T>(
   work: (candidate: T) => void,
 ): Promise<void> => {
   for (const [index, candidate] of all.entries()) {
-    if (index % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    if (index % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
     work(candidate)
   }
 }
@@ -91,13 +97,13 @@ const noteObjects = (named: NamedObjects, { locationId = null, deviceId = null }
   named.note('device', deviceId)
 }
 
-/** The objects under which the failure of a record is kept. */
+/** Return the ids of the objects to store with the failure of a record. */
 const failureIdsOf = (named: NamedObjects, { locationId = null, deviceId = null }: ObjectNames) => ({
   locationId: named.failureIdOf('location', locationId),
   deviceId: named.failureIdOf('device', deviceId),
 })
 
-/** Put ids in place of the references of a record, or say which one no object has. */
+/** Replace the references of a record by ids, or note the reference that no object has. */
 const replaceReferences = (candidate: CandidateRecord, named: NamedObjects): void => {
   const { locationId, deviceId } = candidate.record
   const ids = named.idsOf({ locationId, deviceId })
@@ -106,7 +112,7 @@ const replaceReferences = (candidate: CandidateRecord, named: NamedObjects): voi
     candidate.record = { ...candidate.record, ...ids.value }
 }
 
-/** Find the lane and the device of each record; asks once for what is not known. */
+/** Find the partition and the device of each record. Objects that are not cached are read in one statement. */
 const findObjects = async (
   candidates: readonly CandidateRecord[],
   context: ValidationContext,
@@ -121,17 +127,15 @@ const findObjects = async (
     if (fault === null && !isDeviceKnown && record.deviceId !== null) devices.add(record.deviceId)
   })
   if (locations.size + devices.size === 0) return
-  // By the next turn others may have made the memory forget them.
+  // Other requests can remove the objects from the cache during a pause, so the result is used directly.
   const found = await context.known.resolve(context.part, { locations, devices }, context.at)
   await forEachInSlices(candidates, timeSlice, candidate => applyFound(candidate, found))
 }
 
-/** Records that are worked on between two looks at the clock. */
-const recordsAtOnce = 64
+/** Records that are handled between two checks of the time slice. */
+export const recordsPerCheck = 64
 
-const oversizedResult = { ok: false, refusal: oversizedRecord } as const
-
-/** A record that can be read; without a lane its location does not exist. `fault`: no object has a reference that it names. */
+/** Readable record. Without a partition, its location does not exist. `fault`: message if no object has one of its references. */
 type CandidateRecord = {
   record: MeterRecord
   readonly recordNumber: number
@@ -154,15 +158,9 @@ const applyFound = (candidate: CandidateRecord, found: Found): void => {
   candidate.isDeviceKnown ||= deviceId !== null && found.has(deviceId)
 }
 
-type Candidates = {
-  readonly candidates: readonly CandidateRecord[]
-  readonly refused: RefusedRecord[]
-  readonly named: NamedObjects
-}
-
-/** Refuse records of objects that do not exist and repeats within the submission; give all others their ids. */
+/** Refuse records of unknown objects and duplicates; create the ids of all others. */
 const acceptRecords = async (
-  { candidates, refused, named }: Candidates,
+  { candidates, refused, named }: UnvalidatedRecords,
   part: ValidationContext['part'],
   timeSlice: TimeSlices,
 ): Promise<ValidatedSubmission> => {
@@ -172,7 +170,7 @@ const acceptRecords = async (
   const recordsSubmitted = candidates.length + refusedBefore
   for (const candidate of candidates) {
     const { record, recordNumber, partition } = candidate
-    if (recordNumber % recordsAtOnce === 0 && timeSlice.isOver()) await timeSlice.pause()
+    if (recordNumber % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
     const refusal = candidate.fault ?? missingObjectMessage(partition !== undefined, candidate.isDeviceKnown)
     const recordId = refusal === null ? recordIdDigits(part, record) : ''
     const duplicateNumber = refusal === null ? numbers.get(recordId) : undefined
@@ -202,16 +200,16 @@ const acceptRecords = async (
   return { parts, recordsSubmitted, recordsAccepted: numbers.size, refused }
 }
 
-/** Say what does not exist of what a record names; null when all does. */
+/** Return the message if the location or device of a record does not exist, else null. */
 export const missingObjectMessage = (isLocationKnown: boolean, isDeviceKnown: boolean): string | null => {
   if (!isLocationKnown) return 'location_id must be the id of a location that exists'
   return isDeviceKnown ? null : 'device_id must be the id of a device that exists'
 }
 
-/** Say which record of the submission one repeats. */
+/** Return the message of a duplicate: it names the first record. */
 export const duplicateMessage = (recordNumber: number | undefined): string => `duplicate of record ${recordNumber}`
 
-/** Member by member: copying an object at large costs as much as reading one. */
+/** Copy each member: a spread costs as much time as reading a record. */
 const acceptedRecord = (record: MeterRecord, recordId: string, recordNumber: number): AcceptedRecord => ({
   locationId: record.locationId,
   deviceId: record.deviceId,

@@ -1,0 +1,102 @@
+import type { MeterBatch } from '../contract/metering/meter-batch.ts'
+import type { BatchIds } from '../platform/ids/batch-id.ts'
+import type { EncodedPart } from '../platform/log/avro/fast-path/record-part.ts'
+import type { Reading, ReadingPart, RefusedRecord } from '../platform/log/messages.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
+import type { ReadingWriter } from './reading-writer.ts'
+
+/** Counters of the gateway. */
+export type GatewayCounters = {
+  /** Called when records are durable in a partition, even if the caller receives no answer. */
+  readonly accepted: (partition: number, records: number) => void
+  readonly refused: (records: number) => void
+  /** Called with the length of a decompressed body. */
+  readonly bytes: (bytes: number) => void
+}
+
+/** A submission: its account and mode, its id, and its arrival in ms. All its records carry these members. */
+export type Batch = Tenant & { readonly batchId: string; readonly receivedAt: number }
+
+/**
+ * Normalised records of a batch: validated, numbered from 1, with the ids of existing objects and with record ids.
+ * Energy is in 1e-6 Wh, instants are in ms. `parts`: the accepted records by partition, in the order of their numbers.
+ */
+export type NormalisedRecords = {
+  readonly kind: 'records'
+  readonly parts: ReadonlyMap<number, readonly EncodedPart[]>
+  readonly refused: readonly RefusedRecord[]
+}
+
+/** Normalised readings of one register, in the order of their numbers, and the partition of its location. */
+export type NormalisedReadings = {
+  readonly kind: 'readings'
+  readonly partition: number
+  readonly register: Omit<ReadingPart, 'accountId' | 'liveMode' | 'batchId' | 'receivedAt' | 'readings'>
+  readonly readings: readonly Reading[]
+  readonly refused: readonly RefusedRecord[]
+}
+
+/** Numbers of a batch. `recordsSubmitted` is `recordsAccepted` plus the number of refused records. */
+export type BatchCounts = { readonly recordsSubmitted: number; readonly recordsAccepted: number }
+
+/**
+ * The only way into the partitions for normalised records of a batch, whatever brought them: HTTP, a file, a device protocol.
+ * A new source reads its format into records, validates them (`validateRecords`), and calls `accept`.
+ */
+export type RecordEntrance = {
+  /** Begin a batch that arrives at `at` (ms): create its id. Nothing is stored. */
+  readonly begin: (tenant: Tenant, at: number) => Batch
+  /**
+   * Make a batch durable, with its header and its refused records. Return the receipt, before any record is costed.
+   * Law: after the receipt, each accepted record is in its partition once or more, and costs the same as once.
+   * Throws `Failure`: `gateway_full` (retriable) if too many records wait, `generation_unknown` or the log's failure. Then parts of the batch can
+   * be durable, nothing is acknowledged, and the caller can submit the whole batch again.
+   */
+  readonly accept: (
+    batch: Batch,
+    content: NormalisedRecords | NormalisedReadings,
+    counts: BatchCounts,
+  ) => Promise<MeterBatch>
+}
+
+export type RecordEntranceDependencies = {
+  readonly writer: ChunkWriter
+  readonly readings: ReadingWriter
+  readonly batchIds: BatchIds
+  readonly counts: Pick<GatewayCounters, 'refused'>
+}
+
+/** Create the entrance over the writers of the log. Source: docs/rules/metering.md #acknowledgement. */
+export const recordEntrance = ({ writer, readings, batchIds, counts }: RecordEntranceDependencies): RecordEntrance => {
+  const write = (batch: Batch, content: NormalisedRecords | NormalisedReadings): Promise<unknown> =>
+    content.kind === 'records'
+      ? writer.write(content.parts)
+      : readings.write(content.partition, { ...batch, ...content.register, readings: content.readings })
+
+  return {
+    begin: ({ accountId, liveMode }, at) => {
+      const tenant = { accountId, liveMode }
+      return { ...tenant, batchId: batchIds.create(tenant, at), receivedAt: at }
+    },
+    accept: async (batch, content, { recordsSubmitted, recordsAccepted }) => {
+      const { refused } = content
+      const header = { kind: 'submission', ...batch, recordsSubmitted, recordsAccepted, refused } as const
+      // Both must end before the answer: otherwise a part of a failed submission could still be appended after it.
+      const written = await Promise.allSettled([write(batch, content), writer.writeHeader(header)])
+      for (const one of written) if (one.status === 'rejected') throw one.reason
+      counts.refused(refused.length)
+      const { accountId, liveMode, batchId: id, receivedAt: createdAt } = batch
+      return {
+        accountId,
+        liveMode,
+        id,
+        recordsSubmitted,
+        recordsAccepted,
+        recordsProcessed: 0,
+        failed: refused,
+        createdAt,
+      }
+    },
+  }
+}
