@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type OffsetCommit, openKafkaAssignment } from '../../services/platform/log/kafka/kafka-assignment.ts'
-import { offsetCommitter } from '../../services/platform/log/kafka/kafka-commits.ts'
+import { offsetCommitter } from '../../services/platform/log/kafka/kafka-group.ts'
 import { recordTopic, type StoredMessage } from '../../services/platform/log/log.ts'
 
 const bounds = { maxMessages: 100, maxBytes: 1_000_000 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { RecordIdentity } from '../../domain/identifier.ts'
-import type { IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
-import { copyBytes } from '../../platform/log/avro/fast-path/copy-bytes.ts'
+import { copyBytes, type IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
 
 /** Whose record it is, and what of the record makes it the same one when it is sent again. */
 type RecordOwner = Pick<RecordIdentity, 'accountId' | 'liveMode'>

@@ -2,16 +2,16 @@ import { statfsSync } from 'node:fs'
 import { currentInstant } from '../clock.ts'
 import { textLiteral } from './encoding/literals.ts'
 
-/** What the engine leaves of the disk to others: it begins no insert and no merge without that much room beside it. */
+/** Free disk space that the engine leaves to other programs: it starts no insert and no merge with less. */
 export const reservedBytes = 64 * 1_048_576
 
 const checkIntervalMs = 10_000
-/** The engine keeps the sources of a merge for eight minutes: as long can a spoiled part be put back to what it was made of. */
+/** The engine keeps the sources of a merge for 8 minutes. Until then, a corrupt part can be replaced by its sources. */
 const mergeSourcesLifetimeMs = 480_000
-/** Times of parts are whole seconds. */
+/** Parts have times in whole seconds. */
 const secondMs = 1_000
 
-/** Errors of a read that a spoiled part shows: its end, its length, its sums or its file is not as written. */
+/** Error codes of a read that meets a corrupt part: its end, length, checksum or file is wrong. */
 export const corruptionErrorCodes: ReadonlySet<number> = new Set([32, 33, 40, 107, 246])
 
 type QueryRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
@@ -19,24 +19,27 @@ type QueryRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 export type PartGuardOptions = {
   readonly folder: string
   readonly rows: QueryRows
-  /** Read a table's parts anew from the disk: spoiled ones are set aside, those that they were merged from come back. */
+  /**
+   * Load the parts of a table from disk again. Corrupt parts are set aside; the parts that they were merged from
+   * return.
+   */
   readonly reload: (table: string) => Promise<void>
   readonly log: (line: string) => void
 }
 
 export type PartGuard = {
-  /** False where others took of the room that the engine leaves: what was written meanwhile may be spoiled. */
+  /** Return false if other programs use the reserved space. Rows that were written meanwhile may be corrupt. */
   readonly hasFreeSpace: () => boolean
-  /** A read met a part that is not as written: look soon at what became a part while its sources still stand. */
+  /** Check the recent parts soon, because a read met a corrupt part. Their sources still exist. */
   readonly reportCorruption: () => void
   readonly close: () => Promise<void>
 }
 
 /**
- * Watch over parts that a full disk spoils. Where the disk fills up while the engine writes a part, it takes the part for whole
- * without a word, though ends of files are missing (chDB 3.4.0, of merges also with fsync). So it leaves room (`reservedBytes`),
- * and where others take of that, all parts from that time are read through and spoiled ones replaced by their sources. An insert
- * of that time counts as failed: its rows come again.
+ * Detect and repair parts that a full disk corrupts. If the disk fills up while chDB 3.4.0 writes a part, chDB accepts
+ * the part although ends of files are missing; for merges even with fsync. So the engine reserves space
+ * (`reservedBytes`). If other programs use that space, the guard reads all parts of that time and replaces corrupt
+ * parts by their sources. An insert of that time counts as failed, and its rows are inserted again.
  */
 export const guardParts = ({ folder, rows, reload, log }: PartGuardOptions): PartGuard => {
   let lastIntactAt = currentInstant()
@@ -67,7 +70,7 @@ export const guardParts = ({ folder, rows, reload, log }: PartGuardOptions): Par
   }
   const checkOnce = (): void => {
     checking ??= checkParts()
-      .catch(error => log(`the engine's parts could not be looked at: ${String(error)}`))
+      .catch(error => log(`Parts of the engine could not be checked: ${String(error)}`))
       .finally(() => {
         checking = null
       })
@@ -87,14 +90,14 @@ export const guardParts = ({ folder, rows, reload, log }: PartGuardOptions): Par
   }
 }
 
-/** Read through all parts since an instant, and replace the spoiled ones. */
+/** Check all parts since an instant, and replace the corrupt ones. */
 const repairParts = async (
   since: number,
   { rows, reload, log }: Pick<PartGuardOptions, 'rows' | 'reload' | 'log'>,
 ): Promise<void> => {
   for (const [table, parts] of await findCorruptParts(since - secondMs, rows)) {
     log(
-      `a full disk spoiled ${parts.join(', ')} of ${table}: moved to its folder "detached", what they were merged from is read again`,
+      `A full disk corrupted parts ${parts.join(', ')} of ${table}. They are moved to the folder "detached"; their sources are loaded again.`,
     )
     await reload(table)
   }
@@ -114,8 +117,8 @@ const findCorruptParts = async (since: number, rows: QueryRows): Promise<Readonl
 }
 
 /**
- * One that was merged away meanwhile still stands among the sources, and what it became is a part of the next look. Throws where it is
- * gone altogether: the look begins anew then.
+ * Return whether a part is intact. A part that was merged meanwhile still exists among the sources, and the merged part
+ * is checked next time. Throws if the part no longer exists; the check then starts again.
  */
 const isIntact = async (table: string, name: string, rows: QueryRows): Promise<boolean> => {
   const answers = await rows(

@@ -6,31 +6,31 @@ import { Session } from 'chdb'
 import { currentInstant } from '../clock.ts'
 import { Failure, isFailure } from '../failure.ts'
 import { lockFolder } from '../log/lmdb/folder-lock.ts'
-import { corruptionErrorCodes, guardParts, reservedBytes } from './chdb-parts.ts'
+import { corruptionErrorCodes, guardParts, type PartGuard, reservedBytes } from './chdb-parts.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 import { textLiteral } from './encoding/literals.ts'
 
 export type ChdbOptions = {
   readonly folder: string
-  /** What the engine may allocate in all, in bytes. */
+  /** Memory limit of the engine in bytes. */
   readonly memoryBytes?: number
-  /** Sessions that answer reads; each answers one at a time. */
+  /** Number of sessions for reads. Each session runs one read at a time. */
   readonly readers?: number
-  /** Told of parts that a full disk spoiled. */
+  /** Logs parts that a full disk corrupted. */
   readonly log?: (line: string) => void
 }
 
-/** A part is not as it was written. */
+/** Failure code of a corrupt part. */
 const corruptionCode = 'clickhouse_spoiled'
-/** A table is attached again in some ten milliseconds, once no statement holds it. */
+/** Time limit to attach a table again. It takes about 10 ms after no statement uses the table. */
 const attachTimeoutMs = 30_000
-/** One session more than an account may use at once, so that the next account need not wait for a long read to end. */
+/** One session more than an account may use, so that another account need not wait for a long read. */
 export const readLimits = { maxConcurrent: 3, maxConcurrentPerAccount: 2 } as const
 const defaultMemoryBytes = 1024 * 1_048_576
 
 /**
- * Open the embedded engine on a folder, made if missing: one session that writes, others that read. A process has room for
- * one folder at a time. Throws `folder_taken` where another process has the folder, `engine_not_opened` for anything else.
+ * Open the embedded engine in a folder, created if missing. One session writes, the others read. A process can open one
+ * folder at a time. Throws `folder_taken` if another process uses the folder, `engine_not_opened` for any other error.
  */
 export const openChdb = (options: ChdbOptions): ClickHouse => {
   const unlock = lockFolder(options.folder)
@@ -47,13 +47,14 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     return clickHouseOf(writer, readers, { folder: options.folder, unlock, log: options.log ?? (() => undefined) })
   } catch (cause) {
     unlock()
-    throw new Failure('engine_not_opened', `the engine did not open ${options.folder}`, { retriable: false, cause })
+    throw new Failure('engine_not_opened', `The engine could not open ${options.folder}.`, { retriable: false, cause })
   }
 }
 
 /**
- * Server settings: one merge at a time, small caches, parts on disk before an insert is answered, room left to others. Parts grow eightfold
- * from merge to merge: rows of small inserts are rewritten some five times in place of eight, and there are not more parts to read.
+ * Return the server settings: one merge at a time, small caches, parts on disk before an insert is answered, reserved
+ * disk space. Each merge makes parts eight times larger: rows of small inserts are then rewritten about five times
+ * instead of eight, with as many parts to read.
  */
 const engineConfig = (memoryBytes: number): string => `<clickhouse>
   <max_server_memory_usage>${memoryBytes}</max_server_memory_usage>
@@ -74,7 +75,10 @@ const engineConfig = (memoryBytes: number): string => `<clickhouse>
 </clickhouse>
 `
 
-/** The engine takes over the signals of a crash and then hangs on them; adding and removing a listener gives them back. */
+/**
+ * Restore the default handlers of crash signals. The engine replaces them and then hangs on a crash. Adding and
+ * removing a listener restores them.
+ */
 const releaseSignals = (): void => {
   const listener = (): undefined => undefined
   for (const signal of ['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP'] as const) {
@@ -83,7 +87,7 @@ const releaseSignals = (): void => {
   }
 }
 
-/** A session with its calls made one after the other; `waiting` counts those under way or queued. */
+/** A session that runs one call at a time. `waiting`: calls that run or wait. */
 type SerialSession = { readonly session: Session; waiting: number; readonly acquire: () => Promise<() => void> }
 
 const createSerialSession = (session: Session): SerialSession => {
@@ -118,8 +122,8 @@ const runSerially = async <T>(queue: SerialSession, work: (session: Session) => 
 }
 
 /**
- * Have a table read its parts anew, with no other statement under way: a session holds what its last statement read until its next
- * one, and a table that is held is not attached again.
+ * Load the parts of a table again, while no other statement runs. A session keeps the data of its last statement until
+ * the next one, and a table in use cannot be attached again.
  */
 const reloadTable = async (writer: SerialSession, readers: readonly SerialSession[], table: string): Promise<void> => {
   const queues = [...readers, writer]
@@ -147,25 +151,14 @@ const clickHouseOf = (
   { folder, unlock, log }: EngineResources,
 ): ClickHouse => {
   let closed = false
-  const file = join(folder, 'insert.native')
   const assertOpen = (): void => {
-    if (closed) throw new Failure('clickhouse_away', 'the engine is closed', { retriable: true })
+    if (closed) throw new Failure('clickhouse_away', 'The engine is closed.', { retriable: true })
   }
-  const idlestReader = (): SerialSession =>
-    readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
-  const readText = async (sql: string): Promise<string> => {
-    const answer = await runSerially(idlestReader(), session =>
-      session.queryAsync(sql, { format: 'JSONCompactEachRow' }),
-    ).catch(reportAndRethrow)
-    return answer.text()
-  }
-  const read = async (sql: string): Promise<readonly (readonly unknown[])[]> =>
-    linesOf(await readText(sql)).map(line => JSON.parse(line) as readonly unknown[])
-  const guard = guardParts({ folder, rows: read, log, reload: table => reloadTable(writer, readers, table) })
-  const reportAndRethrow = (error: unknown): never => {
+  const reads = readsOf(readers, error => {
     if (isFailure(error) && error.code === corruptionCode) guard.reportCorruption()
     throw error
-  }
+  })
+  const guard = guardParts({ folder, rows: reads.rows, log, reload: table => reloadTable(writer, readers, table) })
   return {
     command: async sql => {
       assertOpen()
@@ -173,38 +166,19 @@ const clickHouseOf = (
     },
     insert: async rows => {
       assertOpen()
-      let hadFreeSpace = true
-      await runSerially(writer, async session => {
-        await writeFile(file, rows.bytes)
-        await session.queryAsync(insertStatement(rows, file))
-      }).finally(() => {
-        hadFreeSpace = guard.hasFreeSpace()
-      })
-      if (!hadFreeSpace)
-        throw new Failure('clickhouse_full', 'the disk filled up while rows were stored', { retriable: true })
+      await insertThroughFile(writer, rows, { file: join(folder, 'insert.native'), guard })
     },
     rows: async sql => {
       assertOpen()
-      return read(sql)
+      return reads.rows(sql)
     },
     lines: async sql => {
       assertOpen()
-      return readText(sql)
+      return reads.lines(sql)
     },
     stream: async function* (sql) {
       assertOpen()
-      const reader = idlestReader()
-      const release = await reader.acquire()
-      try {
-        for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
-          const bytes = chunk.raw()
-          yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-        }
-      } catch (error) {
-        reportAndRethrow(failureOf(error))
-      } finally {
-        release()
-      }
+      yield* reads.stream(sql)
     },
     catchUp: async () => assertOpen(),
     close: async () => {
@@ -221,6 +195,58 @@ const clickHouseOf = (
   }
 }
 
+/** Create the reads of an engine: each uses the session with the shortest queue. `rethrow` receives their errors. */
+const readsOf = (
+  readers: readonly SerialSession[],
+  rethrow: (error: unknown) => never,
+): Pick<ClickHouse, 'rows' | 'lines' | 'stream'> => {
+  const idlestReader = (): SerialSession =>
+    readers.reduce((best, reader) => (reader.waiting < best.waiting ? reader : best))
+  const lines = async (sql: string): Promise<string> => {
+    const answer = await runSerially(idlestReader(), session =>
+      session.queryAsync(sql, { format: 'JSONCompactEachRow' }),
+    ).catch(rethrow)
+    return answer.text()
+  }
+  return {
+    lines,
+    rows: async sql => linesOf(await lines(sql)).map(line => JSON.parse(line) as readonly unknown[]),
+    stream: async function* (sql) {
+      const reader = idlestReader()
+      const release = await reader.acquire()
+      try {
+        for await (const chunk of reader.session.queryStream(sql, { format: 'Native' })) {
+          const bytes = chunk.raw()
+          yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+        }
+      } catch (error) {
+        rethrow(failureOf(error))
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** Insert rows through a file. Throws `clickhouse_full` if the disk filled up meanwhile: the rows may be corrupt. */
+const insertThroughFile = async (
+  writer: SerialSession,
+  rows: NativeRows,
+  { file, guard }: { readonly file: string; readonly guard: PartGuard },
+): Promise<void> => {
+  let hadFreeSpace = true
+  await runSerially(writer, async session => {
+    await writeFile(file, rows.bytes)
+    await session.queryAsync(insertStatement(rows, file))
+  }).finally(() => {
+    hadFreeSpace = guard.hasFreeSpace()
+  })
+  if (!hadFreeSpace) {
+    const message = 'The disk filled up during an insert. Free some space.'
+    throw new Failure('clickhouse_full', message, { retriable: true })
+  }
+}
+
 const insertStatement = ({ table, columns }: NativeRows, file: string): string => {
   const names = columns.map(column => `\`${column.name}\``).join(', ')
   const structure = columns.map(column => `\`${column.name}\` ${column.type}`).join(', ')
@@ -228,7 +254,10 @@ const insertStatement = ({ table, columns }: NativeRows, file: string): string =
   return `INSERT INTO ${table} (${names}) SETTINGS ${insertSettings} SELECT ${names} FROM ${source}`
 }
 
-/** The engine's errors carry its number as `clickhouseCode`; those of a stream only in how the text of their cause begins. */
+/**
+ * Return the number of an engine's error: its `clickhouseCode`, or for a stream the number at the start of the cause's
+ * text.
+ */
 const errorCodeOf = (error: Error): number | undefined => {
   if ('clickhouseCode' in error && typeof error.clickhouseCode === 'number') return error.clickhouseCode
   const written = error.cause instanceof Error ? /^Code: (\d+)\. /.exec(error.cause.message)?.[1] : undefined

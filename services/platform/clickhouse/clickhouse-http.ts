@@ -6,59 +6,48 @@ import { Failure } from '../failure.ts'
 import { type ClickHouse, clickHouseFailure, insertSettings, linesOf, type NativeRows } from './clickhouse.ts'
 
 export type ClickHouseHttpOptions = {
-  /** http or https, with the port. */
+  /** URL with scheme http or https and port. */
   readonly url: string
   readonly user: string
   readonly password: string
   readonly database: string
-  /** PEM certificates that the server is trusted by; null: those of the machine. */
+  /** PEM certificates of trusted authorities; null: those of the system. */
   readonly ca: string | null
-  /** Whether tables are copied over a cluster: then a row counts as stored once most copies have it. */
+  /** Whether tables are replicated in a cluster. A row is then stored after most replicas have it. */
   readonly isReplicated: boolean
-  /** After so long a call fails; an insert may still be done then, and a repeated one adds the same rows. */
+  /** Time limit of a call. A timed-out insert may still succeed; a repeated insert adds the same rows. */
   readonly requestTimeoutMs?: number
 }
 
 const requestTimeoutMs = 30_000
-/** Connections to the server: what inserts and statements without an answer use is left to them. */
+/** Connections to the server. Inserts and commands use the connections that reads leave. */
 const maxConnections = 24
 export const readLimits = { maxConcurrent: maxConnections - 4, maxConcurrentPerAccount: 10 } as const
-/** At its end an insert that is under way has so long; one that is cut off then is repeated by whoever has its messages next. */
+/** Time limit of an insert during `close`. The next reader of its messages repeats an interrupted insert. */
 const closeTimeoutMs = 3_000
 
 /**
- * A row counts as stored once most copies have it; a copy that is not among them has it later. Workers insert at once, so inserts must not wait
- * for one another: reads that must see what another process has inserted catch up first. A server gives up on a quorum while somebody
- * still waits for its answer.
+ * Settings of replicated tables. A row is stored after most replicas have it; the others receive it later. Workers
+ * insert concurrently, so inserts must not wait for each other. A read that must see the rows of another process calls
+ * `catchUp` first. The server gives up on a quorum while the client still waits.
  */
 const quorumSettings = (timeoutMs: number) =>
   ({ insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: Math.floor(timeoutMs * 0.8) }) as const
 
-const replicatedTables = `SELECT concat('\`', name, '\`') FROM system.tables WHERE database = currentDatabase() AND engine LIKE 'Replicated%MergeTree' ORDER BY name`
+const replicatedTables = `SELECT concat('\`', name, '\`') FROM system.tables
+  WHERE database = currentDatabase() AND engine LIKE 'Replicated%MergeTree' ORDER BY name`
 
 /**
- * Open a server over HTTP. Nothing is asked yet: a server that is away fails the calls. Answers are read whole before they are given,
- * so that an error in the middle of one is an error and no short answer.
+ * Open a server over HTTP. Nothing is sent yet; if the server is unavailable, calls fail. Answers are read completely
+ * before they are returned, so that a late error never looks like a short answer.
  */
 export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse => {
-  const timeoutMs = options.requestTimeoutMs ?? requestTimeoutMs
-  const client = createClient({
-    url: options.url,
-    username: options.user,
-    password: options.password,
-    database: options.database,
-    request_timeout: timeoutMs,
-    max_open_connections: maxConnections,
-    // Whoever called is told, and tells.
-    log: { level: ClickHouseLogLevel.OFF },
-    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(timeoutMs) : {}) },
-    ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
-  })
+  const client = createHttpClient(options)
   let inserted: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
   const call = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isClosed) throw new Failure('clickhouse_away', 'the client is closed', { retriable: true })
+    if (isClosed) throw new Failure('clickhouse_away', 'The client is closed.', { retriable: true })
     try {
       return await work()
     } catch (error) {
@@ -106,17 +95,33 @@ export const openClickHouseHttp = (options: ClickHouseHttpOptions): ClickHouse =
   }
 }
 
+const createHttpClient = (options: ClickHouseHttpOptions) => {
+  const timeoutMs = options.requestTimeoutMs ?? requestTimeoutMs
+  return createClient({
+    url: options.url,
+    username: options.user,
+    password: options.password,
+    database: options.database,
+    request_timeout: timeoutMs,
+    max_open_connections: maxConnections,
+    // The caller receives the error and logs it.
+    log: { level: ClickHouseLogLevel.OFF },
+    clickhouse_settings: { wait_end_of_query: 1, ...(options.isReplicated ? quorumSettings(timeoutMs) : {}) },
+    ...(options.ca === null ? {} : { tls: { ca_cert: Buffer.from(options.ca) } }),
+  })
+}
+
 const insertStatement = ({ table, columns }: NativeRows): string => {
   const names = columns.map(({ name }) => `\`${name}\``).join(', ')
   return `INSERT INTO ${table} (${names}) SETTINGS ${insertSettings} FORMAT Native`
 }
 
-/** What the server refused has its number; anything else never came to an answer. */
+/** Return the failure of a call: by number if the server refused it, else `clickhouse_away`. */
 const failureOf = (error: unknown): Failure => {
   if (error instanceof Failure) return error
   if (error instanceof ClickHouseError) return clickHouseFailure(Number(error.code), error)
   const message = error instanceof Error ? error.message : String(error)
-  return new Failure('clickhouse_away', `the analytics server did not answer: ${message}`, {
+  return new Failure('clickhouse_away', `The ClickHouse server did not answer: ${message}`, {
     retriable: true,
     cause: error,
   })

@@ -2,27 +2,27 @@ import { type FairShare, fairShare } from '../concurrency/fair-share.ts'
 import { Failure } from '../failure.ts'
 import type { ClickHouse, ReadAccount } from './clickhouse.ts'
 
-/** How many reads an engine answers at once, and how many of them may be of one account. */
+/** Number of concurrent reads of an engine, and of one account. */
 export type ReadLimits = { readonly maxConcurrent: number; readonly maxConcurrentPerAccount: number }
 
-/** So many reads of one account may wait. The admission of requests lets an account ask for fewer. */
+/** Maximum waiting reads of one account. The admission of requests allows fewer. */
 const maxWaitingPerAccount = 256
 
-/** A pause of an account between two of its reads. */
+/** Time in ms after another account's read in which an account with many reads gets one slot. */
 const contentionMs = 500
 
-/** Stands for reads of the service itself, which have no bound of their own. */
+/** Account of the service's own reads, which have no limit of their own. */
 const serviceAccount = ''
 
 const never = new AbortController().signal
 
 const tooManyReads = (): Failure =>
-  new Failure('clickhouse_busy', 'too many reads of the account wait for the engine', { retriable: true })
+  new Failure('clickhouse_busy', 'Too many reads of the account wait for the engine.', { retriable: true })
 
 /**
- * Let accounts read from an engine in turn: a free place goes to the account that has used the engine for the shortest time of late, so that an
- * account that asks for much waits for itself. Reads without a tenant are the service's and take turns with the accounts.
- * Throws `clickhouse_busy` if too many reads of the account wait. Source: docs/promises.md #s6.
+ * Share an engine's reads fairly: a free slot goes to the account with the least recent use, so an account with many
+ * reads delays only itself. Reads without an account belong to the service and have their own share. Throws
+ * `clickhouse_busy` if too many reads of the account wait. Source: docs/promises.md #s6.
  */
 export const fairReads = (
   clickHouse: ClickHouse,

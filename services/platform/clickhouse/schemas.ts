@@ -8,7 +8,7 @@ export type SchemaFile = { readonly name: string; readonly sql: string }
 
 const folder = new URL('../../../schemas/clickhouse/', import.meta.url)
 
-/** The numbered files of `schemas/clickhouse`, in order. */
+/** Return the numbered files of `schemas/clickhouse`, in order. */
 export const schemaFiles = (): readonly SchemaFile[] =>
   readdirSync(folder)
     .filter(name => name.endsWith('.sql'))
@@ -26,10 +26,10 @@ ENGINE = MergeTree
 ORDER BY name`
 
 /**
- * Bring the tables up to date: apply the files that were not applied yet, in order, each once. Each file is noted before its first statement
- * and after its last one. Statements are safe to repeat, so the next call repairs what a crash left between the two. `replicated` makes
- * replicated tables of the same files. Return the names of the files that were applied. Throws `schema_drift` where an applied file, or a table
- * since, was changed.
+ * Apply the schema files that are not applied yet, in order, each once. The history records each file before its first
+ * statement and after its last. Statements can be repeated, so the next call completes a file that a crash interrupted.
+ * `isReplicated` creates replicated tables from the same files. Returns the names of the applied files. Throws
+ * `schema_drift` if an applied file or a table has changed.
  */
 export const applySchemas = async (
   db: ClickHouse,
@@ -47,9 +47,13 @@ export const applySchemas = async (
     const before = applied.get(file.name)?.hash
     if (before === hash) continue
     if (before !== undefined)
-      throw new Failure('schema_drift', `${file.name} was changed after it was applied; add a new file`, {
-        retriable: false,
-      })
+      throw new Failure(
+        'schema_drift',
+        `${file.name} has changed since it was applied. Restore the file and add a new one.`,
+        {
+          retriable: false,
+        },
+      )
     await writeHistoryEntry(db, { name: file.name, hash, tables: '' })
     for (const statement of statementsOf(file.sql, isReplicated)) await db.command(statement)
     await writeHistoryEntry(db, { name: file.name, hash, tables: JSON.stringify(await tableHashes(db)) })
@@ -60,7 +64,7 @@ export const applySchemas = async (
 
 type HistoryEntry = { readonly name: string; readonly hash: string; readonly tables: string }
 
-/** The noted files in their order, the begun ones too. */
+/** Read the history in order, including interrupted files. */
 const readHistory = async (db: ClickHouse): Promise<readonly HistoryEntry[]> => {
   const rows = await db.rows('SELECT name, hash, tables FROM schema_history ORDER BY name')
   return rows.map(([name, hash, tables]) => ({ name: String(name), hash: String(hash), tables: String(tables) }))
@@ -71,7 +75,7 @@ const writeHistoryEntry = ({ command }: ClickHouse, { name, hash, tables }: Hist
     `INSERT INTO schema_history (name, hash, tables) VALUES (${[name, hash, tables].map(textLiteral).join(', ')})`,
   )
 
-/** The statements of a schema file; `replicated` turns its engines into those that copy themselves over a cluster. */
+/** Return the statements of a schema file; `isReplicated` replaces the engines by replicated ones. */
 export const statementsOf = (sql: string, isReplicated: boolean): readonly string[] =>
   sql
     .split(/;\s*$/m)
@@ -80,12 +84,15 @@ export const statementsOf = (sql: string, isReplicated: boolean): readonly strin
     )
     .filter(statement => statement !== '')
 
-/** Tables that the applied files do not know do not count, nor do those that a file names which a crash cut short. */
+/**
+ * Throw `schema_drift` if a table differs from the history. Unknown tables are ignored, and tables of interrupted
+ * files.
+ */
 const refuseDrift = async (db: ClickHouse, tables: string, interrupted: readonly SchemaFile[]): Promise<void> => {
   const now = await tableHashes(db)
   for (const [name, hash] of Object.entries(JSON.parse(tables) as Record<string, string>)) {
     if (now[name] === hash || interrupted.some(({ sql }) => sql.includes(name))) continue
-    throw new Failure('schema_drift', `${name} is not as the applied files made it`, { retriable: false })
+    throw new Failure('schema_drift', `Table ${name} differs from the applied schema files.`, { retriable: false })
   }
 }
 

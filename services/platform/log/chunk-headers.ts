@@ -1,8 +1,8 @@
 import type { Headers } from './log.ts'
 
 /**
- * What a message's headers tell without its schema, so that receipts stay true even for a chunk that cannot be decoded:
- * the lane's generation, the chunk's id, and per batch the numbers of the records it holds, ascending.
+ * Contents of a message's headers, readable without a schema: topic generation, chunk id and, per batch, the numbers of
+ * its records in ascending order. Receipts stay correct even if the chunk cannot be decoded.
  */
 export type ChunkHeaders = {
   readonly generation: number
@@ -15,10 +15,10 @@ export type ChunkBatch = {
   readonly batchId: string
   readonly recordNumbers: readonly number[]
 }
-/** A batch as it is read: its numbers are worked out each time they are asked for, their count is known. */
+/** A batch as read from headers. `recordCount` is known; `recordNumbers` is calculated at each access. */
 export type CountedBatch = ChunkBatch & { readonly recordCount: number }
 
-/** Write chunk headers as texts; runs of record numbers as `first-last`, and their count. */
+/** Write chunk headers as texts. Record numbers are written as ranges `first-last`, followed by their count. */
 export const toHeaders = ({
   generation,
   chunkId,
@@ -32,10 +32,10 @@ export const toHeaders = ({
 const batchText = ({ accountId, liveMode, batchId, recordNumbers }: ChunkBatch): string =>
   `${accountId}:${liveMode ? 'live' : 'test'}:${batchId}:${runsOf(recordNumbers)}:${recordNumbers.length}`
 
-/** Read chunk headers, with or without counts. Throws a RangeError where they are missing or malformed. */
+/** Read chunk headers, with or without counts. Throws a RangeError if they are missing or malformed. */
 export const fromHeaders = (headers: Headers): ChunkHeaders => {
   const { generation = '', chunk = '', batches = '' } = headers
-  if (!/^\d{1,4}$/.test(generation) || chunk === '') throw new RangeError('the message has no chunk headers')
+  if (!/^\d{1,4}$/.test(generation) || chunk === '') throw new RangeError('The message has no chunk headers.')
   return {
     generation: Number(generation),
     chunkId: chunk,
@@ -47,7 +47,7 @@ const batchPattern = /^([^:]*):(live|test):([^:]*):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?
 
 const batchOf = (text: string): CountedBatch => {
   const [, accountId = '', mode, batchId = '', runs = '', count] = batchPattern.exec(text) ?? []
-  if (mode === undefined) throw new RangeError('a batch in the headers is malformed')
+  if (mode === undefined) throw new RangeError('A batch in the headers is malformed.')
   return {
     accountId,
     liveMode: mode === 'live',

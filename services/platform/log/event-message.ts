@@ -10,18 +10,18 @@ export const eventKey = ({
   eventId,
 }: Pick<EventEnvelope, 'accountId' | 'objectId' | 'eventId'>): string => `${accountId}:${objectId ?? eventId}`
 
-/** Put an event into a message. The value is Avro with the schema's number; the headers are empty. */
+/** Create the message of an event. The value is Avro with the schema's number; there are no headers. */
 export const eventMessage = (codec: Pick<Codec, 'encodeEvent'>, event: EventEnvelope): Message => ({
   key: eventKey(event),
   value: codec.encodeEvent(event),
   headers: {},
 })
 
-/** The partition of an event among `partitions`. */
+/** Return the partition of an event. */
 export const eventPartition = (event: EventEnvelope, partitions: number): number =>
   partitionOf(eventKey(event), partitions)
 
-/** An event as the outbox holds it; `data` is what the change wrote. */
+/** An event as the outbox stores it, without `data`. */
 type Payload = {
   readonly id: string
   readonly type: string
@@ -34,12 +34,12 @@ type Payload = {
 const dataMember = /"data"\s*:\s*/
 
 /**
- * Read an event from its payload in the outbox, JSON whose last member is `data`. `data` stays the text that was written, so that its
- * numbers keep their digits. Throws on a payload of another form.
+ * Read an event from its payload in the outbox: JSON whose last member is `data`. `data` stays the stored text, so that
+ * its numbers keep all digits. Throws a SyntaxError for another form.
  */
 export const eventOfPayload = (payload: string): EventEnvelope => {
   const match = dataMember.exec(payload)
-  if (match === null) throw new SyntaxError('an event of the outbox has no data')
+  if (match === null) throw new SyntaxError('An event of the outbox has no data.')
   const data = payload.slice(match.index + match[0].length, payload.lastIndexOf('}')).trim()
   const head = JSON.parse(`${payload.slice(0, match.index)}"data":null}`) as Payload
   return {

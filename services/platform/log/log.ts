@@ -3,8 +3,8 @@
  *
  * **Offset.** The offset of a message counts the messages appended to its partition before it. The first message has
  * offset 0. Offsets rise by 1 in the embedded log; a broker may leave gaps. An offset is never used twice, even after
- * all messages are trimmed. **A committed offset is the offset of the next message to read**: 0 means that no message
- * is processed, `end` means that all are. `begin` is the offset of the oldest stored message, `end` is the offset that
+ * all messages are trimmed. **A committed offset is the offset of the next message to read.** It is 0 if no
+ * message is processed, and `end` if all are. `begin` is the offset of the oldest stored message, `end` is the offset that
  * the next message gets: `begin ≤ committed ≤ end`.
  *
  * **Durability.** `append` resolves after the message is durable: it survives a crash of the process and a power cut.
@@ -20,8 +20,8 @@ export type Log = {
 
   /**
    * Append a message; resolve with its offset after it is durable.
-   * Throws `log_full` (retriable: unread messages use all capacity), `log_away` (retriable: the message may or may not be
-   * stored), `message_too_large`.
+   * Throws `log_full` (retriable: unread messages use all capacity), `log_away` (retriable: the message may or may not
+   * be stored), `message_too_large`.
    */
   readonly append: (topic: TopicName, partition: number, message: Message) => Promise<number>
 
@@ -32,8 +32,8 @@ export type Log = {
   readonly lingerMs: number
 
   /**
-   * Join a group. `onAssigned` is called for each partition that this reader receives; the embedded log calls it for all
-   * partitions before the promise resolves. If a partition is taken away, its `lost` signal aborts.
+   * Join a group. `onAssigned` is called for each partition that this reader receives; the embedded log calls it for
+   * all partitions before the promise resolves. If a partition is taken away, its `lost` signal aborts.
    * Throws `reader_taken` if another reader of this process is in the group.
    */
   readonly subscribe: (
@@ -72,8 +72,8 @@ export type Assignment = {
   readonly topic: TopicName
   readonly partition: number
   /**
-   * Aborts if the partition is taken away or the subscription ends. The reader then drops what it has read and commits
-   * nothing more.
+   * Aborts if the partition is taken away or the subscription ends. The reader then drops its messages and stops
+   * committing.
    */
   readonly lost: AbortSignal
   /**

@@ -1,13 +1,13 @@
 import type { MeterRecord } from '../../domain/record/record.ts'
 import type { Headers } from './log.ts'
 
-/** What travels in a location's lane (`meter.records.v1`). Mirrors `schemas/log/published/meter-records.*.avsc`. */
+/** Message of `meter.records.v1`. Mirrors the current `schemas/log/published/meter-records.*.avsc`. */
 export type MeterMessage = RecordChunk | Submission | StoredRowRequest | ReadingChunk
 
-/** Records that shared an append. A record's position is its place among the records of all parts, from 0. */
+/** Records of one append. The position of a record is its index, from 0, among the records of all parts. */
 export type RecordChunk = { readonly kind: 'records'; readonly parts: readonly RecordPart[] }
 
-/** What one submission brought; `batchId` is null for a record that came alone (instant cost). */
+/** Records of one submission. `batchId` is null for a record that was submitted alone (instant cost). */
 export type RecordPart = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -17,12 +17,12 @@ export type RecordPart = {
 }
 
 /**
- * `recordId`: the 24 hexadecimal digits of the record's id, computed once where the record is accepted, because the
- * repeats within a submission are found by it there; `recordNumber`: place in the submission, from 1.
+ * `recordId`: the 24 hexadecimal digits of the record's id, calculated when the gateway accepts the record.
+ * `recordNumber`: place in the submission, from 1.
  */
 export type AcceptedRecord = MeterRecord & { readonly recordId: string; readonly recordNumber: number }
 
-/** A submission's header: what was counted and refused as it arrived. */
+/** Header of a submission: numbers of submitted and accepted records, and the refused records. */
 export type Submission = {
   readonly kind: 'submission'
   readonly accountId: string
@@ -34,7 +34,7 @@ export type Submission = {
   readonly refused: readonly RefusedRecord[]
 }
 
-/** A record that was refused as it arrived; location and device as far as it names them, for erasures. */
+/** A refused record. It has the location and device that it names, so that an erasure finds it. */
 export type RefusedRecord = {
   readonly recordNumber: number
   readonly recordReferenceId: string | null
@@ -43,7 +43,10 @@ export type RefusedRecord = {
   readonly deviceId?: string | null
 }
 
-/** Work on stored rows. `from` and `to` bound a half-open span, null is open; `accountId` null: locations of many accounts. */
+/**
+ * Request to change stored rows. `from` and `to` bound a half-open interval; null is open. `accountId` is null if the
+ * locations belong to several accounts.
+ */
 export type StoredRowRequest = {
   readonly kind: 'order'
   readonly orderId: string
@@ -57,11 +60,11 @@ export type StoredRowRequest = {
   readonly from: number | null
   readonly to: number | null
   readonly objectId: string | null
-  /** JSON of what only this kind needs. */
+  /** JSON with the data of this request kind only. */
   readonly detail: string
 }
 
-/** UNKNOWN stands for a kind that a later release writes. */
+/** UNKNOWN is any kind that a later release adds. */
 export type StoredRowRequestKind = 'UNKNOWN' | 'RE_PRICE' | 'TIER' | 'ERASE'
 
 export type ReadingChunk = { readonly kind: 'readings'; readonly parts: readonly ReadingPart[] }
@@ -79,7 +82,7 @@ export type ReadingPart = {
   readonly readings: readonly Reading[]
 }
 
-/** `value` in 1e-6 Wh; `recordId`: digits of the id of the interval that this reading opens. */
+/** `value` in 1e-6 Wh. `recordId`: digits of the record id of the interval that starts with this reading. */
 export type Reading = {
   readonly time: number
   readonly value: bigint
@@ -88,7 +91,10 @@ export type Reading = {
   readonly recordId: string
 }
 
-/** `position`: place in the message's chunk, -1 for the whole message; `value`: the bytes as they came, or a chunk of the one entry. */
+/**
+ * `position`: index in the message's chunk, -1 for the whole message. `value`: the original bytes, or a chunk with only
+ * the failed entry.
+ */
 export type DeadLetter = {
   readonly topic: string
   readonly partition: number

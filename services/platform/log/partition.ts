@@ -1,6 +1,7 @@
 /**
- * Choose the partition of a key: FNV-1a of its UTF-16 units, finished as in MurmurHash3, modulo the number of partitions.
- * The same key always gives the same partition; a change of `partitions` moves keys and therefore starts a new generation.
+ * Return the partition of a key: FNV-1a of its UTF-16 units, finished as in MurmurHash3, modulo the number of
+ * partitions. The result depends on both arguments only. A change of `partitions` moves keys, so it starts a new topic
+ * generation.
  */
 export const partitionOf = (key: string, partitions: number): number => {
   let hash = 0x811c9dc5
@@ -10,5 +11,5 @@ export const partitionOf = (key: string, partitions: number): number => {
   return ((hash ^ (hash >>> 16)) >>> 0) % partitions
 }
 
-/** The key of everything that can change the cost of a location's records: they all travel in one partition, in order. */
+/** Return the key of all messages that can change the costs of a location. They share one partition, in order. */
 export const partitionKey = (accountId: string, locationId: string): string => `${accountId}/${locationId}`

@@ -6,14 +6,14 @@ import { type Log, recordTopic } from './log.ts'
 import type { StoredRowRequest } from './messages.ts'
 import { partitionKey, partitionOf } from './partition.ts'
 
-/** What orders travel by. */
+/** Dependencies of the functions that append recost requests. */
 export type RecostAppenderDependencies = {
   readonly log: Pick<Log, 'append' | 'partitions'>
   readonly codec: Pick<Codec, 'encodeMeterMessage'>
   readonly generation: () => number
 }
 
-/** A span to be priced again at locations of one account and mode. */
+/** An interval to price again at locations of one account and mode. */
 export type RepriceRequest = Pick<
   StoredRowRequest,
   'liveMode' | 'locationIds' | 'locationRevision' | 'sourceId' | 'priceRevision' | 'from' | 'to'
@@ -22,7 +22,7 @@ export type RepriceRequest = Pick<
   readonly accountId: string
 }
 
-/** The lanes of some locations of an account, with the locations of each. */
+/** Group locations of an account by partition. */
 const locationsByPartition = (
   accountId: string,
   locationIds: readonly string[],
@@ -31,8 +31,9 @@ const locationsByPartition = (
   Map.groupBy(locationIds, locationId => partitionOf(partitionKey(accountId, locationId), partitions))
 
 /**
- * Put an order into the lanes of its locations, at most `most` locations in a message; resolves once all of it is durable. Rejects with what
- * the log throws: a part may stand in its lane then, and putting all of it again does no harm.
+ * Append a recost request to the partitions of its locations, with at most `maxLocations` locations per message.
+ * Resolves after all messages are durable. Rejects with the errors of the log; some messages may then be stored, and a
+ * repeated call is harmless.
  */
 export const appendReprice = async (
   { log, codec, generation }: RecostAppenderDependencies,
@@ -65,7 +66,10 @@ export const appendReprice = async (
   )
 }
 
-/** Tell every lane that a source has a new revision of its prices: an order without locations. */
+/**
+ * Append a notice to every partition that a market source has a new price revision. The notice is a recost request
+ * without locations.
+ */
 export const appendPriceNotice = async (
   { log, codec, generation }: RecostAppenderDependencies,
   { sourceId, revision }: SourceRevision,

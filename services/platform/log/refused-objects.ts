@@ -2,14 +2,14 @@ import { isId } from '../../domain/identifier.ts'
 import type { Headers } from './log.ts'
 import type { RefusedRecord, Submission } from './messages.ts'
 
-/** Bytes that an entry takes at most in the header. */
+/** Maximum size of an entry of the header in bytes. */
 export const refusedObjectBytes = 72
-/** Refused records of one message: the embedded log holds headers of at most 65,535 bytes. */
+/** Maximum number of refused records per message: the embedded log limits a header to 65,535 bytes. */
 export const maxRefusedObjects = Math.floor(65_535 / refusedObjectBytes)
 
 /**
- * Write the header that names the location and device of each refused record, as `number:loc_…:dev_…`; an id that is unknown is empty.
- * It is a header, so that readers of the version before pass over it. Empty if no object is known.
+ * Write the header with the location and device of each refused record, as `number:loc_…:dev_…`. An unknown id is
+ * empty. The header is empty if no object is known. It is a header, so that an earlier release ignores it.
  */
 export const toObjectsHeader = (refused: readonly RefusedRecord[]): Headers => {
   const known = refused.filter(({ locationId, deviceId }) => (locationId ?? deviceId ?? null) !== null)
@@ -21,7 +21,7 @@ export const toObjectsHeader = (refused: readonly RefusedRecord[]): Headers => {
 
 const idOrNull = (kind: 'location' | 'device', text: string): string | null => (isId(kind, text) ? text : null)
 
-/** Give the refused records of a submission the objects that its message's headers name. */
+/** Return the submission with the locations and devices that the headers name for its refused records. */
 export const withObjects = (submission: Submission, { objects = '' }: Headers): Submission => {
   if (objects === '') return submission
   const byNumber = new Map(

@@ -3,16 +3,16 @@ const offsetBits = 38n
 const positionBits = 16n
 
 /**
- * Order two causes of one stored row: a 64-bit number of lane generation (10 bits), message offset (38) and position in the
- * message (16). Of two messages of one lane the later has the higher version, and a replay gives the same version again.
- * Throws a RangeError for a part that does not fit.
+ * Return the version of a stored row: a 64-bit number of topic generation (10 bits), message offset (38 bits) and
+ * position in the message (16 bits). Within a partition, a later message has the higher version, and a repeated message
+ * has the same version again. Throws a RangeError if a part does not fit.
  */
 export const rowVersionOf = (generation: number, offset: number, position: number): bigint =>
   (part('generation', generation, generationBits) << (offsetBits + positionBits)) |
   (part('offset', offset, offsetBits) << positionBits) |
   part('position', position, positionBits)
 
-/** The parts of a version: the inverse of `versionOf`. */
+/** Return the parts of a version. Inverse of `rowVersionOf`. */
 export const rowVersionParts = (
   version: bigint,
 ): { readonly generation: number; readonly offset: number; readonly position: number } => ({

@@ -3,7 +3,7 @@ import { rowTypes } from '../meter-cost/meter-cost-rows.ts'
 import { type BlockWriter, blockWriter, type NativeType } from './fast-path/native-block.ts'
 import { array } from './fast-path/native-types.ts'
 
-/** A column of `pieces`: how its lists are laid out, and how the values of some pieces are written behind each other. */
+/** A column of `pieces`: its type as a list, and the encoder of consecutive values. */
 export type PieceColumn = {
   readonly name: string
   readonly listType: NativeType<readonly unknown[]>
@@ -16,7 +16,7 @@ const pieceColumn = <T>(name: string, nativeType: NativeType<T>, of: (piece: Cos
   write: (to, pieces) => nativeType.write(to, pieces.map(of)),
 })
 
-/** The columns of `pieces` in the order of `PackedPieces.columns`. */
+/** Columns of `pieces`, in the order of `PackedPieces.columns`. */
 export const pieceColumns: readonly PieceColumn[] = [
   pieceColumn('start_time', rowTypes.instant, piece => piece.start),
   pieceColumn('energy', rowTypes.energy, piece => piece.energy),
@@ -26,10 +26,10 @@ export const pieceColumns: readonly PieceColumn[] = [
   pieceColumn('confidence', rowTypes.uint32, piece => piece.confidence),
 ]
 
-/** Packs pieces as they come, so that none of them is held: 52 bytes for each. */
+/** Encoder of pieces that keeps 52 bytes per piece and no objects. */
 export type PiecePacker = { readonly add: (pieces: readonly CostPiece[]) => void; readonly packed: () => PackedPieces }
 
-/** Make an empty packer. */
+/** Create an empty packer. */
 export const piecePacker = (): PiecePacker => {
   const writers = pieceColumns.map(() => blockWriter(65_536))
   let count = 0

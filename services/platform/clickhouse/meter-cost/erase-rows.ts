@@ -4,28 +4,31 @@ import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
 import { meterCost, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
-/** Objects of one account and mode of which no row may stay. `receiptsBefore` (ms): receipts of submissions before go too. */
+/** Objects of one account and mode whose rows are erased. `receiptsBefore` (ms): earlier receipts are erased too. */
 export type RowsToErase = Tenant & {
   readonly locationIds: readonly string[]
   readonly deviceIds: readonly string[]
   readonly receiptsBefore: number | null
 }
 
-/** Ids in one statement, so that it stays below the 256 KiB that the engine parses. */
+/** Ids per statement, so that it has less than the 256 KiB that the engine parses. */
 const idsPerStatement = 1_000
 
-/** Where devices were metered. */
+/** Table with the locations of devices. */
 const deviceLocationsTable = 'meter_device_locations'
 
 type Table = { readonly name: string; readonly columns: ReadonlySet<string> }
 
-/** The table whose rows stay, without their words: receipts count them. */
+/**
+ * Return whether the table has failed records: their rows stay, because receipts count them, but their texts are
+ * erased.
+ */
 const isFailuresTable = (columns: Table['columns']): boolean =>
   columns.has('error') && columns.has('record_reference_id')
 
 const quoted = (name: string): string => `\`${name}\``
 
-/** The tables that hold rows of accounts, whichever the schemas have made. */
+/** Read the tables that have rows of accounts. */
 const accountTables = async (db: ClickHouse): Promise<readonly Table[]> => {
   const rows = await db.rows(`SELECT table, groupArray(name) FROM system.columns
     WHERE database = currentDatabase() AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree')
@@ -33,7 +36,7 @@ const accountTables = async (db: ClickHouse): Promise<readonly Table[]> => {
   return rows.map(([name, columns]) => ({ name: String(name), columns: new Set(columns as readonly string[]) }))
 }
 
-/** Begin to change rows; parts that have none are not rewritten, and tables that have none are left alone. */
+/** Start a mutation. Parts without matching rows are not rewritten; tables without matching rows are skipped. */
 const mutate = async (db: ClickHouse, table: string, change: string, condition: string): Promise<void> => {
   const [found] = await db.rows(`SELECT 1 FROM ${quoted(table)} WHERE ${condition} LIMIT 1`)
   if (found !== undefined)
@@ -44,8 +47,8 @@ const pollIntervalMs = 50
 const stallTimeoutMs = 300_000
 
 /**
- * Wait until what was begun is done in every part. The engine begins a mutation after a second or so: begun together and waited for
- * together they take as long as one, and inserts go on meanwhile. Throws `clickhouse_timeout` when nothing moves for five minutes.
+ * Wait until all mutations are done. The engine starts a mutation after about 1 s, so mutations that run together take
+ * as long as one. Inserts continue meanwhile. Throws `clickhouse_timeout` if there is no progress for 5 minutes.
  */
 const waitForMutations = async (db: ClickHouse, tables: readonly Table[], onProgress: () => void): Promise<void> => {
   const names = listLiteral(tables.map(({ name }) => textLiteral(name)))
@@ -60,7 +63,7 @@ const waitForMutations = async (db: ClickHouse, tables: readonly Table[], onProg
       progressAt = performance.now()
       onProgress()
     } else if (performance.now() - progressAt > stallTimeoutMs) {
-      throw new Failure('clickhouse_timeout', `rows are not yet erased: ${remaining} left. ${reason}`, {
+      throw new Failure('clickhouse_timeout', `Rows are not erased yet: ${remaining} remain. ${reason}`, {
         retriable: true,
       })
     }
@@ -86,7 +89,10 @@ const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: R
   }
 }
 
-/** Batch ids begin with 40 bits of mint time in steps of 16 ms, so those before an instant are smaller than its first. */
+/**
+ * Return the condition of batches that were created before an instant. Batch ids start with 40 bits of creation time in
+ * steps of 16 ms.
+ */
 const createdBefore = (at: number): string => {
   const lead = Math.floor(at / 16)
     .toString(16)
@@ -96,7 +102,9 @@ const createdBefore = (at: number): string => {
 
 const noObject = `toFixedString(unhex('${'0'.repeat(24)}'), 12)`
 
-/** Batches that have stored records of these objects: a failure of theirs that names no object may be about them. */
+/**
+ * Read the batches with stored records of these objects: their failures without an object may be about these objects.
+ */
 const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Promise<readonly string[]> => {
   const found = await db.rows(`SELECT DISTINCT lower(hex(batch_id)) FROM meter_batch_failures
     WHERE ${tenantIs(rows)} AND location_id = ${noObject} AND error != 'erased'
@@ -104,7 +112,7 @@ const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Pr
   return found.map(([batch]) => String(batch))
 }
 
-/** Conditions that find rows by location or device, some ids at a time. */
+/** Return conditions that find rows by location or device, for some ids each. */
 const objectConditions = (rows: RowsToErase): readonly string[] => {
   const ids = [
     ...rows.locationIds.map(id => ({ column: 'location_id', id })),
@@ -118,8 +126,9 @@ const objectConditions = (rows: RowsToErase): readonly string[] => {
 }
 
 /**
- * Blot out what failures say of some objects; how many records failed stays true. A failure names its objects; one of an earlier version,
- * or of a record that named none, is found by the ids in its text, and by the stored records of its batch.
+ * Erase the texts of failures about some objects. The number of failed records stays. A failure names its objects. A
+ * failure of an earlier release, or of a record without objects, is found by the ids in its text and by the stored
+ * records of its batch.
  */
 const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
   const redaction = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
@@ -137,7 +146,7 @@ const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): 
   }
 }
 
-/** What receipts say: all of before an instant goes, or the words about an object. */
+/** Erase the receipts before an instant, and texts about the objects in later ones. */
 const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
   if (rows.receiptsBefore !== null && columns.has('batch_id')) {
     await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${createdBefore(rows.receiptsBefore)}`)
@@ -146,21 +155,21 @@ const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: Row
 }
 
 export type EraseOptions = {
-  /** Leave the rows that tell where devices were metered; erase them with another call. */
+  /** Keep the rows with the locations of devices; another call erases them. */
   readonly keepDeviceLocations: boolean
-  /** Called as it goes on. */
+  /** Called after each progress. */
   readonly onProgress?: (() => void) | undefined
 }
 
 /**
- * Delete every row of some objects from all tables, and wait until no part on disk holds any. Repeats change nothing.
- * Throws `Failure` where the engine does not do it.
+ * Delete every row of some objects from all tables. Resolves after no part on disk has such a row. Idempotent. Throws a
+ * `Failure` if the engine fails.
  */
 export const eraseRows = async (db: ClickHouse, rows: RowsToErase, options: EraseOptions): Promise<void> => {
   const tables = (await accountTables(db)).filter(
     ({ name }) => !(options.keepDeviceLocations && name === deviceLocationsTable),
   )
-  // Failures first: the stored records tell which batches are about the objects.
+  // Failures first, because the stored records show which batches are about the objects.
   for (const table of tables.toSorted(
     (a, b) => Number(isFailuresTable(b.columns)) - Number(isFailuresTable(a.columns)),
   )) {

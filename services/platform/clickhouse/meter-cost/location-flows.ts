@@ -4,17 +4,17 @@ import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
 import { meterCost, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
-/** One flow of energy in one direction of tariffs. */
+/** An energy flow direction with a tariff direction. */
 export type FlowDirections = {
   readonly energyFlowDirection: EnergyFlowDirection
   readonly tariffDirection: TariffDirection
 }
 
-/** Whether a location has uncancelled records of its own, and of its devices. */
+/** Whether a location has uncancelled records of its own and of its devices. */
 export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
 
 const noDevice = `dev_${'0'.repeat(24)}`
-/** A statement names at most so many locations. */
+/** Locations per statement. */
 const locationsPerStatement = 1_500
 
 const flowIs = ({ energyFlowDirection, tariffDirection }: FlowDirections): string =>
@@ -22,7 +22,7 @@ const flowIs = ({ energyFlowDirection, tariffDirection }: FlowDirections): strin
 
 const locationsAre = (ids: readonly string[]): string => `location_id IN ${listLiteral(ids.map(idLiteral))}`
 
-/** A record that was not cancelled: value 0 cancels it, an actual that covers an estimate does not. */
+/** Condition of an uncancelled record. Value 0 cancels a record; actual records that cover an estimate do not. */
 const isUncancelled = '(energy > 0 OR energy_submitted > 0)'
 
 const isOf = (isDevice: boolean): string => `device_id ${isDevice ? '!=' : '='} ${idLiteral(noDevice)}`
@@ -40,7 +40,7 @@ const kindsOf = (answer: readonly (readonly unknown[])[]): readonly Kind[] =>
 const fromLocationFlows = (tenant: Tenant, flow: FlowDirections, ids: readonly string[] | null): string =>
   `FROM meter_location_flows WHERE ${tenantIs(tenant)} AND ${flowIs(flow)} AND ${ids === null ? 'true' : locationsAre(ids)}`
 
-/** Read which kinds of records locations have or had. */
+/** Read the kinds of records that locations have or had. */
 const readSeenKinds = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -54,7 +54,7 @@ const readSeenKinds = async (
     ),
   )
 
-/** Read of which kinds a record that was noted last is left: it lies on one of few days. */
+/** Read the kinds whose latest record is uncancelled. These records are on few days. */
 const readUncancelledKinds = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -71,7 +71,7 @@ const readUncancelledKinds = async (
   return new Set(kindsOf(answer).map(keyOf))
 }
 
-/** Look for any record of a kind that is left, where the one that was noted last is cancelled. */
+/** Return whether a kind has any uncancelled record. Used if its latest record is cancelled. */
 const hasUncancelled = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -84,9 +84,9 @@ const hasUncancelled = async (
 }
 
 /**
- * Tell which kinds of uncancelled records each of some locations has, over all time, in one flow. Locations without any are left out.
- * Takes constant time for a location, unless the record of a kind that starts last was cancelled: then any other is looked for.
- * Source: docs/rules/costs.md #records-of-devices.
+ * Return the kinds of uncancelled records of each location, over all time, in one flow. Locations without records are
+ * left out. Takes constant time per location, unless the latest record of a kind is cancelled. Source:
+ * docs/rules/costs.md #records-of-devices.
  */
 export const kindsOfLocations = async (
   db: ClickHouse,
@@ -113,7 +113,7 @@ export const kindsOfLocations = async (
   return kinds
 }
 
-/** Find the locations that have or had both kinds of records in one flow; `ids` null: of all locations. */
+/** Return the locations that have or had both kinds of records in one flow; `ids` null: all locations. */
 export const locationsOfBothKinds = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -128,7 +128,7 @@ export const locationsOfBothKinds = async (
   return answer.map(([location]) => `loc_${location}`)
 }
 
-/** Find all locations that have or had records in one flow, their own or those of devices. */
+/** Return all locations that have or had records in one flow. */
 const seenLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowDirections): Promise<ReadonlySet<string>> => {
   const answer = await db.rows(
     `SELECT DISTINCT lower(hex(location_id)) ${fromLocationFlows(tenant, flow, null)} ${readSettings}`,
@@ -137,7 +137,7 @@ const seenLocations = async (db: ClickHouse, tenant: Tenant, flow: FlowDirection
   return new Set(answer.map(([location]) => `loc_${location}`))
 }
 
-/** Find those of some locations that have a record that is left, whichever. */
+/** Return the locations that have an uncancelled record. */
 const findUncancelledLocations = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -177,7 +177,9 @@ export const meteredLocations = async (
   return metered
 }
 
-/** Tell whether some location has or had records of devices in one flow, and none of its own; `ids` null: of all locations. */
+/**
+ * Return whether a location has or had records of devices in one flow, but none of its own; `ids` null: all locations.
+ */
 export const hasOnlyDeviceRecords = async (
   db: ClickHouse,
   tenant: Tenant,

@@ -2,7 +2,9 @@ import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, wholeLiteral } from '../encoding/literals.ts'
 import { meterCost, type QueryInterval, readSettings, type Tenant, tenantIs } from './meter-cost-reads.ts'
 
-/** So many rows of a location start in a month of UTC, which begins at `month` (ms); their lengths together in ms. */
+/**
+ * Number of rows of a location that start in a UTC month, which starts at `month` (ms), and their total length in ms.
+ */
 export type MonthCount = {
   readonly locationId: string
   readonly month: number
@@ -10,7 +12,10 @@ export type MonthCount = {
   readonly lengthMs: number
 }
 
-/** Count the rows of locations by the months of UTC in which they start; a bound that is null is open. By location, then month. */
+/**
+ * Count the rows of locations by the UTC months in which they start, ordered by location and month. A null bound is
+ * open.
+ */
 export const rowsByMonth = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -38,10 +43,10 @@ export const rowsByMonth = async (
   }))
 }
 
-/** Rows of a location that are longer than two days: how many, and their lengths together in ms. */
+/** Number of rows of a location that are longer than two days, and their total length in ms. */
 export type LongRows = { readonly locationId: string; readonly rows: number; readonly lengthMs: number }
 
-/** Tell which locations have rows of more than two days that share time with a span; a bound that is null is open. */
+/** Return the locations with rows longer than two days that overlap an interval. A null bound is open. */
 export const longRowsWithin = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -67,7 +72,10 @@ export const longRowsWithin = async (
   }))
 }
 
-/** Tell when the row behind the first `count` ones of a location that start in a span does; null where there are not so many. */
+/**
+ * Return the start of the row after the first `count` rows of a location that start in an interval; null if there are
+ * fewer.
+ */
 export const startOfRow = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -87,7 +95,7 @@ export const startOfRow = async (
 /** An object that has or had estimates. */
 export type EstimatedObject = { readonly locationId: string; readonly deviceId: string | null }
 
-/** Read which objects have or had estimates, over all accounts. */
+/** Return the objects of all accounts that have or had estimates. */
 export const estimatedObjects = async (db: ClickHouse): Promise<readonly EstimatedObject[]> => {
   const answer = await db.rows(
     'SELECT lower(hex(location_id)), lower(hex(device_id)) FROM meter_estimates GROUP BY location_id, device_id',

@@ -4,15 +4,15 @@ import { idLiteral, instantLiteral, textLiteral, wholeLiteral } from '../encodin
 import { meterCost, type QueryInterval, readSettings, rowsOf, type Tenant, tenantIs } from './meter-cost-reads.ts'
 import type { MeterCostRow } from './meter-cost-row.ts'
 
-/** Whose energy counts towards tiers. */
+/** Location and direction whose energy counts towards tiers. */
 export type CountedLocation = { readonly locationId: string; readonly direction: TariffDirection }
 
-/** The energy (1e-6 Wh) of the rows that start at `from` or between it and the next edge, and how many they are. */
+/** Energy (1e-6 Wh) and number of the rows that start from `from` up to the next edge. */
 export type EnergyByStart = { readonly from: number; readonly records: number; readonly energy: bigint }
 
 const day = 86_400_000
 
-/** What storage supplies is priced as IMPORT and counts nothing. Source: docs/rules/tariffs.md #tiers. */
+/** Energy from storage is priced as IMPORT and not counted. Source: docs/rules/tariffs.md #tiers. */
 const isCounted = ({ locationId, direction }: CountedLocation): string =>
   `location_id = ${idLiteral(locationId)} AND tariff_direction = ${textLiteral(direction)} AND NOT (tariff_direction = 'IMPORT' AND energy_flow_direction = 'OUTBOUND')`
 
@@ -22,9 +22,9 @@ const wholeNumbers = (name: string, values: readonly number[]): string => {
 }
 
 /**
- * Add up the counted energy of a location by when its rows start: from edge to edge, or, without edges, at each instant.
- * Of rows that start within `spans`, which lie apart from each other, and neither begin before nor cross nor reach behind an edge of
- * `cells`. In the order of time; what has no rows is left out. At most some hundred spans.
+ * Sum the counted energy of a location by start: between edges, or without edges per instant. Covers rows that start
+ * within `intervals` and lie within one range of `countingEdges`. `intervals` are disjoint and at most some hundred.
+ * Ordered by time; ranges without rows are left out.
  */
 export const energyByStart = async (
   db: ClickHouse,
@@ -53,7 +53,9 @@ export const energyByStart = async (
   }))
 }
 
-/** Read the counted rows of a location that begin before one of some instants and end behind it; each row once, in no order. */
+/**
+ * Read the counted rows of a location that start before one of the instants and end after it. Unordered, each row once.
+ */
 export const rowsAcross = (
   db: ClickHouse,
   tenant: Tenant,

@@ -4,26 +4,26 @@ import { meterCost, type QueryInterval, rowSettings, type Tenant, tenantIs } fro
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
-/** Rows of a location that share time with a span. */
+/** A location and an interval. */
 export type LocationInterval = QueryInterval & { readonly locationId: string }
 
 const day = 86_400_000
 
-/** Bounds of one statement, which must stay below 256 KiB. */
+/** Limits of one statement, which must have less than 256 KiB. */
 export const statementLimits = { locations: 1_000, intervals: 100 }
 
 const startsIn = ({ from, to }: QueryInterval): string =>
   `start_time >= ${instantLiteral(from - day)} AND start_time < ${instantLiteral(to)}`
 
-/** A row may have tens of thousands of pieces, and whoever costs it anew needs none of them. */
+/** Columns to select without pieces: a row may have tens of thousands, and recosting needs none. */
 export const columnsWithoutPieces = meterCostColumns
   .map(name => (name.startsWith('pieces.') ? "CAST([], 'Array(UInt8)')" : `\`${name}\``))
   .join(', ')
 
 /**
- * Read the rows of locations that share time with spans of their own, ordered by start, end and record id, in one statement however
- * scattered the spans are. Other rows of these locations may come with them. Of at most `mostSpans` locations and different spans.
- * Rows of several pieces come with one, or none: what they cost must be worked out anew.
+ * Read the rows of locations that overlap an interval per location, in one statement. Ordered by start, end and record
+ * id. Other rows of these locations may be included. At most `statementLimits` locations and different intervals. A row
+ * with several pieces is returned with one piece or none, so recalculate its cost.
  */
 export async function* rowsInIntervals(
   db: ClickHouse,

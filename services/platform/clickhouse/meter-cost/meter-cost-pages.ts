@@ -5,7 +5,7 @@ import { allColumns, byRecordId, isAmong, meterCost, readSettings, type Tenant }
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeListedRows } from './meter-cost-rows.ts'
 
-/** Which rows a list is of; null is not asked for. The span bounds the starts, half-open, in ms. */
+/** Filter of a list; null selects all. The interval bounds the starts, half-open, in ms. */
 export type RowSelection = {
   readonly locationIds: readonly string[] | null
   readonly deviceIds: readonly string[] | null
@@ -16,14 +16,14 @@ export type RowSelection = {
   readonly to: number | null
 }
 
-/** A page of a list that begins behind a row (null: at the newest), going back to newer rows or on to older ones. */
+/** A page that starts after a row (null: at the newest row). `isBack`: towards newer rows, else towards older ones. */
 export type RowPage = {
   readonly after: Pick<MeterCostRow, 'start' | 'recordId'> | null
   readonly isBack: boolean
   readonly limit: number
 }
 
-/** A row without its pieces, but for what its own columns tell of a single one, and how many pieces it has. */
+/** A row without its pieces, except a single piece, and its number of pieces. */
 export type ListedRow = MeterCostRow & { readonly pieceCount: number }
 
 const listedColumns = `${columnsWithoutPieces}, length(\`pieces.start_time\`)`
@@ -38,7 +38,7 @@ async function* listedRows(
     yield decodeListedRows(block)
 }
 
-/** Read the row of a record by its digits, without its pieces; null where there is none. */
+/** Return the row of a record by the digits of its id, without its pieces; null if there is none. */
 export const listedRowOf = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<ListedRow | null> => {
   for await (const block of listedRows(
     db,
@@ -51,7 +51,10 @@ export const listedRowOf = async (db: ClickHouse, tenant: Tenant, recordId: stri
   return null
 }
 
-/** Read listed rows again with all of their pieces, as blocks for `decodeMeterCostRows`, in no order. A row that has gone is left out. */
+/**
+ * Read listed rows with all their pieces, as unordered blocks for `decodeMeterCostRows`. Rows that no longer exist are
+ * left out.
+ */
 export const blocksOfRows = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -67,7 +70,7 @@ export const blocksOfRows = async (
   return blocks
 }
 
-/** Read a page of rows, newest start first, then by record id; a page that goes back comes nearest first. */
+/** Return a page of rows, ordered by start and record id, newest first. With `isBack`, the oldest row comes first. */
 export const pageOfRows = async (
   db: ClickHouse,
   tenant: Tenant,

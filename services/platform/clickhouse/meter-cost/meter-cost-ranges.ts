@@ -7,16 +7,19 @@ import { meterCost, type QueryInterval, readSettings, rowSettings, type Tenant, 
 import type { MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows } from './meter-cost-rows.ts'
 
-/** The rows of a location in one direction of tariffs. */
+/** A location and tariff direction of a tenant. */
 export type Flow = { readonly tenant: Tenant; readonly locationId: string; readonly direction: TariffDirection }
 
-/** Energy of the rows that lie wholly within a span, in 1e-6 Wh. */
+/** Energy of the rows that lie within an interval, in 1e-6 Wh. */
 export type IntervalEnergy = QueryInterval & {
   readonly energyFlowDirection: EnergyFlowDirection
   readonly energy: bigint
 }
 
-/** What is read of a flow: rows that start in `span`, rows that begin before one of the instants and end behind it, rows that start at one of `starts`. */
+/**
+ * Rows to read: rows that start in `interval`, rows that start before and end after an instant of `across`, rows that
+ * start at an instant of `starts`.
+ */
 export type RowRangeQuery = {
   readonly interval: QueryInterval
   readonly across: readonly number[]
@@ -40,7 +43,7 @@ async function* read(db: ClickHouse, flow: Flow, condition: string): AsyncIterab
   for await (const block of db.stream(statement, flow.tenant)) yield decodeMeterCostRows(block)
 }
 
-/** Read the rows of a slice, in any order, each once. Of several pieces a row has one, or none. */
+/** Read the rows of a row range, unordered, each once. A row with several pieces is returned with one piece or none. */
 export const rowsInRange = (
   db: ClickHouse,
   flow: Flow,
@@ -56,7 +59,7 @@ export const rowsInRange = (
   return read(db, flow, conditions.length === 0 ? 'false' : conditions.join(' OR '))
 }
 
-/** Read the rows of some objects that share time with a span, in any order. `deviceIds`: null stands for the location itself. */
+/** Read the rows of objects that overlap an interval, unordered. A null device id means the location itself. */
 export const rowsOfObjects = (
   db: ClickHouse,
   flow: Flow,
@@ -68,7 +71,7 @@ export const rowsOfObjects = (
   return read(db, flow, `device_id IN ${devices} AND (${starts} OR ${isAcross(flow, from)})`)
 }
 
-/** Tell when the earliest of the rows starts that begin before an instant and end behind it; null where there is none. */
+/** Return the earliest start of the rows that start before an instant and end after it; null if there are none. */
 export const readFirstStartAcross = async (db: ClickHouse, flow: Flow, at: number): Promise<number | null> => {
   const [row] = await db.rows(
     `SELECT toUnixTimestamp64Milli(min(start_time)), toUInt32(count())
@@ -78,7 +81,9 @@ export const readFirstStartAcross = async (db: ClickHouse, flow: Flow, at: numbe
   return Number(row?.[1] ?? 0) === 0 ? null : Number(row?.[0])
 }
 
-/** Tell when the last of the rows ends that start at some instants; null where there is none. Of at most a thousand instants. */
+/**
+ * Return the latest end of the rows that start at one of the instants; null if there are none. At most 1,000 instants.
+ */
 export const latestEnd = async (db: ClickHouse, flow: Flow, starts: readonly number[]): Promise<number | null> => {
   const isStart = `start_time IN ${listLiteral(starts.map(instantLiteral))}`
   const [row] = await db.rows(
@@ -89,7 +94,9 @@ export const latestEnd = async (db: ClickHouse, flow: Flow, starts: readonly num
   return Number(row?.[1] ?? 0) === 0 ? null : Number(row?.[0])
 }
 
-/** Sum the energy of the rows that lie wholly within each of some spans, by flow of energy. Spans are apart from each other. */
+/**
+ * Return the energy of the rows that lie within each interval, by energy flow direction. The intervals are disjoint.
+ */
 export const energyWithin = async (
   db: ClickHouse,
   flow: Flow,

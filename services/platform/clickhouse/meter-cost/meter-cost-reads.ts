@@ -4,12 +4,13 @@ import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding
 import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
-/** Whose rows: every read is bound to one account and mode. */
+/** Account and mode of a read. Every read is limited to one tenant. */
 export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
 
 /**
- * Which rows; what is absent is not asked for. `locationIds` null: of all locations. Among `deviceIds` null stands for a location's own
- * records. `isOfDevices`: of all devices. `ownOnly`: of these locations, at most some thousand, their own records alone.
+ * Filter of rows; an absent member selects all. `locationIds` null: all locations. In `deviceIds`, null means the
+ * location's own records. `isOfDevices`: records of devices only. `ownOnly`: of these locations (at most some
+ * thousand), own records only.
  */
 export type RowFilter = {
   readonly locationIds: readonly string[] | null
@@ -25,22 +26,22 @@ export type RowFilter = {
 export type QueryInterval = { readonly from: number; readonly to: number }
 
 const day = 86_400_000
-// Rows of one identity share a partition, as the start is part of it: months need not be merged with each other.
+// All versions of a row are in one month, because the key has the start. So months need not be merged with each other.
 export const readSettings =
   'SETTINGS max_execution_time=25, max_threads=2, do_not_merge_across_partitions_select_final=1'
-/** Settings of reads that decode rows: a block of this many rows takes some milliseconds of the thread. */
+/** Settings of reads that decode rows: decoding a block of 2,048 rows takes some milliseconds. */
 export const rowSettings = `${readSettings}, max_block_size=2048`
 export const allColumns = meterCostColumns.map(name => `\`${name}\``).join(', ')
 
 export const tenantIs = ({ accountId, liveMode }: Tenant): string =>
   `account_id = ${idLiteral(accountId)} AND live_mode = ${liveMode}`
 
-/** The one way to a cost row: settled by FINAL, bound to a tenant. */
+/** Return the FROM clause of cost rows: deduplicated by FINAL and limited to a tenant. */
 export const meterCost = (tenant: Tenant, condition: string): string =>
   `FROM meter_cost FINAL WHERE ${tenantIs(tenant)} AND ${condition}`
 
 const noDevice = '0'.repeat(24)
-/** Whether a column of ids is one of some; the engine plans an equation faster than a set. */
+/** Return the condition that a column is one of some ids. The engine plans an equation faster than a set. */
 export const isAmong = (column: string, all: readonly (string | null)[]): string => {
   const literals = all.map(id => idLiteral(id ?? noDevice))
   return literals.length === 1 ? `${column} = ${literals[0]}` : `${column} IN ${listLiteral(literals)}`
@@ -68,17 +69,20 @@ export const filterIs = (filter: RowFilter): string =>
     .filter(condition => condition !== '')
     .join(' AND ') || 'true'
 
-/** Rows that may share time with a span: looks back a day, and further only to days that have longer rows. */
+/**
+ * Return a condition that includes all rows that overlap an interval: it looks back one day, and further only on days
+ * with longer rows.
+ */
 export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: QueryInterval): string => {
   const earlier = `SELECT start_date FROM meter_long_rows WHERE ${tenantIs(tenant)} AND ${locationsAre(filter) || 'true'} AND last_end > ${instantLiteral(from)}`
   return `(start_time >= ${instantLiteral(from - day)} OR toDate(start_time) IN (${earlier})) AND start_time < ${instantLiteral(to)}`
 }
 
-/** Rows that share time with a span, impulses in it included. */
+/** Return the condition of rows that overlap an interval, including impulses in it. */
 const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
   `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`
 
-/** Read what a statement selects, block by block. */
+/** Read the rows of a statement, block by block. */
 export async function* rowsOf(
   db: ClickHouse,
   tenant: Tenant,
@@ -87,7 +91,7 @@ export async function* rowsOf(
   for await (const block of blocksOf(db, tenant, fromAndWhere)) yield decodeMeterCostRows(block)
 }
 
-/** Read the rows of locations that share time with a span, ordered by start, end and record id. */
+/** Read the rows of locations that overlap an interval, ordered by start, end and record id. */
 export const rowsInInterval = (
   db: ClickHouse,
   tenant: Tenant,
@@ -102,15 +106,15 @@ export const rowsInInterval = (
         `${meterCost(tenant, `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`)} ORDER BY start_time, end_time, record_id`,
       )
 
-/** Read what a statement selects as blocks for `decodeMeterCostRows`. */
+/** Read the rows of a statement as blocks for `decodeMeterCostRows`. */
 const blocksOf = (db: ClickHouse, tenant: Tenant, fromAndWhere: string, prologue = ''): AsyncIterable<Buffer> =>
   db.stream(`${prologue}SELECT ${allColumns} ${fromAndWhere} ${rowSettings}`, tenant)
 
 async function* noRows(): AsyncIterable<never> {
-  // Of no location there are no rows.
+  // No locations, so no rows.
 }
 
-/** Read the rows that cross an edge of buckets, as blocks: those that `readBucketSums` leaves out because they are in none as a whole. */
+/** Read the rows that cross an edge of buckets, as blocks. `readBucketSums` leaves these rows out. */
 export const blocksAcrossBuckets = (
   db: ClickHouse,
   tenant: Tenant,
@@ -125,23 +129,26 @@ export const blocksAcrossBuckets = (
 
 export const intervalOf = (edges: readonly number[]): QueryInterval => ({ from: edges[0] ?? 0, to: edges.at(-1) ?? 0 })
 
-/** Name the edges once and briefly: thousands of them must leave room for a group of locations in the 256 KiB of a statement. */
+/**
+ * Return a WITH clause with the edges. It is short, so that thousands of edges and a group of locations fit into the
+ * 256 KiB of a statement.
+ */
 export const withEdges = (edges: readonly number[]): string => {
   const unsafe = edges.find(edge => !Number.isSafeInteger(edge))
-  if (unsafe !== undefined) throw new RangeError(`not a whole number: ${unsafe}`)
+  if (unsafe !== undefined) throw new RangeError(`Not a whole number: ${unsafe}.`)
   return `WITH CAST([${edges.join(',')}], 'Array(Int64)') AS edges `
 }
 
 const bucketOf = (column: string): string => `roundDown(toUnixTimestamp64Milli(${column}), edges)`
 
-/** Whether a row begins and ends in one bucket; its end may be the bucket's end. */
+/** Return the condition that a row lies within one bucket. It may end at the bucket's end. */
 const isWhole = (edges: readonly number[]): string => {
   const { from, to } = intervalOf(edges)
   const last = `greatest(start_time, end_time - INTERVAL 1 MILLISECOND)`
   return `(start_time >= ${instantLiteral(from)} AND end_time <= ${instantLiteral(to)} AND ${bucketOf('start_time')} = ${bucketOf(last)})`
 }
 
-/** Where a session was metered, and its outer bounds; they may be wider than what its rows are by now. */
+/** Location and device of a session, with an interval that contains its rows and may be wider. */
 export type SessionLocation = {
   readonly locationId: string
   readonly deviceId: string | null
@@ -167,7 +174,7 @@ export const locationsOfSession = async (
   }))
 }
 
-/** Read the rows of a session at the places found for it, as blocks ordered by start, end and record id. */
+/** Read the rows of a session at its locations, as blocks ordered by start, end and record id. */
 export const blocksOfSession = (
   db: ClickHouse,
   tenant: Tenant,
@@ -190,11 +197,11 @@ export const blocksOfSession = (
   return blocksOf(db, tenant, `${meterCost(tenant, condition)} ORDER BY start_time, end_time, record_id`)
 }
 
-// A record's id is part of the key, so all versions of its row carry it, and what the index leaves out holds none of them: the engine
-// need not look for more of them in the other parts.
+// All versions of a row have its record id, because the id is in the key. So parts that the index excludes have no
+// version of the row, and the engine need not check them.
 export const byRecordId = `${readSettings}, use_skip_indexes_if_final_exact_mode=0`
 
-/** Read the row of a record by its digits, from the parts that its id is in; null where there is none. */
+/** Return the row of a record by the digits of its id; null if there is none. Reads only parts that contain the id. */
 export const rowOfRecord = async (db: ClickHouse, tenant: Tenant, recordId: string): Promise<MeterCostRow | null> => {
   const statement = `SELECT ${allColumns} ${meterCost(tenant, `record_id = ${idLiteral(recordId)}`)} ${byRecordId}`
   for await (const block of db.stream(statement, tenant)) for (const row of decodeMeterCostRows(block)) return row

@@ -3,7 +3,10 @@ import type { MeterRecord } from '../../../domain/record/record.ts'
 
 export type CostStatus = 'PRICED' | 'PROVISIONAL' | 'UNPRICED'
 
-/** Part of a record at one price. Pieces are contiguous from the record's start to its end. `tier`: lower bound in 1e-6 Wh; `confidence` in 1e-6. */
+/**
+ * Part of a record at one price. Pieces are contiguous from start to end of the record. `tier`: lower bound in 1e-6 Wh.
+ * `confidence` in 1e-6.
+ */
 export type CostPiece = {
   readonly start: number
   readonly energy: Energy
@@ -13,14 +16,18 @@ export type CostPiece = {
   readonly confidence: number
 }
 
-/** Many pieces of a row that waits to be stored: how many, and the bytes of each column of `pieces`, in the order of the table. */
+/**
+ * Encoded pieces of a row that waits for its insert: their count, and the bytes of each column of `pieces` in the order
+ * of the table.
+ */
 export type PackedPieces = { readonly count: number; readonly columns: readonly Buffer[] }
 
 /**
- * A row of `meter_cost`: what a record cost and why. `recordId`: 24 hexadecimal digits. `energySubmitted` is null where it is
- * `energy`. `cost` is null exactly for UNPRICED. Its `pieces` have energy alone: the parts that actuals take and leave of an estimate;
- * they are empty where actuals cut nothing, and in rows stored before pieces of UNPRICED rows were. `confidence`: of the price, energy-weighted, in 1e-6.
- * An empty text in place of a reference reads back as null.
+ * A row of `meter_cost`: the cost of a record and how it was calculated. `recordId`: 24 hexadecimal digits.
+ * `energySubmitted` is null if it equals `energy`. `cost` is null exactly for UNPRICED rows.
+ * `pieces` of an UNPRICED row have energy only: the parts of an estimate that actual records cover and leave. They are
+ * empty if actual records cover nothing, and in rows of earlier releases. `confidence`: of the price, energy-weighted,
+ * in 1e-6. An empty reference reads back as null.
  */
 export type MeterCostRow = Omit<MeterRecord, 'confidence'> & {
   readonly accountId: string
@@ -34,7 +41,7 @@ export type MeterCostRow = Omit<MeterRecord, 'confidence'> & {
   readonly currency: string
   readonly confidence: number
   readonly pieces: readonly CostPiece[]
-  /** In place of `pieces`, which is empty then: only on the way to the store. */
+  /** Replaces `pieces`, which is empty then; only until the insert. */
   readonly packed?: PackedPieces
   readonly tariffIds: readonly string[]
   readonly marketSourceIds: readonly string[]

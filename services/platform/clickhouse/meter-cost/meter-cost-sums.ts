@@ -12,11 +12,11 @@ import {
 } from './meter-cost-reads.ts'
 
 /**
- * Sums over whole rows. `weighted…` are sums of energy (1e-6 Wh), time (ms) and rows, each times record and price confidence in 1e-6.
- * `time` is of all rows; `energy` leaves out what is unpriced.
+ * Sums over rows that lie within a bucket. `weighted…`: sums of energy (1e-6 Wh), time (ms) and rows, each times the
+ * confidences of record and price in 1e-6. `time` covers all rows; `energy` covers priced rows.
  */
 export type CostSum = {
-  /** Index of the bucket among those that the edges bound. */
+  /** Index of the bucket between two edges. */
   readonly bucket: number
   readonly currency: string
   /** Rows, priced or not. */
@@ -31,19 +31,28 @@ export type CostSum = {
   readonly unpricedEnergy: bigint
 }
 
-/** How many rows cross edges, and the sum of their versions, modulo 2^64: rows that are read later are the same if both are. */
+/**
+ * Number of rows that cross edges, and the sum of their versions modulo 2^64. If both are equal at a later read, the
+ * rows are the same.
+ */
 export type CrossingRows = { readonly records: number; readonly versions: bigint }
 
-/** Sums of buckets as the engine wrote them, and the rows that cross their edges, which `blocksAcrossBuckets` then reads; null: none do. */
+/**
+ * Sums of buckets as text of the engine. `crossingRows`: rows that cross edges, which `blocksAcrossBuckets` reads; null
+ * if none.
+ */
 type BucketSums = { readonly lines: string; readonly crossingRows: CrossingRows | null }
 
-/** Stand for rows that are in no bucket: those that cross an edge, and those that end before the first. Both lie before the first edge. */
+/**
+ * Bucket values of rows without a bucket: those that cross an edge, and those that end before the first edge. Both are
+ * less than the first edge.
+ */
 const crossingOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 2
 const beforeOf = (edges: readonly number[]): number => (edges[0] ?? 0) - 1
 
 /**
- * Read the sums of the rows that lie in one bucket as a whole, for `costSumsOf`; bucket i reaches from `edges[i]` to `edges[i + 1]`. Buckets without rows are
- * left out; each currency has its own sum. An impulse is in the bucket that holds its instant.
+ * Read the sums of the rows that lie within one bucket, for `costSumsOf`. Bucket i reaches from `edges[i]` to `edges[i
+ * + 1]`. Buckets without rows are left out; each currency has its own sum. An impulse is in the bucket of its instant.
  */
 export const readBucketSums = async (
   db: ClickHouse,
@@ -55,9 +64,9 @@ export const readBucketSums = async (
   const interval = intervalOf(edges)
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const condition = `${filterIs(filter)} AND ${mayShareTime(tenant, filter, interval)}`
-  // The engine takes longer to plan this than to add up a day of it, so that every function counts: what is constant in a group is a key
-  // of it, and what ended before the span is a group that is left out. Integers of the smallest units, wide enough to add up: decimals
-  // would be checked for overflow row by row.
+  // Planning takes longer than summing a day, so each function counts. Values that are constant in a group are keys;
+  // rows that end before the interval are a group that is dropped later. Integers of the smallest units avoid the
+  // overflow check per row that decimals have.
   const lines = await db.lines(
     `${withEdges([before, ...edges])}SELECT if(
       (roundDown(toUnixTimestamp64Milli(start_time) AS s, edges) AS bucket_of_start) = roundDown(greatest(s, (toUnixTimestamp64Milli(end_time) AS t) - 1), edges),
@@ -70,7 +79,7 @@ export const readBucketSums = async (
   return { lines, crossingRows: hasBucket(lines, crossing) ? crossingRowsOf(lines, crossing) : null }
 }
 
-/** Tell whether a line begins with a bucket. */
+/** Return whether a line starts with a bucket. */
 const hasBucket = (lines: string, bucket: number): boolean => {
   const start = `["${bucket}",`
   return lines.startsWith(start) || lines.includes(`\n${start}`)
@@ -87,10 +96,10 @@ const crossingRowsOf = (lines: string, crossing: number): CrossingRows => {
   return { records, versions: BigInt.asUintN(64, versions) }
 }
 
-/** So many lines are parsed without a pause. */
+/** Lines that are parsed between two pauses. */
 const linesPerSlice = 256
 
-/** Parse what `readBucketSums` read, with pauses: ordered by bucket and currency, each once. */
+/** Parse the text of `readBucketSums`, with pauses. Ordered by bucket and currency, each once. */
 export function* costSumsOf(lines: string, edges: readonly number[]): Generator<undefined, readonly CostSum[]> {
   const [before, crossing] = [beforeOf(edges), crossingOf(edges)]
   const bucketAt = new Map(edges.map((edge, index) => [edge, index]))

@@ -6,7 +6,10 @@ const settings = 'SETTINGS max_execution_time=25, max_threads=2'
 
 const deviceOf = (digits: unknown): string | null => (digits === '0'.repeat(24) ? null : `dev_${digits}`)
 
-/** A device at a location, or (`deviceId` null) the location itself. Bounds are outer ones. */
+/**
+ * A device at a location, or (`deviceId` null) the location itself, with an interval that contains its rows and may be
+ * wider.
+ */
 export type MeteredObject = {
   readonly deviceId: string | null
   readonly locationId: string
@@ -15,7 +18,7 @@ export type MeteredObject = {
   readonly lastReceived: number
 }
 
-/** Find where devices were metered, by device, then location. */
+/** Return the locations of devices, ordered by device and location. */
 export const locationsOfDevices = (
   db: ClickHouse,
   tenant: Tenant,
@@ -25,7 +28,7 @@ export const locationsOfDevices = (
     ? Promise.resolve([])
     : meteredObjects(db, tenant, `device_id IN ${listLiteral(deviceIds.map(idLiteral))}`)
 
-/** Find what was metered at locations: the locations themselves first, then by device. */
+/** Return the metered objects of locations: the locations first, then by device. */
 export const objectsOfLocations = (
   db: ClickHouse,
   tenant: Tenant,
@@ -35,10 +38,10 @@ export const objectsOfLocations = (
     ? Promise.resolve([])
     : meteredObjects(db, tenant, `location_id IN ${listLiteral(locationIds.map(idLiteral))}`)
 
-/** Where a page of devices begins, and how many it has at most. */
+/** Cursor and size of a page of devices. */
 export type DevicePage = { readonly cursor: string | null; readonly isBack: boolean; readonly limit: number }
 
-/** Find devices that were metered at a location: the next ones after the cursor by descending id, or before it (`isBack`) by ascending id. */
+/** Return devices of a location: after the cursor by descending id, or with `isBack` before it by ascending id. */
 export const devicesOfLocation = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -55,7 +58,7 @@ export const devicesOfLocation = async (
   return rows.map(([digits]) => `dev_${digits}`)
 }
 
-/** Tell when the newest record of each device came in, in ms; devices without records are left out. */
+/** Return the arrival time (ms) of the newest record per device. Devices without records are left out. */
 export const lastSeenOfDevices = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -67,7 +70,7 @@ export const lastSeenOfDevices = async (
   return seen
 }
 
-/** Tell the outer bounds of all that a location has; null where it has nothing. */
+/** Return an interval that contains all rows of a location; null if there are none. */
 export const intervalOfLocation = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -98,7 +101,7 @@ const meteredObjects = async (db: ClickHouse, tenant: Tenant, condition: string)
   }))
 }
 
-/** A batch's receipt. `recordsProcessed` counts stored records: handled ones less those found to fail later. */
+/** Receipt of a batch. `recordsProcessed`: stored records, which are the handled ones less those that failed later. */
 export type Receipt = {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
@@ -112,7 +115,7 @@ export type ReceiptFailure = {
   readonly error: string
 }
 
-/** Read the receipt of a batch; null while its header is not stored. Failures are by record number. */
+/** Return the receipt of a batch; null until its header is stored. Failures are ordered by record number. */
 export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: string): Promise<Receipt | null> => {
   const batchIs = `${tenantIs(tenant)} AND batch_id = ${idLiteral(batchId)}`
   const [headers, parts, failures] = await Promise.all([
@@ -132,7 +135,7 @@ export const receiptOfBatch = async (db: ClickHouse, tenant: Tenant, batchId: st
   return {
     recordsSubmitted: Number(header[0]),
     recordsAccepted: Number(header[1]),
-    // A failure found later is told before its chunk counts as handled.
+    // A late failure is stored before its chunk counts as handled.
     recordsProcessed: Math.max(0, Number(parts[0]?.[0] ?? 0) - later),
     receivedAt: Number(header[2]),
     failures: failures.map(([number, , reference, error]) => ({

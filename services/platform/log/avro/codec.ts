@@ -7,12 +7,12 @@ import { decodeRecordChunk, encodeRecordChunk, joinParts } from './fast-path/rec
 import type { EncodedPart } from './fast-path/record-part.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
-/** Values of the topics as bytes: a zero byte, the schema's number (4 bytes), then Avro. */
+/** Encoder and decoder of the topics' values: a zero byte, the number of the schema (4 bytes), then Avro. */
 export type Codec = {
   readonly encodeMeterMessage: (message: MeterMessage) => Buffer
-  /** Encode a chunk whose parts are encoded already. */
+  /** Encode a chunk from encoded parts. */
   readonly encodeParts: (parts: readonly EncodedPart[]) => Buffer
-  /** Throws `undecodable` for bytes that are no message, `schema_unknown` for a schema that nobody knows: both are poison. */
+  /** Throws `undecodable` for invalid bytes and `schema_unknown` for an unknown schema number. Neither is retriable. */
   readonly decodeMeterMessage: (value: Buffer) => Promise<MeterMessage>
   readonly encodeDeadLetter: (letter: DeadLetter) => Buffer
   readonly decodeDeadLetter: (value: Buffer) => Promise<DeadLetter>
@@ -25,18 +25,22 @@ export type PublishedSchema = { readonly topic: TopicName; readonly version: num
 const headerLength = 5
 const published = new URL('../../../../schemas/log/published/', import.meta.url)
 
-/** All schemas ever written to the topics, oldest first; the last one of a topic is the current one. */
+/** Return all published schemas, oldest first. The last schema of a topic is the current one. */
 export const publishedSchemas = (): readonly PublishedSchema[] =>
   readdirSync(published)
     .map(file => {
       const [name = '', version = ''] = file.split('.')
       const topic = topicNames.find(candidate => candidate === `${name.replace('-', '.')}.v1`)
-      if (topic === undefined) throw new Error(`schemas/log/published/${file} belongs to no topic`)
+      if (topic === undefined)
+        throw new Error(`schemas/log/published/${file} does not belong to a topic. Name it after a topic.`)
       return { topic, version: Number(version), schema: readFileSync(new URL(file, published), 'utf8') }
     })
     .sort((a, b) => (a.topic === b.topic ? a.version - b.version : a.topic < b.topic ? -1 : 1))
 
-/** Energy passes 2^53: longs in 1e-6 Wh are bigints, all others are numbers and refuse what would not be exact. */
+/**
+ * Avro long for energies: they exceed 2^53, so they are bigints. All other longs are numbers, and Avro refuses inexact
+ * ones.
+ */
 const energyLong = avro.types.LongType.__with({
   fromBuffer: (buffer: Buffer) => buffer.readBigInt64LE(),
   toBuffer: (value: bigint) => {
@@ -50,21 +54,22 @@ const energyLong = avro.types.LongType.__with({
   compare: (a: bigint, b: bigint) => (a === b ? 0 : a < b ? -1 : 1),
 })
 
-/** The Avro type of a schema, with its energies as bigints. */
+/** Create the Avro type of a schema. Its energies are bigints. */
 export const avroType = (schema: string): avro.Type =>
   avro.Type.forSchema(JSON.parse(schema), {
     typeHook: part => (typeof part === 'object' && 'unit' in part && part.unit === '1e-6 Wh' ? energyLong : undefined),
   })
 
 /**
- * Open the codec: register the published schemas, oldest first, and pin their numbers. A value written with a newer schema is
- * looked up once by its number. Rejects where the registry is away.
+ * Create the codec: register the published schemas, oldest first, and remember their numbers. The codec looks up the
+ * schema of a newer release once, by its number. Rejects if the registry is unavailable.
  */
 export const openCodec = async (schemaIds: SchemaIds): Promise<Codec> => {
   const [records, letters, events] = await Promise.all(
     ([recordTopic, deadLetterTopic, eventTopic] as const).map(topic => openTopic(topic, schemaIds)),
   )
-  if (records === undefined || letters === undefined || events === undefined) throw new Error('a topic has no schema')
+  if (records === undefined || letters === undefined || events === undefined)
+    throw new Error('A topic has no published schema.')
   return {
     encodeMeterMessage: message =>
       message.kind === 'records'
@@ -99,7 +104,7 @@ type TopicCodec = {
 const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicCodec> => {
   const schemas = publishedSchemas().filter(entry => entry.topic === topic)
   const current = schemas.at(-1)
-  if (current === undefined) throw new Error(`${topic} has no schema`)
+  if (current === undefined) throw new Error(`${topic} has no published schema.`)
   const type = avroType(current.schema)
   const readers = new Map<number, (bytes: Buffer) => unknown>()
   const addReader = (id: number, schema: string): void => {
@@ -118,12 +123,12 @@ const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicC
     encode: value => writeHeader(Buffer.concat([Buffer.alloc(headerLength), type.toBuffer(value)]), id),
     decode: async value => {
       if (value[0] !== 0 || value.length <= headerLength)
-        throw undecodable(new RangeError('the message has no schema number'))
+        throw undecodable(new RangeError('The message has no schema number.'))
       const schemaId = value.readUInt32BE(1)
       if (!readers.has(schemaId)) {
         const schema = await schemaIds.schemaOf(schemaId)
         if (schema === null)
-          throw new Failure('schema_unknown', `no schema has number ${schemaId}`, { retriable: false })
+          throw new Failure('schema_unknown', `No schema has the number ${schemaId}.`, { retriable: false })
         decodeOrThrow(() => addReader(schemaId, schema))
       }
       return decodeOrThrow(() => readers.get(schemaId)?.(value.subarray(headerLength)))
@@ -142,10 +147,10 @@ const wrapUnion = (message: MeterMessage): unknown => ({ [branchOf[message.kind]
 
 const unwrapUnion = (type: avro.Type, value: unknown): MeterMessage => {
   const [branch, message] = Object.entries(value as object)[0] ?? []
-  // A chunk of an older schema is laid out as of today, so that one reader gives its records their form.
+  // A chunk of an older schema is encoded again with the current schema, so that one decoder reads all records.
   if (branch === branchOf.records) return decodeRecordChunk(type.toBuffer(value), 0)
   const kind = (Object.keys(branchOf) as MeterMessage['kind'][]).find(candidate => branchOf[candidate] === branch)
-  if (kind === undefined) throw new RangeError('the message is of an unknown kind')
+  if (kind === undefined) throw new RangeError('The kind of the message is unknown.')
   return { kind, ...message }
 }
 
@@ -164,4 +169,4 @@ const decodeOrThrow = <T>(decode: () => T): T => {
 }
 
 const undecodable = (cause: unknown): Failure =>
-  new Failure('undecodable', 'the bytes are no message of this topic', { retriable: false, cause })
+  new Failure('undecodable', 'The bytes are not a message of this topic.', { retriable: false, cause })

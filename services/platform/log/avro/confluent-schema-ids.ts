@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../failure.ts'
 import type { SchemaIds } from './schema-ids.ts'
 
-/** Where a Confluent-compatible registry answers, and how to be let in. */
+/** Address and credentials of a Confluent-compatible registry. */
 export type RegistryAddress = { readonly url: string; readonly user: string | null; readonly password: string | null }
 
 export type ConfluentOptions = {
@@ -14,66 +14,30 @@ export type ConfluentOptions = {
 type Answer = { readonly status: number; readonly body: unknown }
 
 const requestTimeoutMs = 5_000
-/** A new schema must read all that was ever written. */
+/** A new schema must be able to read all earlier messages. */
 const compatibility = 'BACKWARD_TRANSITIVE'
 const unknownSchema = 40_403
 const maxAttempts = 4
 const conflictPauseMs = 100
 
 /**
- * Schema numbers of a registry. Numbers never change, so each is asked for once; that nobody knows a number is asked again, as another
- * process may register it. Throws `registry_away` (retriable) where it does not answer, `schema_refused` for what it does not take.
+ * Create schema numbers from a registry. A number never changes, so each is requested once. An unknown number is
+ * requested again each time, because another process may register it. Throws `registry_away` (retriable) if the
+ * registry does not answer and `schema_refused` if it refuses a schema.
  */
-export const confluentSchemaIds = ({
-  address,
-  fetch,
-  requestTimeoutMs: limitMs = requestTimeoutMs,
-}: ConfluentOptions): SchemaIds => {
+export const confluentSchemaIds = (options: ConfluentOptions): SchemaIds => {
   const ids = new Map<string, Promise<number>>()
   const schemas = new Map<number, Promise<string | null>>()
-  const headers: Record<string, string> = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
-  if (address.user !== null) {
-    headers['authorization'] = `Basic ${Buffer.from(`${address.user}:${address.password ?? ''}`).toString('base64')}`
-  }
-
-  const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
-    const init = { method, headers, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
-    try {
-      const answer = await fetch(
-        `${address.url}${path}`,
-        body === undefined ? init : { ...init, body: JSON.stringify(body) },
-      )
-      const text = await answer.text()
-      const { status } = answer
-      if (status >= 500 || status === 429 || status === 408) throw new Error(`the registry answered ${status}`)
-      return { status, body: JSON.parse(text) as unknown }
-    } catch (cause) {
-      throw new Failure('registry_away', `the schema registry did not answer ${method} ${path}`, {
-        retriable: true,
-        cause,
-      })
-    }
-  }
-
-  /** A registry may answer 409 to one of two processes that register the same schema at once: asked again, it takes it. */
-  const put = async (...args: Parameters<typeof call>): Promise<Answer> => {
-    for (let attempt = 1; ; attempt += 1) {
-      const answer = await call(...args)
-      if (answer.status !== 409 || attempt === maxAttempts) return answer
-      await sleep(conflictPauseMs * attempt)
-    }
-  }
+  const call = registryClient(options)
 
   const registerSchema = async (subject: string, schema: string): Promise<number> => {
     const name = encodeURIComponent(subject)
-    refuseUnless(await put('PUT', `/config/${name}`, { compatibility }), subject)
-    const answer = refuseUnless(
-      await put('POST', `/subjects/${name}/versions`, { schema, schemaType: 'AVRO' }),
-      subject,
-    )
-    const id = memberOf(answer.body, 'id')
+    refuseUnless(await repeatConflicts(() => call('PUT', `/config/${name}`, { compatibility })), subject)
+    const body = { schema, schemaType: 'AVRO' }
+    const answer = await repeatConflicts(() => call('POST', `/subjects/${name}/versions`, body))
+    const id = memberOf(refuseUnless(answer, subject).body, 'id')
     if (typeof id !== 'number')
-      throw new Failure('registry_away', 'the schema registry gave no number', { retriable: true })
+      throw new Failure('registry_away', 'The schema registry returned no schema number.', { retriable: true })
     schemas.set(id, Promise.resolve(schema))
     return id
   }
@@ -97,19 +61,61 @@ export const confluentSchemaIds = ({
   }
 }
 
-/** Keep the answer to a question, and share it while it is under way; failures, and what is not worth keeping, are asked again. */
+type RegistryCall = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+/** Create a client of the registry. A call throws `registry_away` if the registry does not answer in time. */
+const registryClient = ({
+  address,
+  fetch,
+  requestTimeoutMs: limitMs = requestTimeoutMs,
+}: ConfluentOptions): RegistryCall => {
+  const headers: Record<string, string> = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
+  if (address.user !== null) {
+    headers['authorization'] = `Basic ${Buffer.from(`${address.user}:${address.password ?? ''}`).toString('base64')}`
+  }
+  return async (method, path, body) => {
+    const init = { method, headers, redirect: 'error', signal: AbortSignal.timeout(limitMs) } as const
+    try {
+      const answer = await fetch(
+        `${address.url}${path}`,
+        body === undefined ? init : { ...init, body: JSON.stringify(body) },
+      )
+      const text = await answer.text()
+      const { status } = answer
+      if (status >= 500 || status === 429 || status === 408) throw new Error(`The registry answered ${status}.`)
+      return { status, body: JSON.parse(text) as unknown }
+    } catch (cause) {
+      const message = `The schema registry did not answer ${method} ${path}. Check its address and state.`
+      throw new Failure('registry_away', message, { retriable: true, cause })
+    }
+  }
+}
+
+/** Repeat a call that is answered with 409: two processes registered the same schema at the same time. */
+const repeatConflicts = async (call: () => Promise<Answer>): Promise<Answer> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await call()
+    if (answer.status !== 409 || attempt === maxAttempts) return answer
+    await sleep(conflictPauseMs * attempt)
+  }
+}
+
+/**
+ * Return the cached value or load it; concurrent calls share one load. Failures are not cached, nor are values for
+ * which `isCacheable` is false.
+ */
 const memoize = <Key, Value>(
   known: Map<Key, Promise<Value>>,
   key: Key,
   load: () => Promise<Value>,
-  isWorthKeeping: (value: Value) => boolean = () => true,
+  isCacheable: (value: Value) => boolean = () => true,
 ): Promise<Value> => {
   const before = known.get(key)
   if (before !== undefined) return before
   const answer = load()
   known.set(key, answer)
   answer.then(
-    value => void (isWorthKeeping(value) || known.delete(key)),
+    value => void (isCacheable(value) || known.delete(key)),
     () => known.delete(key),
   )
   return answer
@@ -121,7 +127,11 @@ const memberOf = (body: unknown, name: string): unknown =>
 const refuseUnless = (answer: Answer, what: string): Answer => {
   if (answer.status >= 200 && answer.status < 300) return answer
   const reason = memberOf(answer.body, 'message')
-  throw new Failure('schema_refused', `the schema registry refused ${what}: ${answer.status} ${String(reason ?? '')}`, {
-    retriable: false,
-  })
+  throw new Failure(
+    'schema_refused',
+    `The schema registry refused ${what} with status ${answer.status}: ${String(reason ?? 'no reason')}.`,
+    {
+      retriable: false,
+    },
+  )
 }

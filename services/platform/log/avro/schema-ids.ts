@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Numbers for schemas, as a Confluent-compatible registry gives them: a value on the wire names its schema by this number.
- * `schema` is its JSON text.
+ * Numbers of schemas, as a Confluent-compatible registry assigns them. Each message names its schema by this number.
+ * `schema` is JSON text.
  */
 export type SchemaIds = {
-  /** Number of a schema under a subject; makes it known if it is new. Throws where the registry is away or refuses it. */
+  /**
+   * Return the number of a schema under a subject; register the schema if it is new. Throws if the registry is
+   * unavailable or refuses the schema.
+   */
   readonly register: (subject: string, schema: string) => Promise<number>
-  /** The schema of a number; null where nobody knows it. */
+  /** Return the schema of a number; null if the number is unknown. */
   readonly schemaOf: (id: number) => Promise<string | null>
 }
 
-/** Schema numbers without a registry: the first 32 bits of the schema's SHA-256, the same in every process. */
+/** Create schema numbers without a registry: the first 32 bits of the schema's SHA-256, equal in every process. */
 export const localSchemaIds = (): SchemaIds => {
   const known = new Map<number, string>()
   return {

@@ -1,20 +1,22 @@
 import { Producer } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
-import { type GroupCommit, groupCommit } from '../lmdb/group-commit.ts'
+import { type GroupCommit, groupCommit } from '../group-commit.ts'
 import type { Log, Message } from '../log.ts'
 import { clientOptions, type KafkaAddress, logUnavailable, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
 export type AppenderOptions = {
   readonly address: KafkaAddress
-  /** After so long an append is answered as failed, its fate unknown. */
+  /** Time limit of an append. The append then fails; the message may or may not be stored. */
   readonly appendTimeoutMs: number
-  /** So long a send is tried, leaders found anew and requests repeated: then its fate stays unknown, and what comes next goes on. */
+  /**
+   * Time limit of a send with all its retries. After it, the next send starts; the messages may or may not be stored.
+   */
   readonly sendTimeoutMs: number
-  /** What may wait or be under way in all partitions. */
+  /** Maximum bytes that are waiting or in flight in all partitions. */
   readonly maxWaitingBytes: number
 }
 
-/** Appends to the partitions of topics, each in its own order. */
+/** Appends messages to the partitions of topics, in order within each partition. */
 export type Appender = {
   readonly append: (
     topic: string,
@@ -25,10 +27,10 @@ export type Appender = {
   readonly close: () => Promise<void>
 }
 
-/** `isAnswered` is set once the caller was told that the fate is unknown: what was not sent by then is not sent any more. */
+/** `isTimedOut` is set after the caller's time limit. A message that is not sent by then is never sent. */
 type Append = { readonly message: Message; readonly size: number; isTimedOut: boolean }
 
-/** `overdue` counts the appends whose caller was told so and whose fate is still open. */
+/** `overdueAppends`: appends that timed out for the caller and whose result is still unknown. */
 type Writer = {
   readonly commits: GroupCommit<Append, number>
   readonly close: () => Promise<void>
@@ -47,10 +49,11 @@ const sizeOf = ({ key, value, headers }: Message): number => {
 }
 
 /**
- * Make the appender. Each partition has an idempotent producer of its own and one send under way: sends that span partitions hang after
- * a change of leaders, and a failed send of one partition must not restart the numbering of another.
- * A send whose caller gave up stays under way until its fate is known or `sendMs` are over, so that nothing overtakes it; what comes
- * meanwhile is refused at once, since it could only wait behind.
+ * Create the appender. Each partition has its own idempotent producer with one send in flight. Sends that span
+ * partitions hang after a leader changes, and a failed send to one partition must not restart the sequence numbers of
+ * another partition.
+ * A timed-out send stays in flight until its result is known or `sendTimeoutMs` is over, so that no later message
+ * overtakes it. Until then, appends to the partition are refused, because they would only wait.
  */
 export const openAppender = ({
   address,
@@ -69,19 +72,25 @@ export const openAppender = ({
   }
   return {
     append: async (topic, partition, message, maxMessageBytes) => {
-      if (isClosed) throw logUnavailable('the log is closed')
+      if (isClosed) throw logUnavailable('The log is closed.')
       if (message.value.length > maxMessageBytes) {
-        throw new Failure('message_too_large', `${message.value.length} bytes do not fit into a message of ${topic}`, {
-          retriable: false,
-        })
+        throw new Failure(
+          'message_too_large',
+          `A message of ${message.value.length} bytes is too large for ${topic}.`,
+          {
+            retriable: false,
+          },
+        )
       }
       const append: Append = { message, size: sizeOf(message), isTimedOut: false }
       if (waitingBytes + append.size > maxWaitingBytes) {
-        throw new Failure('log_full', 'too many appends wait for the brokers', { retriable: true })
+        throw new Failure('log_full', 'Too many appends wait for the brokers.', { retriable: true })
       }
       const writer = writerOf(topic, partition)
       if (writer.overdueAppends > 0)
-        throw logUnavailable(`the brokers did not answer an append of before to ${topic} ${partition} yet`)
+        throw logUnavailable(
+          `The brokers have not yet answered an earlier append to partition ${partition} of ${topic}.`,
+        )
       waitingBytes += append.size
       const written = writer.commits.submit(append).finally(() => {
         waitingBytes -= append.size
@@ -107,7 +116,7 @@ const waitForAppend = async (
   const timer = setTimeout(() => {
     append.isTimedOut = true
     writer.overdueAppends += 1
-    reject(logUnavailable(`the brokers did not answer an append within ${appendTimeoutMs} ms`))
+    reject(logUnavailable(`The brokers did not answer an append within ${appendTimeoutMs} ms.`))
   }, appendTimeoutMs)
   written.catch(() => undefined)
   try {
@@ -117,7 +126,10 @@ const waitForAppend = async (
   }
 }
 
-/** The appends from a place on that one send takes: as many as fit, one at least, none where the first was given up. */
+/**
+ * Return the appends that the next send takes, from index `from` on: as many as fit, at least one. Empty if the first
+ * append has timed out.
+ */
 const nextSend = (appends: readonly Append[], from: number): readonly Append[] => {
   let to = from
   let bytes = 0
@@ -156,16 +168,16 @@ const openWriter = (
       const messages = appends.map(({ message }) => toRecord(topic, partition, message))
       const { offsets } = await withLogTimeout(
         sendTimeoutMs,
-        `a send to ${topic} ${partition}`,
+        `a send to partition ${partition} of ${topic}`,
         openProducer().send({ messages }),
       )
       const first = offsets?.[0]?.offset
-      if (first === undefined) throw logUnavailable('the broker told no offset')
+      if (first === undefined) throw logUnavailable('The broker returned no offset.')
       return appends.map((_, index) => Number(first) + index)
     } catch (error) {
-      // What comes next has a producer with a number of its own.
+      // The next send uses a new producer with a new producer id.
       await closeProducer()
-      const failure = logUnavailable(`${topic} ${partition} did not take the messages`, error)
+      const failure = logUnavailable(`Partition ${partition} of ${topic} did not store the messages.`, error)
       return appends.map(() => failure)
     }
   }
@@ -175,9 +187,9 @@ const openWriter = (
     let failed: Error | null = null
     while (results.length < appends.length) {
       const next = nextSend(appends, results.length)
-      // Nothing may follow what failed, nor be sent once its caller was told otherwise.
+      // No message may follow a failed one. A message whose caller timed out is not sent.
       if (failed !== null) results.push(failed)
-      else if (next.length === 0) results.push(logUnavailable('the append was given up before it was sent'))
+      else if (next.length === 0) results.push(logUnavailable('The append timed out before it was sent.'))
       else results.push(...(await send(next)))
       const last = results.at(-1)
       if (next.length > 0 && last instanceof Error) failed = last

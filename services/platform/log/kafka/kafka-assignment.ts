@@ -2,23 +2,23 @@ import { Failure } from '../../failure.ts'
 import type { Assignment, ReadBounds, StoredMessage, TopicName } from '../log.ts'
 import type { FetchedRecords } from './kafka-records.ts'
 
-/** A lane and what its group keeps of it. */
+/** An assignment with the functions that its group and fetcher call. */
 export type KafkaAssignment = {
   readonly assignment: Assignment
   readonly partition: number
-  /** The next offset to fetch; null while there is enough. */
+  /** Return the next offset to fetch; null while enough messages are buffered. */
   readonly nextFetchOffset: () => number | null
   /**
-   * Take what a fetch brought that asked for `from` on. Where the lane goes on from another offset by now (it was rewound, or another fetch
-   * came first), it is dropped.
+   * Buffer the result of a fetch that started at `from`. The result is dropped if the assignment continues at another
+   * offset, because it was rewound or another fetch was faster.
    */
   readonly deliver: (records: FetchedRecords, from: number) => void
-  /** Go on from an offset that the partition has: `from`, which was asked for, is gone. */
+  /** Continue at `offset`, because the brokers no longer have `from`. */
   readonly moveTo: (offset: number, from: number) => void
   readonly lose: () => void
 }
 
-/** How far a lane is read; it may be lost while its commit waits. */
+/** Offset to commit for a partition. `lost` can abort while the commit waits. */
 export type OffsetCommit = { readonly partition: number; readonly next: number; readonly lost: AbortSignal }
 
 export type KafkaAssignmentOptions = {
@@ -26,103 +26,120 @@ export type KafkaAssignmentOptions = {
   readonly partition: number
   readonly group: string
   readonly committed: number
-  readonly commit: (place: OffsetCommit) => Promise<void>
-  /** Called when there is room for more. */
+  readonly commit: (offsetCommit: OffsetCommit) => Promise<void>
+  /** Called when the buffer has space for more messages. */
   readonly requestMore: () => void
 }
 
-/** What is fetched ahead of the reader, about. A lane holds at most this and one fetch. */
+/** Approximate bytes that are fetched ahead of the reader. The buffer has at most this and one fetch. */
 const prefetchBytes = 524_288
 
-/** Open the lane of an assigned partition at its committed offset. */
-export const openKafkaAssignment = ({
-  topic,
-  partition,
-  group,
-  committed: start,
-  commit,
-  requestMore,
-}: KafkaAssignmentOptions): KafkaAssignment => {
-  const lost = new AbortController()
-  let committed = start
-  let nextOffset = start
+/** Messages that are fetched ahead of the reader. */
+type MessageBuffer = {
+  readonly isEmpty: () => boolean
+  readonly isFull: () => boolean
+  readonly add: (messages: readonly StoredMessage[]) => void
+  /** Remove and return the first messages, within bounds. */
+  readonly take: (bounds: ReadBounds) => readonly StoredMessage[]
+  readonly clear: () => void
+}
+
+const createMessageBuffer = (): MessageBuffer => {
   let buffered: StoredMessage[] = []
   let bytes = 0
-  let wake: (() => void) | null = null
-
-  const take = (bounds: ReadBounds): readonly StoredMessage[] => {
-    let count = 0
-    let size = 0
-    for (const { value } of buffered) {
-      if (count === bounds.maxMessages || (count > 0 && size + value.length > bounds.maxBytes)) break
-      size += value.length
-      count += 1
-    }
-    const taken = buffered.slice(0, count)
-    buffered = buffered.slice(count)
-    bytes -= size
-    if (bytes < prefetchBytes) requestMore()
-    return taken
-  }
-
-  const waitForWake = (signals: readonly AbortSignal[]): Promise<void> =>
-    new Promise(resolve => {
-      const done = (): void => {
-        wake = null
-        for (const signal of signals) signal.removeEventListener('abort', done)
-        resolve()
+  return {
+    isEmpty: () => buffered.length === 0,
+    isFull: () => bytes >= prefetchBytes,
+    add: messages => {
+      buffered.push(...messages)
+      for (const { value } of messages) bytes += value.length
+    },
+    take: ({ maxMessages, maxBytes }) => {
+      let count = 0
+      let size = 0
+      for (const { value } of buffered) {
+        if (count === maxMessages || (count > 0 && size + value.length > maxBytes)) break
+        size += value.length
+        count += 1
       }
-      wake = done
-      for (const signal of signals) signal.addEventListener('abort', done)
-    })
-
-  const refuseLost = (): void => {
-    if (lost.signal.aborted)
-      throw new Failure('lane_lost', `${group} reads partition ${partition} no more`, { retriable: false })
+      const taken = buffered.slice(0, count)
+      buffered = buffered.slice(count)
+      bytes -= size
+      return taken
+    },
+    clear: () => {
+      buffered = []
+      bytes = 0
+    },
   }
+}
 
+/** A wait that ends with `wake` or when a signal aborts. */
+const createWaiter = () => {
+  let wake: (() => void) | null = null
+  return {
+    wake: () => wake?.(),
+    wait: (signals: readonly AbortSignal[]): Promise<void> =>
+      new Promise(resolve => {
+        const done = (): void => {
+          wake = null
+          for (const signal of signals) signal.removeEventListener('abort', done)
+          resolve()
+        }
+        wake = done
+        for (const signal of signals) signal.addEventListener('abort', done)
+      }),
+  }
+}
+
+/** Open an assigned partition at its committed offset. */
+export const openKafkaAssignment = (options: KafkaAssignmentOptions): KafkaAssignment => {
+  const { topic, partition, group, requestMore } = options
+  const lost = new AbortController()
+  const buffer = createMessageBuffer()
+  const waiter = createWaiter()
+  let { committed } = options
+  let nextOffset = committed
   const assignment: Assignment = {
     topic,
     partition,
     lost: lost.signal,
     read: async bounds => {
       const signals = bounds.signal === undefined ? [lost.signal] : [lost.signal, bounds.signal]
-      while (!signals.some(signal => signal.aborted)) {
-        if (buffered.length > 0) return take(bounds)
-        await waitForWake(signals)
-      }
-      return []
+      while (buffer.isEmpty() && !signals.some(signal => signal.aborted)) await waiter.wait(signals)
+      if (signals.some(signal => signal.aborted)) return []
+      const messages = buffer.take(bounds)
+      if (!buffer.isFull()) requestMore()
+      return messages
     },
     rewind: async () => {
       nextOffset = committed
-      buffered = []
-      bytes = 0
+      buffer.clear()
       requestMore()
     },
     commit: async next => {
-      refuseLost()
+      if (lost.signal.aborted)
+        throw new Failure('lane_lost', `${group} no longer reads partition ${partition}.`, { retriable: false })
       if (next <= committed) return
-      await commit({ partition, next, lost: lost.signal })
+      await options.commit({ partition, next, lost: lost.signal })
       committed = Math.max(committed, next)
     },
   }
   return {
     assignment,
     partition,
-    nextFetchOffset: () => (bytes < prefetchBytes && !lost.signal.aborted ? nextOffset : null),
+    nextFetchOffset: () => (buffer.isFull() || lost.signal.aborted ? null : nextOffset),
     deliver: ({ messages, next }, from) => {
       if (from !== nextOffset || lost.signal.aborted) return
       nextOffset = next
-      buffered.push(...messages)
-      for (const { value } of messages) bytes += value.length
-      if (messages.length > 0) wake?.()
+      buffer.add(messages)
+      if (messages.length > 0) waiter.wake()
     },
     moveTo: (offset, from) => {
       if (from === nextOffset) nextOffset = offset
     },
     lose: () => {
-      buffered = []
-      bytes = 0
+      buffer.clear()
       lost.abort()
     },
   }

@@ -8,15 +8,15 @@ export type KafkaAssignmentsOptions = {
   readonly log: (text: string, error?: unknown) => void
 }
 
-/** The lanes that a member of a group reads at the moment. */
+/** The current assignments of a group member. */
 export type KafkaAssignments = {
   readonly all: () => Iterable<KafkaAssignment>
-  /** Hold the lanes of these partitions and no others: those that were taken away are lost when this returns, new ones are opened soon. */
+  /** Assign these partitions and no others. Removed partitions are lost when this returns; new ones are opened soon. */
   readonly assign: (assigned: ReadonlySet<number>) => void
   readonly loseAll: () => void
 }
 
-/** Begin with no lanes. One that could not be opened is opened with the next `hold`. */
+/** Create an empty set of assignments. The next `assign` opens again an assignment that could not be opened. */
 export const kafkaAssignments = ({
   offsetsOf,
   openAssignment,
@@ -24,10 +24,13 @@ export const kafkaAssignments = ({
   log,
 }: KafkaAssignmentsOptions): KafkaAssignments => {
   const assignments = new Map<number, KafkaAssignment>()
-  /** Partitions whose lanes are being opened, and by which attempt. */
+  /** Partitions whose assignments are being opened, with the attempt. */
   const opening = new Map<number, symbol>()
 
-  /** Open lanes at what is committed now; those that were taken away meanwhile, even if given again, are not opened from it. */
+  /**
+   * Open assignments at their committed offsets. A partition that was taken away meanwhile is skipped, even if it was
+   * assigned again.
+   */
   const open = async (partitions: readonly number[], attempt: symbol): Promise<void> => {
     const isWanted = (partition: number): boolean => opening.get(partition) === attempt
     try {
@@ -38,7 +41,7 @@ export const kafkaAssignments = ({
       for (const assignment of created) assignments.set(assignment.partition, assignment)
       onOpened(created)
     } catch (error) {
-      log('lanes could not be opened', error)
+      log('Assignments could not be opened', error)
     }
     for (const partition of partitions.filter(isWanted)) opening.delete(partition)
   }

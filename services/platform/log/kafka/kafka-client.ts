@@ -3,8 +3,9 @@ import { Failure } from '../../failure.ts'
 import type { SaslMechanism } from './sasl-mechanism.ts'
 
 /**
- * Where the brokers are and how to be let in. `tls` true takes the machine's authorities, `ca` is PEM text. `sessionMs`: how long they wait
- * for a silent reader before they give its lanes away (their `group.consumer.session.timeout.ms`).
+ * Addresses of the brokers and their credentials. `tls`: true uses the system's certificate authorities; `ca` is PEM
+ * text. `sessionTimeoutMs`: time after which the brokers reassign the partitions of a silent reader
+ * (`group.consumer.session.timeout.ms`).
  */
 export type KafkaAddress = {
   readonly brokers: readonly string[]
@@ -13,18 +14,18 @@ export type KafkaAddress = {
   readonly sessionTimeoutMs: number
 }
 
-/** How long one request may take; a broker that hangs answers nothing, and the next try goes elsewhere. */
+/** Time limit of a request. A hanging broker never answers; the retry goes to another broker. */
 export const requestTimeoutMs = 5_000
 
 /**
- * A produce or a fetch costs broker and client half a millisecond of CPU, whether it carries ten records or five hundred: each partition's
- * produces, and the fetches from each broker, begin so far apart where they need not be full.
+ * Minimum time between two sends to a partition and between two fetches from a broker. Each request costs broker and
+ * client 0.5 ms of CPU, with 10 records as with 500.
  */
 export const lingerMs = 30
 
 /**
- * Options of every client. Tries are limited here and not by the client, whose own repeats would move a commit of a lost reader behind
- * the fence of the group.
+ * Options of every client. The client does not retry: its retries could move a commit of a lost reader after the
+ * group's fencing.
  */
 export const clientOptions = ({ brokers, tls, sasl }: KafkaAddress, name: string): BaseOptions => ({
   clientId: `wattledger-${name}`,
@@ -38,11 +39,11 @@ export const clientOptions = ({ brokers, tls, sasl }: KafkaAddress, name: string
   ...(sasl === null ? {} : { sasl }),
 })
 
-/** The broker did not answer, or answered that it cannot now. */
+/** Create the failure of a broker that does not answer or is temporarily unable to. */
 export const logUnavailable = (what: string, cause?: unknown): Failure =>
   new Failure('log_away', what, { retriable: true, cause })
 
-/** Wait for a promise no longer than a limit; `null` where it takes longer or fails. What it does goes on. */
+/** Wait for a promise, at most `limitMs`; null if it takes longer or fails. Its work continues. */
 export const waitUpTo = async <T>(limitMs: number, promise: Promise<T>): Promise<T | null> => {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), limitMs)
@@ -53,7 +54,7 @@ export const waitUpTo = async <T>(limitMs: number, promise: Promise<T>): Promise
   }
 }
 
-/** What the brokers said: it stands innermost in the client's errors. */
+/** Return the message of the broker, which is the innermost error of the client's error. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
@@ -61,14 +62,17 @@ const reasonOf = (error: unknown): string => {
   return typeof serverMessage === 'string' ? serverMessage : error.message
 }
 
-/** Wait for a promise no longer than a limit; throws `log_away` then, and where the client fails. */
+/**
+ * Wait for a promise, at most `limitMs`. Throws `log_away` if it takes longer or the client fails. `what` names the
+ * request.
+ */
 export const withLogTimeout = async <T>(limitMs: number, what: string, promise: Promise<T>): Promise<T> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(logUnavailable(`${what} took longer than ${limitMs} ms`)), limitMs)
+  const timer = setTimeout(() => reject(logUnavailable(`Kafka: ${what} took longer than ${limitMs} ms.`)), limitMs)
   try {
     return await Promise.race([promise, late])
   } catch (error) {
-    throw error instanceof Failure ? error : logUnavailable(`${what} failed: ${reasonOf(error)}`, error)
+    throw error instanceof Failure ? error : logUnavailable(`Kafka: ${what} failed: ${reasonOf(error)}`, error)
   } finally {
     clearTimeout(timer)
   }

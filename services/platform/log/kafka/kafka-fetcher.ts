@@ -4,9 +4,9 @@ import type { KafkaAssignment } from './kafka-assignment.ts'
 import { clientOptions, type KafkaAddress, lingerMs, waitUpTo } from './kafka-client.ts'
 import { readRecords } from './kafka-records.ts'
 
-/** Fetches ahead for the lanes of a reader, as long as they want more. */
+/** Fetches messages ahead for the assignments of a reader while their buffers have space. */
 export type Fetcher = {
-  /** Look again whether a lane wants more. */
+  /** Check again whether an assignment needs messages. */
   readonly wake: () => void
   readonly close: () => Promise<void>
 }
@@ -15,7 +15,7 @@ export type FetcherOptions = {
   readonly address: KafkaAddress
   readonly topic: string
   readonly assignments: () => Iterable<KafkaAssignment>
-  /** Where a partition begins now. */
+  /** Return the oldest offset of a partition. */
   readonly beginOf: (partition: number) => Promise<number>
 }
 
@@ -29,45 +29,29 @@ const partitionBytes = 524_288
 const offsetOutOfRange = 1
 
 /**
- * Start fetching: one request under way per broker, for the lanes that it leads, so far apart that something gathers. A failed one is made
- * again, at the leaders of then.
+ * Start to fetch: at most one request in flight per broker, for the partitions that this broker leads, at least
+ * `lingerMs` apart. A failed request is sent again to the then current leaders.
  */
-export const openFetcher = ({ address, topic, assignments, beginOf }: FetcherOptions): Fetcher => {
+export const openFetcher = (options: FetcherOptions): Fetcher => {
+  const { address, topic, assignments } = options
   const client = new Consumer({ ...clientOptions(address, 'fetch'), groupId: 'wattledger-fetch', isolationLevel: 0 })
-  const busy = new Set<number>()
-  let isClosed = false
-  let isRunning = false
-  let isWakePending = false
+  const busyNodes = new Set<number>()
   let isStale = false
 
-  const deliver = async (requests: readonly FetchRequest[], { responses }: Response): Promise<void> => {
-    for (const { partitionIndex, errorCode, records } of responses.flatMap(({ partitions }) => partitions)) {
-      const request = requests.find(({ assignment }) => assignment.partition === partitionIndex)
-      if (request === undefined) continue
-      if (errorCode === offsetOutOfRange) request.assignment.moveTo(await beginOf(partitionIndex), request.from)
-      else if (errorCode === 0 && records) request.assignment.deliver(readRecords(records, request.from), request.from)
-    }
-  }
-
   const fetchFrom = async (node: number, topicId: string, requests: readonly FetchRequest[]): Promise<void> => {
-    const partitions = requests.map(({ assignment, from }) => ({
-      ...{ partition: assignment.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
-      ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
-    }))
     const linger = sleep(lingerMs)
     try {
-      const bounds = { maxWaitTime: maxWaitMs, minBytes: 1, maxBytes: maxFetchBytes }
-      await deliver(requests, await client.fetch({ node, topics: [{ topicId, partitions }], ...bounds }))
+      await deliver(await client.fetch(fetchOptions(node, topicId, requests)), requests, options)
     } catch (error) {
       isStale = true
-      // What the other partitions of the answer brought is good.
-      const answer = error instanceof ResponseError ? (error['response'] as Response | undefined) : undefined
-      if (answer !== undefined) await deliver(requests, answer).catch(() => undefined)
+      // The response has valid messages of the partitions without an error.
+      const response = error instanceof ResponseError ? (error['response'] as Response | undefined) : undefined
+      if (response !== undefined) await deliver(response, requests, options).catch(() => undefined)
       await sleep(retryDelayMs)
     }
     await linger
-    busy.delete(node)
-    wake()
+    busyNodes.delete(node)
+    loop.wake()
   }
 
   const startFetches = async (): Promise<void> => {
@@ -75,46 +59,90 @@ export const openFetcher = ({ address, topic, assignments, beginOf }: FetcherOpt
     isStale = false
     const found = metadata.topics.get(topic)
     if (found === undefined) return
-    const byLeader = new Map<number, FetchRequest[]>()
-    for (const assignment of assignments()) {
-      const leader = found.partitions[assignment.partition]?.leader ?? -1
-      const from = assignment.nextFetchOffset()
-      if (from === null || busy.has(leader)) continue
-      const ofLeader = byLeader.get(leader) ?? []
-      byLeader.set(leader, ofLeader)
-      ofLeader.push({ assignment, from })
-    }
-    for (const [leader, requests] of byLeader) {
-      busy.add(leader)
-      void fetchFrom(leader, found.id, requests)
+    const leaderOf = (partition: number): number => found.partitions[partition]?.leader ?? -1
+    for (const [node, requests] of requestsByLeader(assignments(), leaderOf)) {
+      if (busyNodes.has(node)) continue
+      busyNodes.add(node)
+      void fetchFrom(node, found.id, requests)
     }
   }
 
-  const startFetchesUntilIdle = async (): Promise<void> => {
-    while (isWakePending && !isClosed) {
+  const loop = startWakeLoop(startFetches, () => {
+    isStale = true
+  })
+  return {
+    wake: loop.wake,
+    close: async () => {
+      loop.stop()
+      await waitUpTo(1_000, client.close(true))
+    },
+  }
+}
+
+const fetchOptions = (node: number, topicId: string, requests: readonly FetchRequest[]) => {
+  const partitions = requests.map(({ assignment, from }) => ({
+    ...{ partition: assignment.partition, fetchOffset: BigInt(from), partitionMaxBytes: partitionBytes },
+    ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
+  }))
+  return { node, topics: [{ topicId, partitions }], maxWaitTime: maxWaitMs, minBytes: 1, maxBytes: maxFetchBytes }
+}
+
+const requestsByLeader = (
+  assignments: Iterable<KafkaAssignment>,
+  leaderOf: (partition: number) => number,
+): ReadonlyMap<number, readonly FetchRequest[]> => {
+  const byLeader = new Map<number, FetchRequest[]>()
+  for (const assignment of assignments) {
+    const from = assignment.nextFetchOffset()
+    if (from === null) continue
+    const leader = leaderOf(assignment.partition)
+    const requests = byLeader.get(leader) ?? []
+    byLeader.set(leader, requests)
+    requests.push({ assignment, from })
+  }
+  return byLeader
+}
+
+const deliver = async (
+  { responses }: Response,
+  requests: readonly FetchRequest[],
+  { beginOf }: Pick<FetcherOptions, 'beginOf'>,
+): Promise<void> => {
+  for (const { partitionIndex, errorCode, records } of responses.flatMap(({ partitions }) => partitions)) {
+    const request = requests.find(({ assignment }) => assignment.partition === partitionIndex)
+    if (request === undefined) continue
+    if (errorCode === offsetOutOfRange) request.assignment.moveTo(await beginOf(partitionIndex), request.from)
+    else if (errorCode === 0 && records) request.assignment.deliver(readRecords(records, request.from), request.from)
+  }
+}
+
+/** Run `work` after each `wake`, one run at a time. A failed run is repeated after a pause. */
+const startWakeLoop = (work: () => Promise<void>, onFailed: () => void) => {
+  let isStopped = false
+  let isRunning = false
+  let isWakePending = false
+  const run = async (): Promise<void> => {
+    while (isWakePending && !isStopped) {
       isWakePending = false
       try {
-        await startFetches()
+        await work()
       } catch {
-        isStale = true
+        onFailed()
         isWakePending = true
         await sleep(retryDelayMs)
       }
     }
     isRunning = false
   }
-
-  const wake = (): void => {
-    isWakePending = true
-    if (isRunning || isClosed) return
-    isRunning = true
-    void startFetchesUntilIdle()
-  }
   return {
-    wake,
-    close: async () => {
-      isClosed = true
-      await waitUpTo(1_000, client.close(true))
+    wake: (): void => {
+      isWakePending = true
+      if (isRunning || isStopped) return
+      isRunning = true
+      void run()
+    },
+    stop: (): void => {
+      isStopped = true
     },
   }
 }

@@ -1,36 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, findErrorBy, type MessagesStream } from '@platformatic/kafka'
+import { Failure } from '../../failure.ts'
+import { groupCommit } from '../group-commit.ts'
 import type { Assignment, Subscription, TopicName } from '../log.ts'
 import { type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
 import { kafkaAssignments } from './kafka-assignments.ts'
 import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
-import { offsetCommitter } from './kafka-commits.ts'
 import { openFetcher } from './kafka-fetcher.ts'
 import type { Offsets } from './kafka-offsets.ts'
 
 export type GroupOptions = {
   readonly address: KafkaAddress
   readonly topic: TopicName
-  /** The topic's name at the brokers. */
+  /** Name of the topic at the brokers. */
   readonly topicName: string
   readonly group: string
   readonly offsetsOf: () => Promise<readonly Offsets[]>
-  readonly onAssigned: (lane: Assignment) => void
+  readonly onAssigned: (assignment: Assignment) => void
   readonly log: (text: string, error?: unknown) => void
 }
 
-/** A member of the group as long as it lasts; `broken` resolves once it must be made anew. */
+/** A member of the group. `broken` resolves with the reason when a new member must be created. */
 type Member = { readonly consumer: Consumer; readonly broken: PromiseWithResolvers<string>; heartbeatAt: number }
 
 const closeTimeoutMs = 2_000
 const retryDelayMs = 500
 const checkIntervalMs = 250
-/** Codes of a member that the group does not know any more, or knows as another one. */
+/** Error codes of a member that the group no longer knows, or knows as another member. */
 const fencedCodes = [25, 82, 110, 113]
 
 /**
- * Take part in a group. The member is made anew after any error of its membership or of a commit; all its lanes are lost then. Lanes that
- * the group takes away are lost before the brokers hear that they were given up, and so are all once the session has run out by our clock.
+ * Join a group. After any error of its membership or of a commit, all assignments are lost and a new member joins.
+ * Assignments that the group takes away are lost before the brokers are informed. All are lost after the session
+ * timeout by the local clock.
  */
 export const joinGroup = (options: GroupOptions): Subscription => {
   const { topic, topicName, group, log } = options
@@ -40,7 +42,7 @@ export const joinGroup = (options: GroupOptions): Subscription => {
   const commit = offsetCommitter(`${topic} of ${group}`, async offsetCommits => {
     const current = member
     try {
-      if (current === null) throw new Error('the group has no such member')
+      if (current === null) throw new Error('The member is not in the group.')
       await withLogTimeout(
         requestTimeoutMs,
         'a commit',
@@ -57,12 +59,12 @@ export const joinGroup = (options: GroupOptions): Subscription => {
     if (member === owner) assignments.assign(assignedPartitions(owner, topicName))
   }
 
-  /** Be a member until it breaks; gives the reason, null where the group could not be joined. */
+  /** Wait until the member breaks. Returns the reason, null if the member could not join. */
   const waitUntilBroken = async ({ joined, member: { broken } }: OpenedMember): Promise<string | null> => {
     try {
       return await Promise.race([joined.then(() => broken.promise), broken.promise])
     } catch (error) {
-      log('the group could not be joined', error)
+      log('Group could not be joined', error)
       return null
     }
   }
@@ -74,7 +76,7 @@ export const joinGroup = (options: GroupOptions): Subscription => {
       const reason = await waitUntilBroken(current)
       member = null
       assignments.loseAll()
-      if (!stopping.signal.aborted && reason !== null) log(`the group is joined anew: ${reason}`)
+      if (!stopping.signal.aborted && reason !== null) log(`Group is joined again: ${reason}`)
       await current.close()
       await sleep(retryDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
@@ -84,11 +86,34 @@ export const joinGroup = (options: GroupOptions): Subscription => {
     close: async () => {
       stopping.abort()
       assignments.loseAll()
-      member?.broken.resolve('it ends')
+      member?.broken.resolve('the subscription ended')
       await waitUpTo(2 * closeTimeoutMs, running)
       await fetcher.close()
     },
   }
+}
+
+/**
+ * Create a function that commits offsets by `send`. Commits that arrive during a request share the next request. A
+ * commit of a lost partition is left out: the brokers accept an offset from any member, and another reader may have the
+ * partition. `of` names the group and topic. The promise rejects with `lane_lost`.
+ */
+export const offsetCommitter = (
+  of: string,
+  send: (offsetCommits: readonly OffsetCommit[]) => Promise<void>,
+): ((offsetCommit: OffsetCommit) => Promise<void>) => {
+  const commitFailure = (cause?: unknown): Failure =>
+    new Failure('lane_lost', `The offset in ${of} was not committed.`, { retriable: false, cause })
+  const commits = groupCommit(async (requested: readonly OffsetCommit[]): Promise<readonly (undefined | Error)[]> => {
+    const uncommitted = new Set(requested.filter(offsetCommit => !offsetCommit.lost.aborted))
+    try {
+      if (uncommitted.size > 0) await send([...uncommitted])
+    } catch (cause) {
+      throw commitFailure(cause)
+    }
+    return requested.map(offsetCommit => (uncommitted.has(offsetCommit) ? undefined : commitFailure()))
+  }, 10_000)
+  return async offsetCommit => void (await commits.submit(offsetCommit))
 }
 
 const toKafkaOffset = (topic: string, { partition, next }: OffsetCommit) => ({
@@ -101,7 +126,7 @@ const toKafkaOffset = (topic: string, { partition, next }: OffsetCommit) => ({
 const assignedPartitions = ({ consumer }: Member, topicName: string): ReadonlySet<number> =>
   new Set(consumer.assignments?.find(({ topic }) => topic === topicName)?.partitions ?? [])
 
-/** The lanes of a reader, none yet, and what fetches for them. */
+/** Create the assignments of a reader, none at first, and their fetcher. */
 const openAssignments = (
   { address, topic, topicName, group, offsetsOf, onAssigned, log }: GroupOptions,
   commit: (offsetCommit: OffsetCommit) => Promise<void>,
@@ -149,7 +174,8 @@ const openMember = ({ address, topicName, group }: GroupOptions, updateAssignmen
 
   const streaming = consume(consumer, topicName, () => broken.resolve('the stream ended'))
   const joined = withLogTimeout(address.sessionTimeoutMs, `joining ${group}`, streaming).then(stream => {
-    // The stream is the membership alone: what the lanes want is fetched beside it, so that each is as full as its reader lets it be.
+    // The stream only keeps the membership. The fetcher requests the messages, so that each partition is fetched as
+    // fast as its reader reads.
     stream.pause()
     consumer.on('consumer:heartbeat:start', () => void stream.pause())
   })
@@ -159,7 +185,8 @@ const openMember = ({ address, topicName, group }: GroupOptions, updateAssignmen
     joined,
     close: async (): Promise<void> => {
       clearInterval(watch)
-      // A client that is closed while it joins calls itself until the stack is full: its joining ends first, as every request does.
+      // A client that is closed while it joins calls itself until the stack overflows. So wait until the join ends, as
+      // every request does.
       const stream = await streaming.catch(() => null)
       stream?.destroy()
       await waitUpTo(closeTimeoutMs, consumer.close(true))
@@ -169,7 +196,10 @@ const openMember = ({ address, topicName, group }: GroupOptions, updateAssignmen
 
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>
 
-/** Begin to consume. The stream has its listener in the same turn: an error that nobody listens to ends the process. */
+/**
+ * Start to consume. The stream gets its error listener in the same event-loop turn: an unhandled error event ends the
+ * process.
+ */
 const consume = (consumer: Consumer, topic: string, onFailed: () => void): Promise<Stream> => {
   const { promise, resolve, reject } = Promise.withResolvers<Stream>()
   const modes = { mode: 'committed', fallbackMode: 'earliest' } as const

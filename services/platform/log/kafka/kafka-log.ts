@@ -12,20 +12,20 @@ import {
   withLogTimeout,
 } from './kafka-client.ts'
 import { joinGroup } from './kafka-group.ts'
-import { openOffsetReader } from './kafka-offsets.ts'
+import { type Offsets, openOffsetReader } from './kafka-offsets.ts'
 import { openPeeker } from './kafka-peek.ts'
 
 export type KafkaLogOptions = {
   readonly address: KafkaAddress
-  /** Stands before the names of topics and groups. */
+  /** Prefix of the names of topics and groups. */
   readonly prefix?: string
-  /** The clock of ages, in ms. */
+  /** Clock for ages of messages, in ms. */
   readonly now: () => number
-  /** Told of what the log overcomes by itself. */
+  /** Logs errors after which the log recovers. */
   readonly log?: (text: string, error?: unknown) => void
-  /** An append that takes longer is answered as failed. */
+  /** Time limit of an append; the append then fails. */
   readonly appendTimeoutMs?: number
-  /** After so long the brokers are not asked any more to take what was not acknowledged. */
+  /** Time limit of a send with all its retries. */
   readonly sendTimeoutMs?: number
   readonly maxWaitingBytes?: number
   /** Settings that differ from those of `topics`. */
@@ -33,42 +33,42 @@ export type KafkaLogOptions = {
 }
 
 const appendTimeoutMs = 10_000
-/** Longer than brokers need to choose a new leader, and to come back. */
+/** Longer than brokers need to choose a new leader or to restart. */
 const sendTimeoutMs = 120_000
-/** A broker knows of a topic made at another one a moment later. */
+/** Time after which every broker knows a topic that another broker created. */
 const topicVisibilityMs = 2_000
 const maxWaitingBytes = 128 * 1_048_576
 
-/** The name of a topic or a group at the brokers. */
+/** Return the name of a topic or group at the brokers. */
 export const prefixed = (prefix: string, name: string): string => `${prefix}${name}`
 
 /**
- * Open the log on brokers whose topics exist already. Partitions are read once: a change of their number starts a new lane generation
- * and needs a restart. Throws `log_away` where no broker answers, `topic_missing` where a topic was not created.
+ * Open the log on brokers that have the topics. Numbers of partitions are read once: a change starts a new topic
+ * generation and requires a restart. Throws `log_away` if no broker answers, `topic_missing` if a topic is missing.
  */
 export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
-  const { address, prefix = '', now, log = () => undefined } = options
+  const { address, prefix = '', now } = options
   const nameOf = (topic: TopicName): string => prefixed(prefix, topic)
-  const partitions = await readPartitions(address, nameOf)
-  const countOf = (topic: TopicName): number => partitions.get(topic) ?? 0
+  const counts = await readPartitions(address, nameOf)
+  const countOf = (topic: TopicName): number => counts.get(topic) ?? 0
   const checkPartition = (topic: TopicName, partition: number): void => {
-    if (partition < 0 || partition >= countOf(topic)) throw new RangeError(`${topic} has no partition ${partition}`)
+    if (partition < 0 || partition >= countOf(topic)) throw new RangeError(`${topic} has no partition ${partition}.`)
   }
   const settingsOf = (topic: TopicName): TopicSettings => ({ ...topics[topic], ...options.topics?.[topic] })
-  const limits = {
+  const appender = openAppender({
+    address,
     appendTimeoutMs: options.appendTimeoutMs ?? appendTimeoutMs,
     sendTimeoutMs: options.sendTimeoutMs ?? sendTimeoutMs,
     maxWaitingBytes: options.maxWaitingBytes ?? maxWaitingBytes,
-  }
-  const appender = openAppender({ address, ...limits })
+  })
   const offsetReader = openOffsetReader(address)
   const peeker = openPeeker(address)
-  const readers = new Map<string, () => Promise<void>>()
   const offsetsOf = (topic: TopicName, group: string) =>
     offsetReader.offsetsOf(nameOf(topic), countOf(topic), prefixed(prefix, group))
+  const readers = openReaders(options, nameOf, offsetsOf)
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
-    await Promise.all([...readers.values()].map(end => end()))
+    await readers.close()
     await appender.close()
     await Promise.all([offsetReader.close(), peeker.close()])
   }
@@ -79,20 +79,7 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
       return await appender.append(nameOf(topic), partition, message, settingsOf(topic).maxMessageBytes)
     },
     lingerMs,
-    subscribe: async (topic, group, onAssigned) => {
-      const name = `${topic} ${group}`
-      if (readers.has(name)) throw new Failure('reader_taken', `${group} reads ${topic} already`, { retriable: false })
-      const joined = joinGroup({
-        ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), onAssigned, log },
-        offsetsOf: () => offsetsOf(topic, group),
-      })
-      const end = async (): Promise<void> => {
-        await joined.close()
-        readers.delete(name)
-      }
-      readers.set(name, end)
-      return { close: end }
-    },
+    subscribe: readers.subscribe,
     peek: async (topic, partition, from, bounds) => {
       checkPartition(topic, partition)
       return await peeker.peek(nameOf(topic), partition, from, bounds)
@@ -112,6 +99,35 @@ export const openKafkaLog = async (options: KafkaLogOptions): Promise<Log> => {
   }
 }
 
+/** Create the readers of this process: at most one per topic and group. */
+const openReaders = (
+  { address, prefix = '', log = () => undefined }: KafkaLogOptions,
+  nameOf: (topic: TopicName) => string,
+  offsetsOf: (topic: TopicName, group: string) => Promise<readonly Offsets[]>,
+): Pick<Log, 'subscribe' | 'close'> => {
+  const readers = new Map<string, () => Promise<void>>()
+  return {
+    subscribe: async (topic, group, onAssigned) => {
+      const name = `${topic} ${group}`
+      if (readers.has(name))
+        throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`, { retriable: false })
+      const joined = joinGroup({
+        ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), onAssigned, log },
+        offsetsOf: () => offsetsOf(topic, group),
+      })
+      const end = async (): Promise<void> => {
+        await joined.close()
+        readers.delete(name)
+      }
+      readers.set(name, end)
+      return { close: end }
+    },
+    close: async () => {
+      await Promise.all([...readers.values()].map(end => end()))
+    },
+  }
+}
+
 const readPartitions = async (
   address: KafkaAddress,
   nameOf: (topic: TopicName) => string,
@@ -120,11 +136,11 @@ const readPartitions = async (
   try {
     let missing = topicNames.map(nameOf)
     for (const end = performance.now() + topicVisibilityMs; missing.length > 0; ) {
-      const names = new Set(await withLogTimeout(4 * requestTimeoutMs, 'asking for topics', admin.listTopics()))
+      const names = new Set(await withLogTimeout(4 * requestTimeoutMs, 'reading topics', admin.listTopics()))
       missing = missing.filter(name => !names.has(name))
       if (missing.length > 0 && performance.now() > end) {
         const list = missing.join(', ')
-        throw new Failure('topic_missing', `the brokers have no ${list}; run "npx wattledger topics" first`, {
+        throw new Failure('topic_missing', `The brokers have no ${list}. Run "npx wattledger topics".`, {
           retriable: false,
         })
       }
@@ -132,7 +148,7 @@ const readPartitions = async (
     }
     const { topics: found } = await withLogTimeout(
       4 * requestTimeoutMs,
-      'asking for topics',
+      'reading topics',
       admin.metadata({ topics: topicNames.map(nameOf) }),
     )
     return new Map(topicNames.map(topic => [topic, found.get(nameOf(topic))?.partitionsCount ?? 0]))

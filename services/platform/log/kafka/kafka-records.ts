@@ -4,13 +4,16 @@ import type { StoredMessage } from '../log.ts'
 type Batches = NonNullable<FetchedPartition['records']>
 type FetchedPartition = Awaited<ReturnType<Consumer['fetch']>>['responses'][number]['partitions'][number]
 
-/** Messages from an offset on, and the offset to go on from: markers and gaps are passed over. */
+/** Messages from an offset on, and the next offset to fetch. Control records and gaps are skipped. */
 export type FetchedRecords = { readonly messages: readonly StoredMessage[]; readonly next: number }
 
 const controlBit = 0x20
 const appendTimeBit = 0x08
 
-/** Read what a fetch brought of a partition. A broker gives whole batches, so the first messages may lie before `from`. */
+/**
+ * Return the messages of a fetched partition from `from` on. A broker returns whole batches, so earlier messages may be
+ * included.
+ */
 export const readRecords = (batches: Batches, from: number): FetchedRecords => {
   const messages: StoredMessage[] = []
   let next = from

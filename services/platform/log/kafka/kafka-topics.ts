@@ -3,7 +3,7 @@ import { Admin, ConfigResourceTypes, findErrorBy } from '@platformatic/kafka'
 import { type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 
-/** How the topics are to be at the brokers. `partitions` is that of each topic. */
+/** Planned topics. `partitions` is the number of each topic. */
 export type TopicPlan = {
   readonly prefix: string
   readonly partitions: number
@@ -12,14 +12,14 @@ export type TopicPlan = {
   readonly settings?: Partial<Record<TopicName, Partial<TopicSettings>>>
 }
 
-/** A topic as it is or is to be: partitions, copies and its settings in the brokers' own words. */
+/** A planned or found topic: partitions, replicas and settings by the brokers' names. */
 type Topic = {
   readonly partitions: number
   readonly replicas: number
   readonly configs: Readonly<Record<string, string>>
 }
 
-/** One setting of a topic that is not as planned. */
+/** A setting of a topic that differs from the plan. */
 export type TopicDrift = {
   readonly topic: string
   readonly setting: string
@@ -27,10 +27,10 @@ export type TopicDrift = {
   readonly found: string
 }
 
-/** What was made, and what differs of that which was there. */
+/** Created topics, and differences of the existing topics. */
 export type TopicReport = { readonly created: readonly string[]; readonly drift: readonly TopicDrift[] }
 
-/** Headers and the batch around the values come on top of the largest message. */
+/** Bytes for headers and the batch, added to the largest message. */
 const overheadBytes = 262_144
 const topicExists = 36
 
@@ -42,10 +42,10 @@ const plannedTopic = (topic: TopicName, plan: TopicPlan): Topic => {
     configs: {
       'cleanup.policy': cleanup,
       'retention.ms': String(retentionMs),
-      // Room is bounded by time alone: bytes would take away what nobody has read.
+      // Retention is by time only: a size limit would remove unread messages.
       'retention.bytes': '-1',
       'min.insync.replicas': String(plan.minInSync),
-      // The time of the append and no other, or retention would take late data away.
+      // Producers must not set the time: retention would remove late data.
       'message.timestamp.type': 'LogAppendTime',
       'max.message.bytes': String(maxMessageBytes + overheadBytes),
       'compression.type': 'producer',
@@ -54,7 +54,7 @@ const plannedTopic = (topic: TopicName, plan: TopicPlan): Topic => {
   }
 }
 
-/** List the topics that are not there yet. Throws `log_away` as `ensureTopics` does. */
+/** List the missing topics. Throws `log_away` as `ensureTopics` does. */
 export const missingTopics = (
   address: KafkaAddress,
   { prefix }: Pick<TopicPlan, 'prefix'>,
@@ -65,8 +65,8 @@ export const missingTopics = (
   })
 
 /**
- * Create the topics that are missing and compare the others with the plan; nothing that is there is changed.
- * Throws `log_away` where the brokers do not answer or refuse, for instance more copies than there are brokers.
+ * Create missing topics and compare existing topics with the plan. Existing topics are not changed. Throws `log_away`
+ * if the brokers do not answer or refuse, for example more replicas than brokers.
  */
 export const ensureTopics = (address: KafkaAddress, plan: TopicPlan): Promise<TopicReport> =>
   withAdmin(address, async admin => {
@@ -92,12 +92,12 @@ export const ensureTopics = (address: KafkaAddress, plan: TopicPlan): Promise<To
     return { created: missing.map(topic => plan.prefix + topic), drift }
   })
 
-/** Another one was faster. */
+/** Ignore that another process created the topic first. */
 const ignoreExisting = (error: Error): void => {
   if (findErrorBy(error, 'apiCode', topicExists) === null) throw error
 }
 
-/** A topic that was made is known to a broker, and has leaders, a moment later. */
+/** Wait until the brokers know the created topics and each partition has a leader. */
 const waitForLeaders = async (admin: Admin, names: readonly string[]): Promise<void> => {
   for (let left = names; left.length > 0; ) {
     const known = new Set(await admin.listTopics())
@@ -111,7 +111,10 @@ const waitForLeaders = async (admin: Admin, names: readonly string[]): Promise<v
   }
 }
 
-/** Add partitions to the topics that have fewer than planned; keys move then, so the lanes must be empty. */
+/**
+ * Add partitions to topics that have fewer than planned. Keys move to other partitions then, so all messages must be
+ * read before.
+ */
 export const addPartitions = (address: KafkaAddress, plan: TopicPlan): Promise<readonly string[]> =>
   withAdmin(address, async admin => {
     const names = topicNames.map(topic => plan.prefix + topic)
@@ -135,7 +138,7 @@ const foundTopic = async (admin: Admin, name: string): Promise<Topic> => {
   }
 }
 
-/** List what differs between a topic as planned and as found. */
+/** List the differences between a planned and a found topic. */
 const differences = (topic: string, planned: Topic, found: Topic): readonly TopicDrift[] => {
   const settingTexts = ({ partitions, replicas, configs }: Topic) => ({
     partitions: String(partitions),
@@ -151,7 +154,7 @@ const differences = (topic: string, planned: Topic, found: Topic): readonly Topi
 const withAdmin = async <T>(address: KafkaAddress, work: (admin: Admin) => Promise<T>): Promise<T> => {
   const admin = new Admin({ ...clientOptions(address, 'topics'), retries: 3, retryDelay: 300 })
   try {
-    return await withLogTimeout(6 * requestTimeoutMs, 'asking for topics', work(admin))
+    return await withLogTimeout(6 * requestTimeoutMs, 'reading topics', work(admin))
   } finally {
     await waitUpTo(1_000, admin.close())
   }

@@ -1,3 +1,3 @@
-/** The ways of being let in by brokers that are supported. */
+/** Supported SASL mechanisms. */
 export const saslMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 export type SaslMechanism = (typeof saslMechanisms)[number]

@@ -7,7 +7,7 @@ export type LmdbAssignments = { readonly subscribe: Log['subscribe']; readonly c
 /** Commit an offset of a group durably. */
 export type CommitOffset = (partition: Partition, group: string, next: number) => Promise<void>
 
-/** Hand out the lanes of an embedded log: all partitions of a topic at once, to one reader per group. */
+/** Create the assignments of an embedded log: one reader per group receives all partitions of a topic at once. */
 export const openAssignments = (
   partitionsOf: (topic: Assignment['topic']) => readonly Partition[],
   commit: CommitOffset,
@@ -16,7 +16,8 @@ export const openAssignments = (
   return {
     subscribe: async (topic, group, onAssigned) => {
       const name = `${topic} ${group}`
-      if (readers.has(name)) throw new Failure('reader_taken', `${group} reads ${topic} already`, { retriable: false })
+      if (readers.has(name))
+        throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`, { retriable: false })
       const ended = new AbortController()
       readers.set(name, ended)
       for (const partition of partitionsOf(topic)) onAssigned(openAssignment(partition, group, ended.signal, commit))
@@ -51,9 +52,9 @@ const openAssignment = (partition: Partition, group: string, lost: AbortSignal, 
     },
     commit: async next => {
       if (lost.aborted)
-        throw new Failure('lane_lost', `${group} reads partition ${partition.index} no more`, { retriable: false })
+        throw new Failure('lane_lost', `${group} no longer reads partition ${partition.index}.`, { retriable: false })
       if (next > partition.offsetRange.end)
-        throw new RangeError(`offset ${next} lies behind the end ${partition.offsetRange.end}`)
+        throw new RangeError(`Offset ${next} is after the end ${partition.offsetRange.end}.`)
       if (next > committedOf(partition, group)) await commit(partition, group, next)
     },
   }

@@ -3,9 +3,9 @@ import { constants as os } from 'node:os'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { Failure } from '../../failure.ts'
+import { groupCommit } from '../group-commit.ts'
 import { type Log, type Message, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { lockFolder } from './folder-lock.ts'
-import { groupCommit } from './group-commit.ts'
 import { openAssignments } from './lmdb-assignments.ts'
 import {
   type ByteStore,
@@ -24,7 +24,7 @@ import { frameSize, writeFrame } from './message-frame.ts'
 
 export type LmdbLogOptions = {
   readonly folder: string
-  /** The clock of append times, in ms. */
+  /** Clock of append times, in ms. */
   readonly now: () => number
   /** Settings that differ from those of `topics`. */
   readonly topics?: Partial<Record<TopicName, Partial<TopicSettings>>>
@@ -48,7 +48,10 @@ type Store = {
   isClosed: boolean
 }
 
-/** One commit: extents and effects are taken over once it is on disk; `free`: bytes that the disk has left for more of it. */
+/**
+ * Writes of one LMDB commit. Offset ranges and effects are applied after the commit is on disk. `free`: bytes of disk
+ * space left for further writes.
+ */
 type PendingCommit = {
   readonly offsetRanges: Map<Partition, OffsetRange>
   readonly effects: (() => void)[]
@@ -60,20 +63,21 @@ const maxWaitingBytes = 128 * 1_048_576
 const trimIntervalMs = 60_000
 const maxTrimmedMessages = 10_000
 const writesPerCommit = 4_096
-/** What the disk must have left: the rest of it lets the other stores end what they have begun. */
+/** Free disk space that appends and commits leave to the other stores, so that these can finish their writes. */
 const reserveBytes = { append: 16 * 1_048_576, commit: 1_048_576 }
 
 /**
- * Open the embedded log: one LMDB environment in `folder`, made if missing. One value per message under (partition, offset);
- * concurrent appends share a commit, and a commit is on disk before any of them is answered or read.
- * Throws `folder_taken` for a second process, `partitions_changed` where the folder was made with other numbers of partitions.
+ * Open the embedded log: one LMDB environment in `folder`, created if missing. Each message is one value under
+ * (partition, offset). Concurrent appends share a commit. The commit is on disk before an append resolves or a reader
+ * sees the message. Throws `folder_taken` for a second process, `partitions_changed` if the folder was created with
+ * another number of partitions.
  */
 export const openLmdbLog = async (options: LmdbLogOptions): Promise<Log> => {
   const unlock = lockFolder(options.folder)
   try {
     const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
-    // A commit is synced before it is reported, so that a failing disk rejects it. Without batches of our own (`eventTurnBatching`)
-    // a rejected commit would also reject a promise that nobody can reach, which ends the process.
+    // A commit is synced before it is reported, so that a failing disk rejects it. With `eventTurnBatching`, a rejected
+    // commit also rejects a promise that has no handler, and the process ends.
     const durable = { overlappingSync: false, eventTurnBatching: false }
     const env = open<Buffer, Buffer>({ path: join(options.folder, 'log.mdb'), maxDbs: 8, ...durable, ...binary })
     const store: Store = {
@@ -108,7 +112,7 @@ const fixPartitionCount = async (store: Store, topic: TopicName, requestedCount:
   else if (storedCount !== requestedCount)
     throw new Failure(
       'partitions_changed',
-      `${topic} was made with ${storedCount} partitions, asked for are ${requestedCount}`,
+      `${topic} has ${storedCount} partitions, but ${requestedCount} are configured. Configure ${storedCount}.`,
       {
         retriable: false,
       },
@@ -144,7 +148,7 @@ const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Par
         waitingBytes -= size
       }
     },
-    // What comes while a commit is under way goes with the next one, whatever its partition.
+    // Writes that arrive during a commit go with the next commit, in all partitions.
     lingerMs: 0,
     subscribe: assignments.subscribe,
     peek: async (topic, index, from, bounds) => {
@@ -166,20 +170,20 @@ const createLog = (store: Store, partitions: ReadonlyMap<TopicName, readonly Par
 }
 
 const refuseAppend = (store: Store, partition: Partition, message: Message, waitingBytes: number): void => {
-  if (store.isClosed) throw new Failure('log_away', 'the log is closed', { retriable: true })
+  if (store.isClosed) throw new Failure('log_away', 'The log is closed.', { retriable: true })
   if (message.value.length > partition.settings.maxMessageBytes)
     throw new Failure(
       'message_too_large',
-      `${message.value.length} bytes do not fit into a message of ${partition.topic}`,
+      `A message of ${message.value.length} bytes is too large for ${partition.topic}.`,
       {
         retriable: false,
       },
     )
   if (waitingBytes > maxWaitingBytes)
-    throw new Failure('log_full', 'too many appends wait for the disk', { retriable: true })
+    throw new Failure('log_full', 'Too many appends wait for the disk.', { retriable: true })
 }
 
-/** Stage all writes into one transaction, wait for the disk, then let readers see them. */
+/** Stage all writes in one transaction, wait for the disk, then show them to readers. */
 const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly (number | Error)[]> => {
   const now = store.now()
   const pending: PendingCommit = { offsetRanges: new Map(), effects: [], done: [], free: 0 }
@@ -203,8 +207,8 @@ const writeAll = async (store: Store, items: readonly Write[]): Promise<readonly
 }
 
 /**
- * A write for which the disk has no room must not reach the store: it tells of it in a buffer that is too short, which ends the
- * process now and then. So the room is looked at before each commit, with a reserve for what others write meanwhile.
+ * Return the free disk space in bytes. If the disk is full, LMDB reports the error in a buffer that is too short, and
+ * this can end the process. So each commit checks the space first, with a reserve for other writers.
  */
 const freeBytes = ({ folder }: Store): number => {
   const { bavail, bsize } = statfsSync(folder)
@@ -212,7 +216,7 @@ const freeBytes = ({ folder }: Store): number => {
 }
 
 const diskFull = (cause?: unknown): Failure =>
-  new Failure('log_full', 'the disk has no room for the log', { retriable: true, cause })
+  new Failure('log_full', 'The disk has no space for the log. Free some space.', { retriable: true, cause })
 
 const stage = (store: Store, pending: PendingCommit, item: Write, now: number): number | Error => {
   const { partition } = item
@@ -231,7 +235,7 @@ const stage = (store: Store, pending: PendingCommit, item: Write, now: number): 
   if (usedBytes(pending, partition) > capacityBytes) trim(store, pending, partition, now, capacityBytes)
   const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
   if (offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin > capacityBytes)
-    return new Failure('log_full', `unread messages fill partition ${partition.index} of ${partition.topic}`, {
+    return new Failure('log_full', `Unread messages fill partition ${partition.index} of ${partition.topic}.`, {
       retriable: true,
     })
   pending.free -= 2 * item.size
@@ -253,11 +257,11 @@ const usedBytes = (pending: PendingCommit, partition: Partition): number => {
   return offsetRange.bytesBeforeEnd - offsetRange.bytesBeforeBegin
 }
 
-/** Remove what retention allows, once per commit and partition. */
+/** Remove the messages that retention allows to remove, at most once per commit and partition. */
 const trim = (store: Store, pending: PendingCommit, partition: Partition, now: number, bytes: number): void => {
   const offsetRange = pending.offsetRanges.get(partition) ?? partition.offsetRange
   if (offsetRange.begin !== partition.offsetRange.begin) return
-  // A tenth more than needed, so that a full partition is not trimmed again for each append.
+  // Trim 10 % more than needed, so that a full partition is not trimmed again at each append.
   const target = usedBytes(pending, partition) > bytes ? bytes * 0.9 : bytes
   const trimmed = beginAfterTrim(partition, now, target, maxTrimmedMessages, offsetRange.bytesBeforeEnd)
   if (trimmed.begin === offsetRange.begin) return
@@ -269,16 +273,16 @@ const trim = (store: Store, pending: PendingCommit, partition: Partition, now: n
 
 const fullCodes: ReadonlySet<unknown> = new Set([os.errno.EFBIG, os.errno.ENOSPC, os.errno.EDQUOT, -30_792])
 
-/** Tell a full disk (file size, disk, quota, map) from a log that is away, by the store's code. */
+/** Return `log_full` for a full disk (file size, disk, quota, map), else `log_away`, by the code of the store. */
 const classifyError = async (error: unknown): Promise<Failure> => {
   const cause = error instanceof Error && 'commitError' in error ? await rejectionReason(error.commitError) : error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   return fullCodes.has(code)
     ? diskFull(cause)
-    : new Failure('log_away', 'the log did not take the messages', { retriable: true, cause })
+    : new Failure('log_away', 'The log did not store the messages.', { retriable: true, cause })
 }
 
-/** The store rejects each write with a promise of the commit's own error. */
+/** Return the error of a commit. The store rejects each write with a promise of that error. */
 const rejectionReason = async (commitError: unknown): Promise<unknown> => {
   const [result] = await Promise.allSettled([commitError])
   return result.status === 'rejected' ? result.reason : result.value

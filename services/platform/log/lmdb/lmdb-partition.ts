@@ -1,15 +1,14 @@
 import type { Lag, ReadBounds, StoredMessage, TopicName, TopicSettings } from '../log.ts'
-import { type FrameTail, frameTail } from './frame-tail.ts'
 import { readFrame, readFrameHeader } from './message-frame.ts'
 
-/** A store of bytes under bytes, in the order of the keys; writes settle with the commit that they are part of. */
+/** Ordered map of byte strings. A write settles with the commit that contains it. */
 export type ByteStore = {
   readonly get: (key: Buffer) => Buffer | undefined
   readonly put: (key: Buffer, value: Buffer) => Promise<boolean>
   readonly remove: (key: Buffer) => Promise<boolean>
   readonly getRange: (range: Range) => Iterable<{ readonly key: Buffer; readonly value: Buffer }>
 }
-/** `end` is exclusive, also in reverse, unless told otherwise. */
+/** `end` is exclusive, also in reverse, unless `inclusiveEnd` is set. */
 type Range = {
   readonly start: Buffer
   readonly end: Buffer
@@ -18,13 +17,15 @@ type Range = {
   readonly limit?: number
 }
 
-/** Where a partition's kept messages start and end: offsets, and the bytes before them. Covers durable messages only. */
+/**
+ * First and last offset of the stored messages of a partition, and the bytes before each. Covers durable messages only.
+ */
 export type OffsetRange = {
   readonly begin: number
   readonly bytesBeforeBegin: number
   readonly end: number
   readonly bytesBeforeEnd: number
-  /** Append time of the newest message; later ones are never stamped earlier. */
+  /** Append time of the newest message. Later messages never have an earlier time. */
   readonly lastTimestamp: number
 }
 
@@ -35,14 +36,16 @@ export type Partition = {
   readonly messages: ByteStore
   /** Committed offsets by group. */
   readonly committed: Map<string, number>
-  /** Readers that wait for a message. */
+  /** Functions that wake waiting readers. */
   readonly waiting: Set<() => void>
-  /** Durable frames alone. */
+  /** Durable frames only. */
   readonly tail: FrameTail
   offsetRange: OffsetRange
 }
 
-/** About a second of a partition at 100,000 records a second in all: a reader that keeps up is no further behind. */
+/**
+ * About 1 s of one partition at 100,000 records/s in total, so that a reader without backlog finds its messages here.
+ */
 const tailBytes = 1_048_576
 
 export const messageKey = (partition: number, offset: number): Buffer => {
@@ -64,7 +67,7 @@ export const encodeDoubles = (...values: readonly number[]): Buffer => {
   return buffer
 }
 
-/** Find where a partition stands in the store. */
+/** Open a partition: read its offsets from the store. */
 export const openPartition = (
   metadata: ByteStore,
   at: Pick<Partition, 'topic' | 'index' | 'settings' | 'messages'>,
@@ -105,11 +108,14 @@ export const openPartition = (
   return partition
 }
 
-/** The offset from which a group has not committed, no earlier than the oldest message kept. */
+/** Return the committed offset of a group, at least the oldest stored offset. */
 export const committedOf = (partition: Partition, group: string): number =>
   Math.max(partition.committed.get(group) ?? 0, partition.offsetRange.begin)
 
-/** Read the durable messages from an offset on; empty at the end. The first message comes however long it is. */
+/**
+ * Read the durable messages from an offset on; empty at the end. The first message is returned even if it exceeds
+ * `maxBytes`.
+ */
 export const readMessages = (partition: Partition, from: number, bounds: ReadBounds): readonly StoredMessage[] => {
   const { begin, end } = partition.offsetRange
   const found: StoredMessage[] = []
@@ -123,7 +129,7 @@ export const readMessages = (partition: Partition, from: number, bounds: ReadBou
   return found
 }
 
-/** How far a group is behind. */
+/** Return the unread messages of a group. */
 export const lagOf = (partition: Partition, group: string, now: number): Lag => {
   const { end, bytesBeforeEnd } = partition.offsetRange
   const committed = committedOf(partition, group)
@@ -131,15 +137,15 @@ export const lagOf = (partition: Partition, group: string, now: number): Lag => 
   const first = readFrameHeader(frameAt(partition, committed))
   const firstUnreadAgeMs = Math.max(0, now - first.timestamp)
   const { capacityBytes: roomBytes, retentionMs, retainedForGroups } = partition.settings
-  // What is kept until the group has read it has no age to be lost at.
+  // Messages that are retained until this group has read them cannot expire.
   const age = retainedForGroups.includes(group) ? 0 : firstUnreadAgeMs / retentionMs
   const share = Math.max((bytesBeforeEnd - first.bytesBefore) / roomBytes, age)
   return { end, committed, firstUnreadAgeMs, fill: Math.min(1, share) }
 }
 
 /**
- * Where a partition may begin after trimming: behind messages older than the retention, and behind the oldest ones while
- * more than `bytes` are kept; never behind what a group that the topic is kept for has not committed.
+ * Return the new begin of a partition after trimming: it removes messages older than the retention, and the oldest
+ * messages while more than `bytes` are stored. It keeps messages that a group in `retainedForGroups` has not committed.
  */
 export const beginAfterTrim = (
   partition: Partition,
@@ -166,6 +172,35 @@ export const beginAfterTrim = (
 
 const frameAt = (partition: Partition, offset: number): Buffer => {
   const frame = partition.tail.get(offset) ?? partition.messages.get(messageKey(partition.index, offset))
-  if (frame === undefined) throw new Error(`${partition.topic} ${partition.index} has no message at ${offset}`)
+  if (frame === undefined)
+    throw new Error(`Partition ${partition.index} of ${partition.topic} has no message at offset ${offset}.`)
   return frame
+}
+
+/**
+ * Cache of the newest frames of a partition, by offset. A reader without backlog reads from it and touches no page of
+ * the store. Pages that were read stay mapped and count as memory of the process until it ends.
+ */
+export type FrameTail = {
+  readonly get: (offset: number) => Buffer | undefined
+  /** Add the newest frame; remove the oldest frames if the cache exceeds its size. */
+  readonly put: (offset: number, frame: Buffer) => void
+}
+
+/** Create a cache of at most `maxBytes` bytes of frames. */
+export const frameTail = (maxBytes: number): FrameTail => {
+  const frames = new Map<number, Buffer>()
+  let bytes = 0
+  return {
+    get: offset => frames.get(offset),
+    put: (offset, frame) => {
+      frames.set(offset, frame)
+      bytes += frame.length
+      for (const [oldest, { length }] of frames) {
+        if (bytes <= maxBytes) return
+        frames.delete(oldest)
+        bytes -= length
+      }
+    },
+  }
 }

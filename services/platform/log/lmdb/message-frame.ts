@@ -1,17 +1,17 @@
 import type { Headers, Message, StoredMessage } from '../log.ts'
 
 /**
- * A message as one stored value: `position` is the sum of the sizes of all frames before it in the partition, so that the
- * bytes between two offsets are a difference of positions.
- * Layout, big endian: format 1 (u8), timestamp ms (f64), position (f64), header entries (u16), then key and each header's name
- * and value as length (u16) and UTF-8, then the value.
+ * A message as one stored value. `bytesBefore` is the total size of all earlier frames of the partition, so that a
+ * difference of two values gives the bytes between two offsets.
+ * Layout, big endian: format 1 (u8), timestamp in ms (f64), bytesBefore (f64), number of headers (u16), the key, name
+ * and value of each header, the value. Key, names and header values have a length (u16) and UTF-8 bytes.
  */
 export type FrameHeader = { readonly timestamp: number; readonly bytesBefore: number }
 
 const formatByte = 1
 const fixedBytes = 19
 
-/** Number of bytes that `writeFrame` will need. */
+/** Return the number of bytes that `writeFrame` needs. */
 export const frameSize = (message: Message): number => {
   let size = fixedBytes + 2 + Buffer.byteLength(message.key) + message.value.length
   for (const [name, value] of Object.entries(message.headers))
@@ -19,7 +19,7 @@ export const frameSize = (message: Message): number => {
   return size
 }
 
-/** Lay out a message in a buffer of `frameSize` bytes of its own. */
+/** Write a message into a new buffer of `size` bytes, which is its `frameSize`. */
 export const writeFrame = (message: Message, size: number, header: FrameHeader): Buffer => {
   const frame = Buffer.allocUnsafeSlow(size)
   const headers = Object.entries(message.headers)
@@ -33,15 +33,16 @@ export const writeFrame = (message: Message, size: number, header: FrameHeader):
   return frame
 }
 
-/** Read when a frame was appended and where it lies, without its message. */
+/** Read the append time of a frame and the bytes before it, without its message. */
 export const readFrameHeader = (frame: Buffer): FrameHeader => ({
   timestamp: frame.readDoubleBE(1),
   bytesBefore: frame.readDoubleBE(9),
 })
 
-/** Read a message back; its value shares memory with `frame`. Throws on a format of another version. */
+/** Read a message. Its value shares memory with `frame`. Throws a RangeError for another format. */
 export const readFrame = (frame: Buffer, offset: number): StoredMessage => {
-  if (frame[0] !== formatByte) throw new RangeError(`message ${offset} has format ${frame[0]}, known is ${formatByte}`)
+  if (frame[0] !== formatByte)
+    throw new RangeError(`Message ${offset} has format ${frame[0]}; this release reads format ${formatByte}.`)
   let at = fixedBytes
   const text = (): string => {
     const length = frame.readUInt16BE(at)

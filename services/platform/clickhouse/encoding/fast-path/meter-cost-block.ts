@@ -17,9 +17,9 @@ import {
 import { writeEnds } from './native-types.ts'
 
 /**
- * Encode rows for an insert, in steps. Columns that hold the table's default in every row are left out, which is most of a plain row.
- * Each column has a loop of its own: one loop for all kinds of values takes five times as long.
- * Throws a RangeError for ids and currencies of another form.
+ * Encode rows for an insert, in steps. Columns whose value is the table's default in every row are left out; these are
+ * most columns of plain rows. Each column has its own loop: one loop for all types takes five times as long. Throws a
+ * RangeError for ids and currencies of another form.
  */
 export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator<void, NativeRows> {
   const needed = neededColumns(rows)
@@ -28,12 +28,12 @@ export function* meterCostBlockInSteps(rows: readonly MeterCostRow[]): Generator
   return { table: 'meter_cost', columns, bytes: yield* encodeBlockInSteps(columns, rows) }
 }
 
-/** Encode rows for an insert at once. */
+/** Encode rows for an insert without a pause. */
 export const meterCostBlock = (rows: readonly MeterCostRow[]): NativeRows => runToEnd(meterCostBlockInSteps(rows))
 
 type WriteLoop = Run<MeterCostRow>['write']
 
-/** A column of values that all take `size` bytes. */
+/** Create a column whose values have `size` bytes. */
 const fixedColumn = (
   name: string,
   { type }: Pick<NativeType<unknown>, 'type'>,
@@ -46,14 +46,14 @@ const fixedColumn = (
 
 const twoTo32 = 4_294_967_296
 
-/** Copy the id before: neighbours often have the same. */
+/** Copy the previous id: neighbouring rows often share an id. */
 const copyPreviousId = (view: DataView, at: number): void => {
   view.setUint32(at, view.getUint32(at - 12))
   view.setUint32(at + 4, view.getUint32(at - 8))
   view.setUint32(at + 8, view.getUint32(at - 4))
 }
 
-// A loop that up to four columns share is still laid out for each of them.
+// V8 still specialises a loop that at most four columns share.
 const instantColumn = (name: string, of: (row: MeterCostRow) => number): FixedColumn<MeterCostRow> =>
   fixedColumn(name, rowTypes.instant, 8, (rows, view, from) => {
     let at = from
@@ -166,7 +166,7 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
     let at = from
     let last = ''
     for (const { currency } of rows) {
-      if (currency !== last && !/^[A-Z]{3}$/.test(currency)) throw new RangeError(`not a currency: ${currency}`)
+      if (currency !== last && !/^[A-Z]{3}$/.test(currency)) throw new RangeError(`Not a currency: ${currency}.`)
       last = currency
       for (let i = 0; i < 3; i += 1) bytes[at + i] = currency.charCodeAt(i)
       at += 3
@@ -202,7 +202,7 @@ const requiredColumns: readonly (FixedColumn<MeterCostRow> | BlockColumn<MeterCo
   column('tariff_ids', rowTypes.tariffs, row => row.tariffIds),
 ]
 
-/** Which columns that many blocks do without a block needs. */
+/** Return which optional columns the rows need. */
 const neededColumns = (rows: readonly MeterCostRow[]) => {
   const needed = {
     ...{ sessionReferenceId: false, recordReferenceId: false, submitted: false, tier: false, pieces: false },
@@ -240,10 +240,10 @@ const optionalColumn = <T>(
 const countPieces = ({ packed, pieces }: MeterCostRow): number =>
   packed?.count ?? (pieces.length > 1 ? pieces.length : 0)
 
-/** Pieces that are written between two points where the work can be interrupted. */
+/** Pieces that are written between two steps. */
 const piecesPerStep = 8_192
 
-/** A column of pieces: of rows that have more than one. What is packed is copied. */
+/** Create a column of pieces, for rows with two or more pieces. Packed pieces are copied. */
 const pieceListColumn = ({ name, listType: lists, write }: PieceColumn, index: number): OptionalColumn => ({
   need: 'pieces',
   column: {

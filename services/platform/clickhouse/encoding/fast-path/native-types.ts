@@ -28,7 +28,7 @@ const fixedType = <T>(
   read: (from, count) => {
     const start = from.at
     from.at += size * count
-    if (from.at > from.bytes.length) throw new RangeError('the block ends within a column')
+    if (from.at > from.bytes.length) throw new RangeError('The block ends within a column.')
     const values: T[] = []
     for (let i = 0; i < count; i += 1) values.push(get(from, start + i * size))
     return values
@@ -140,7 +140,7 @@ export const currency: NativeType<string> = fixedType(
   'FixedString(3)',
   3,
   (to, at, value) => {
-    if (!/^[A-Z]{3}$/.test(value)) throw new RangeError(`not a currency: ${value}`)
+    if (!/^[A-Z]{3}$/.test(value)) throw new RangeError(`Not a currency: ${value}.`)
     for (let i = 0; i < 3; i += 1) to.bytes[at + i] = value.charCodeAt(i)
   },
   (from, at) => from.bytes.toString('latin1', at, at + 3),

@@ -1,16 +1,16 @@
 import { digitsAt, putDigits } from './digits.ts'
 
 /**
- * Avro's primitive encodings over one buffer, for what is written and read too often for a general codec.
- * Longs are zigzag variable-length integers; numbers are exact up to 2^53, bigints over all 64 bits.
+ * Primitive Avro encodings in one buffer, for values that are too frequent for a general codec. A long is a zigzag
+ * variable-length integer. A number is exact up to 2^53, a bigint over all 64 bits.
  */
 export type AvroWriter = { readonly bytes: Buffer; at: number }
 export type AvroReader = { readonly bytes: Buffer; at: number }
 
-/** 96 bits of an id in words of 32, highest first. */
+/** 96 bits of an id as three 32-bit words, highest first. */
 export type IdBits = { readonly high: number; readonly middle: number; readonly low: number }
 
-/** Mix words of an id, so that the lowest bits of the result spread ids over the places of a table. */
+/** Mix the words of an id. The lowest bits of the result spread ids evenly over a table. */
 export const mixBits = (middle: number, low: number): number => {
   const mixed = Math.imul(low ^ Math.imul(middle, 0x9e3779b1), 0x85ebca6b)
   return mixed ^ (mixed >>> 15)
@@ -18,13 +18,13 @@ export const mixBits = (middle: number, low: number): number => {
 
 const twoTo28 = 268_435_456
 
-/** Write a long given as a whole number ≥ 0 below 2^52. */
+/** Write a long from a whole number from 0 to below 2^52. */
 export const writeLong = (to: AvroWriter, value: number): void => {
   const { bytes } = to
   let at = to.at
   let rest = value * 2
   if (rest > 0x7fffffff) {
-    // The lowest 28 bits fill four bytes; what is above them is a small integer again.
+    // The lowest 28 bits fill four bytes. The bits above them are a small integer again.
     const high = Math.floor(rest / twoTo28)
     const low = (rest - high * twoTo28) | 0
     bytes[at] = (low & 127) | 128
@@ -58,7 +58,7 @@ export const writeInt = (to: AvroWriter, value: number): void => {
 
 const exactBelow = 4_503_599_627_370_496n
 
-/** Write a long given as a bigint of up to 64 bits. */
+/** Write a long from a bigint of at most 64 bits. */
 export const writeBigLong = (to: AvroWriter, value: bigint): void => {
   if (value >= 0n && value < exactBelow) {
     writeLong(to, Number(value))
@@ -72,7 +72,7 @@ export const writeBigLong = (to: AvroWriter, value: bigint): void => {
   to.bytes[to.at++] = Number(rest)
 }
 
-/** Write 24 hexadecimal digits of `id` from `from` on as 12 bytes. Throws a RangeError where there are others. */
+/** Write the 24 hexadecimal digits of `id` from index `from` on as 12 bytes. Throws a RangeError for any other text. */
 export const writeDigits = (to: AvroWriter, id: string, from: number): void => {
   putDigits(to.bytes, to.at, id, from)
   to.at += 12
@@ -94,7 +94,7 @@ const putWord = (bytes: Buffer, at: number, word: number): void => {
   bytes[at + 3] = word & 255
 }
 
-/** Write a string; room for three bytes per UTF-16 unit and a length must be left. */
+/** Write a string. The buffer must have room for a length and three bytes per UTF-16 unit. */
 export const writeText = (to: AvroWriter, text: string): void => {
   const { bytes } = to
   const { length } = text
@@ -124,7 +124,7 @@ export const writeOptionalText = (to: AvroWriter, text: string | null): void => 
   }
 }
 
-/** Read a long ≥ 0 as a number; one that is negative or above 2^53 throws a RangeError. */
+/** Read a long as a number. Throws a RangeError if it is negative or above 2^53. */
 export const readLong = (from: AvroReader): number => {
   const { bytes } = from
   let at = from.at
@@ -145,7 +145,8 @@ export const readLong = (from: AvroReader): number => {
     } while (byte > 127 && weight <= 0x7fffffff)
     value += high * twoTo28
   }
-  if ((low & 1) === 1 || byte > 127 || value >= 2 ** 54) throw new RangeError('a number of the message is out of range')
+  if ((low & 1) === 1 || byte > 127 || value >= 2 ** 54)
+    throw new RangeError('A number of the message is out of range.')
   from.at = at
   return value / 2
 }
@@ -160,7 +161,7 @@ export const readInt = (from: AvroReader): number => {
     byte = bytes[at++] as number
     value |= (byte & 127) << shift
   }
-  if (byte > 127 || byte === undefined) throw new RangeError('a number of the message is out of range')
+  if (byte > 127 || byte === undefined) throw new RangeError('A number of the message is out of range.')
   from.at = at
   return (value >>> 1) ^ -(value & 1)
 }
@@ -173,7 +174,7 @@ export const readBigLong = (from: AvroReader): bigint => {
   if (at - start < 7 && ((bytes[start] as number) & 1) === 0) return BigInt(readLong(from))
   let raw = 0n
   for (let i = at; i >= start; i -= 1) raw = (raw << 7n) | BigInt((bytes[i] as number) & 127)
-  if (at - start > 9 || at >= bytes.length) throw new RangeError('a number of the message is out of range')
+  if (at - start > 9 || at >= bytes.length) throw new RangeError('A number of the message is out of range.')
   from.at = at + 1
   return BigInt.asIntN(64, (raw >> 1n) ^ -(raw & 1n))
 }
@@ -181,7 +182,7 @@ export const readBigLong = (from: AvroReader): bigint => {
 /** Read 12 bytes as 24 hexadecimal digits. */
 export const readDigits = (from: AvroReader): string => {
   const { bytes, at } = from
-  if (at + 12 > bytes.length) throw new RangeError('the message ends within an id')
+  if (at + 12 > bytes.length) throw new RangeError('The message ends within an id.')
   from.at = at + 12
   return digitsAt(bytes, at)
 }
@@ -190,15 +191,15 @@ export const readDigits = (from: AvroReader): string => {
 export const readOptionalText = (from: AvroReader): string | null => {
   const branch = from.bytes[from.at++]
   if (branch === 0) return null
-  if (branch !== 2) throw new RangeError('a text of the message is of an unknown kind')
+  if (branch !== 2) throw new RangeError('A text of the message has an unknown union branch.')
   const length = readLong(from)
   const { bytes, at } = from
-  if (at + length > bytes.length) throw new RangeError('the message ends within a text')
+  if (at + length > bytes.length) throw new RangeError('The message ends within a text.')
   from.at = at + length
   return bytes.toString('utf8', at, at + length)
 }
 
-/** Read an array, in as many blocks as it was written. */
+/** Read an array of any number of blocks. */
 export const readArray = <T>(from: AvroReader, item: (from: AvroReader) => T): T[] => {
   const items: T[] = []
   for (;;) {
@@ -208,7 +209,7 @@ export const readArray = <T>(from: AvroReader, item: (from: AvroReader) => T): T
       count = -count
       readLong(from)
     }
-    if (count > from.bytes.length - from.at) throw new RangeError('an array of the message is longer than the message')
+    if (count > from.bytes.length - from.at) throw new RangeError('An array of the message is longer than the message.')
     for (; count > 0; count -= 1) items.push(item(from))
   }
 }
@@ -218,4 +219,16 @@ export const writeArray = <T>(to: AvroWriter, items: readonly T[], item: (to: Av
   if (items.length > 0) writeLong(to, items.length)
   for (const value of items) item(to, value)
   to.bytes[to.at++] = 0
+}
+
+/**
+ * Copy a few bytes, four at a time; this is faster than `Buffer.copy` for short texts. Overwrites up to three bytes
+ * after the copy.
+ */
+export const copyBytes = (to: DataView, at: number, from: DataView, start: number, length: number): void => {
+  if (start + length + 3 <= from.byteLength) {
+    for (let done = 0; done < length; done += 4) to.setInt32(at + done, from.getInt32(start + done))
+  } else {
+    for (let done = 0; done < length; done += 1) to.setUint8(at + done, from.getUint8(start + done))
+  }
 }

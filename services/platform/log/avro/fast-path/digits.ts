@@ -1,14 +1,14 @@
 const digits = '0123456789abcdef'
 const notDigits = 256
 
-/** The byte of two digits, by their codes of 7 bits each. */
+/** Byte of two hexadecimal digits, by their codes of 7 bits each. */
 const byteOf = new Uint16Array(128 * 128).fill(notDigits)
 for (let byte = 0; byte < 256; byte += 1)
   byteOf[(digits.charCodeAt(byte >> 4) << 7) | digits.charCodeAt(byte & 15)] = byte
 
 /**
- * Write the 24 lower-case hexadecimal digits of an id, which begin at `from` and end it, as 12 bytes at `at`.
- * Throws a RangeError for any other text.
+ * Write the 24 lower-case hexadecimal digits of an id as 12 bytes at `at`. The digits are the text from `from` to its
+ * end. Throws a RangeError for any other text.
  */
 export const putDigits = (bytes: Buffer, at: number, id: string, from: number): void => {
   let to = at
@@ -20,14 +20,14 @@ export const putDigits = (bytes: Buffer, at: number, id: string, from: number): 
     wrong |= (byte & notDigits) | ((first | second) & ~127)
     bytes[to++] = byte
   }
-  if (wrong !== 0) throw new RangeError(`not an id of 24 hexadecimal digits: ${id}`)
+  if (wrong !== 0) throw new RangeError(`Not an id of 24 hexadecimal digits: ${id}.`)
 }
 
 const digitCodes = Uint8Array.from(digits, digit => digit.charCodeAt(0))
 const first = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) >> 4] as number
 const second = (bytes: Uint8Array, at: number): number => digitCodes[(bytes[at] as number) & 15] as number
 
-/** Give 12 bytes as 24 hexadecimal digits: `toString('hex')` takes twice as long. */
+/** Return 12 bytes as 24 hexadecimal digits. `toString('hex')` takes twice as long. */
 export const digitsAt = (bytes: Uint8Array, at: number): string =>
   String.fromCharCode(
     first(bytes, at),

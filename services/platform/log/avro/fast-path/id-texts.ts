@@ -1,12 +1,12 @@
 import { type AvroReader, mixBits, readDigits } from './avro-bytes.ts'
 
-/** A power of two; 65,536 ids and their texts take 6 MB. */
+/** Number of cache entries, a power of two. 65,536 ids and their texts use 6 MB. */
 const cacheSize = 65_536
 
 /**
- * Make a reader of ids that stand in messages as 12 bytes. Ids come again with almost every message: each place holds the text of the id
- * that was last read there. Finding it takes half the time of making it, and a third together with a look-up, for which its hash is known.
- * The reader throws a RangeError where the message ends within an id.
+ * Create a reader of ids that messages contain as 12 bytes. Most ids recur in nearly every message, so each cache entry
+ * has the text of the id that was last read there. A cached text takes half the time of a new one. A later map look-up
+ * is also faster, because the text's hash is known. The reader throws a RangeError if the message ends within an id.
  */
 export const idTexts = (prefix: string): ((from: AvroReader) => string) => {
   const words = new Int32Array(cacheSize * 3)

@@ -24,9 +24,9 @@ const flows: readonly MeterRecord['energyFlowDirection'][] = ['INBOUND', 'OUTBOU
 const directions: readonly MeterRecord['tariffDirection'][] = ['IMPORT', 'EXPORT', 'LOCAL']
 
 /**
- * Encode a chunk of records after `reserved` bytes left for a header: the very bytes that Avro gives for the current schema,
- * several times faster than a general codec. Locations and devices of a part are written once and referred to by index.
- * Throws a RangeError for an id that is not a prefix and 24 hexadecimal digits.
+ * Encode a chunk of records after `reserved` bytes for a header. The bytes equal those of a general Avro codec with the
+ * current schema. The locations and devices of a part are written once; records refer to them by index. Throws a
+ * RangeError for an id that is not a prefix and 24 hexadecimal digits.
  */
 export const encodeRecordChunk = (chunk: RecordChunk, reserved: number): Buffer => {
   const to: AvroWriter = { bytes: Buffer.allocUnsafe(reserved + 16 + capacityFor(chunk)), at: reserved }
@@ -76,11 +76,11 @@ const writeRecord = (to: AvroWriter, record: AcceptedRecord): void => {
   writeDigits(to, record.recordId, 0)
 }
 
-/** An upper bound of what a record takes, in the chunk and in its headers. */
+/** Return an upper bound of the bytes of a record in the chunk and its headers. */
 const sizeOf = (record: AcceptedRecord): number =>
   96 + 3 * ((record.sessionReferenceId?.length ?? 0) + (record.recordReferenceId?.length ?? 0))
 
-/** Encode a part in as many pieces as fit in a chunk each; its records keep their order. */
+/** Encode a part, divided so that each result fits into a chunk. The records keep their order. */
 export const encodeParts = (part: RecordPart): readonly EncodedPart[] => {
   const encodedParts: EncodedPart[] = []
   for (let from = 0, to = 0, bytes = 0; from < part.records.length; from = to, bytes = 0) {
@@ -102,7 +102,7 @@ const encodePart = (part: RecordPart, records: readonly AcceptedRecord[], byteCo
   return { accountId, liveMode, batchId, receivedAt, locationId, recordNumbers, bytes: to.bytes.subarray(0, to.at) }
 }
 
-/** Lay encoded parts out as a chunk, after `reserved` bytes left for a header: the bytes that `encodeRecordChunk` gives. */
+/** Join encoded parts to a chunk, after `reserved` bytes for a header. The bytes equal those of `encodeRecordChunk`. */
 export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buffer => {
   let byteCount = reserved + 16
   for (const part of parts) byteCount += part.bytes.length
@@ -115,14 +115,14 @@ export const joinParts = (parts: readonly EncodedPart[], reserved: number): Buff
 }
 
 /**
- * Decode a chunk of records that was written with the current schema, from `at` to the end of the buffer.
- * Throws a RangeError for bytes that are not such a chunk.
+ * Decode a chunk of records with the current schema, from `at` to the end of the buffer. Throws a RangeError for other
+ * bytes.
  */
 export const decodeRecordChunk = (bytes: Buffer, at: number): RecordChunk => {
   const from: AvroReader = { bytes, at }
-  if (readInt(from) !== 0) throw new RangeError('the message is no chunk of records')
+  if (readInt(from) !== 0) throw new RangeError('The message is not a chunk of records.')
   const parts = readArray(from, readPart)
-  if (from.at !== bytes.length) throw new RangeError('the message goes on after its end')
+  if (from.at !== bytes.length) throw new RangeError('The message has bytes after its last part.')
   return { kind: 'records', parts }
 }
 
@@ -157,7 +157,7 @@ const readRecord = (from: AvroReader, locations: readonly string[], devices: rea
     energyFlowDirection === undefined ||
     tariffDirection === undefined
   )
-    throw new RangeError('a record of the message refers to nothing')
+    throw new RangeError('A record of the message has an index or symbol out of range.')
   const start = readLong(from)
   return {
     locationId,

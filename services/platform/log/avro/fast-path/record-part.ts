@@ -1,26 +1,28 @@
 import type { EnergyFlowDirection } from '../../../../domain/record/record.ts'
 import type { TariffDirection } from '../../../../domain/tariff/tariff.ts'
 import type { RecordPart } from '../../messages.ts'
-import { type AvroWriter, type IdBits, writeBits, writeDigits, writeInt, writeLong } from './avro-bytes.ts'
-import { copyBytes } from './copy-bytes.ts'
+import { type AvroWriter, copyBytes, type IdBits, writeBits, writeDigits, writeInt, writeLong } from './avro-bytes.ts'
 
-/** A part of a chunk as it stands in the message, and what its headers tell. It holds one record at least. */
+/** An encoded part of a chunk, with the data of its headers. It has at least one record. */
 export type EncodedPart = Omit<RecordPart, 'records'> & {
-  /** The location of its first record. */
+  /** Location of its first record. */
   readonly locationId: string
   /** Ascending. */
   readonly recordNumbers: readonly number[]
   readonly bytes: Buffer
 }
 
-/** The most that a chunk may hold, and so a part of it. */
+/** Limits of a chunk, and so of a part. */
 export const maxPartRecords = 500
 export const maxPartBytes = 262_144
 
-/** A location or device, and its index in the part of that mark. */
+/** A location or device, with its index in the part whose mark is `mark`. */
 export type PartObject = IdBits & { readonly id: string; mark: number; index: number }
 
-/** A record whose texts stand in the bytes of a body; a text of length 0 is none. `energy` is a whole number of 1e-6 Wh. */
+/**
+ * A record with texts that are byte ranges of a request body; length 0 means no text. `energy` is a whole number of
+ * 1e-6 Wh.
+ */
 export type RecordInBody = {
   readonly energyFlowDirection: EnergyFlowDirection
   readonly tariffDirection: TariffDirection
@@ -33,7 +35,7 @@ export type RecordInBody = {
 }
 type TextInBody = { readonly at: number; readonly length: number }
 
-/** Writes one part after the other, record by record. No two parts have the same mark. */
+/** Writer of one part at a time, record by record. Each part has a different mark. */
 export type PartWriter = {
   mark: number
   locationId: string
@@ -41,12 +43,12 @@ export type PartWriter = {
   locations: AvroWriter
   devices: AvroWriter
   records: AvroWriter
-  /** Over the bytes of `records`. */
+  /** View of the bytes of `records`. */
   view: DataView
 }
 
 const idBytes = 12
-/** Room for all of a record but its texts. */
+/** Maximum bytes of a record without its texts. */
 const maxFixedBytes = 80
 let marks = 0
 
@@ -64,7 +66,7 @@ const recordBuffer = (length: number): { records: AvroWriter; view: DataView } =
   return { records: { bytes, at: 0 }, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
 }
 
-/** Begin a part, whatever was written before. */
+/** Start a new part; discard an unfinished one. */
 export const beginPart = (to: PartWriter): void => {
   marks += 1
   to.mark = marks
@@ -74,11 +76,11 @@ export const beginPart = (to: PartWriter): void => {
   to.records.at = 0
 }
 
-/** Tell whether a part has no room for one more record. */
+/** Return whether the part cannot take one more record. */
 export const isPartFull = (to: PartWriter): boolean =>
   to.recordNumbers.length === maxPartRecords || to.locations.at + to.devices.at + to.records.at > maxPartBytes - 1_024
 
-/** Add a record whose id is `id`, in the very bytes that `encodeRecordChunk` writes. The part must not be full. */
+/** Add a record with the id `id`. The bytes equal those of `encodeRecordChunk`. The part must not be full. */
 export const addRecord = (
   to: PartWriter,
   location: PartObject,
@@ -133,7 +135,7 @@ const writeReference = ({ records, view }: PartWriter, body: DataView, { at, len
   records.at += length
 }
 
-/** End the part: all that its records share, and the records. */
+/** Finish the part: its header, its locations, devices and records. */
 export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): EncodedPart => {
   const { locations, devices, records, locationId, recordNumbers } = to
   const whole: AvroWriter = { bytes: Buffer.allocUnsafe(64 + locations.at + devices.at + records.at), at: 0 }
@@ -155,7 +157,7 @@ export const endPart = (to: PartWriter, part: Omit<RecordPart, 'records'>): Enco
 
 const prefixLength = 4
 
-/** Write what stands before the locations of a part. */
+/** Write the header of a part. */
 export const writePartHeader = (
   to: AvroWriter,
   { accountId, liveMode, batchId, receivedAt }: Omit<RecordPart, 'records'>,
@@ -167,7 +169,7 @@ export const writePartHeader = (
   writeLong(to, receivedAt)
 }
 
-/** Write an array whose items are encoded already. */
+/** Write an array of encoded items. */
 const writeItems = (to: AvroWriter, items: AvroWriter, count: number): void => {
   if (count > 0) writeInt(to, count)
   to.at += items.bytes.copy(to.bytes, to.at, 0, items.at)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { frameTail } from '../../../../../services/platform/log/lmdb/frame-tail.ts'
+import { frameTail } from '../../../../../services/platform/log/lmdb/lmdb-partition.ts'
 
 const frame = (bytes: number): Buffer => Buffer.alloc(bytes)
 

@@ -35,8 +35,8 @@ describe('texts of ids', () => {
     const digits = '0123456789abcdef01020000'
     expect(read({ bytes: bytesOf(digits), at: 0 })).toBe(`dev_${digits}`)
     const cut = { bytes: bytesOf(digits).subarray(0, 11), at: 0 }
-    expect(() => read(cut)).toThrow('the message ends within an id')
-    expect(() => idTexts('dev_')({ bytes: Buffer.alloc(11), at: 0 })).toThrow('the message ends within an id')
+    expect(() => read(cut)).toThrow('The message ends within an id.')
+    expect(() => idTexts('dev_')({ bytes: Buffer.alloc(11), at: 0 })).toThrow('The message ends within an id.')
   })
 
   it('have the digits that hexadecimal has', () => {

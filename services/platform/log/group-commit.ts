@@ -1,11 +1,11 @@
 /**
- * Let concurrent writers share commits: one `commit` is under way at a time, and all items that come meanwhile go together
- * with the next one, in order of arrival. `commit` settles each item itself by returning its result or an Error per item;
- * where it throws, all items of that commit fail alike.
+ * Commits that concurrent writers share: one `commit` runs at a time; items that arrive meanwhile go with the next
+ * commit, in order of arrival. `commit` returns a result or an Error for each item. If it throws, all items of that
+ * commit fail with that error.
  */
 export type GroupCommit<Item, Result> = {
   readonly submit: (item: Item) => Promise<Result>
-  /** Resolve once nothing is waiting or under way. */
+  /** Resolve after all items are committed. */
   readonly drained: () => Promise<void>
 }
 
@@ -15,7 +15,7 @@ type WaitingItem<Item, Result> = {
   readonly reject: (error: unknown) => void
 }
 
-/** Make a group commit over `commit`, which is given at most `maxItems` items at once. */
+/** Create a group commit. `commit` receives at most `maxItems` items. */
 export const groupCommit = <Item, Result>(
   commit: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   maxItems: number,
