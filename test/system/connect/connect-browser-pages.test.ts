@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     return { ...visit, logIn }
   }
 
-  it.each(apiVersions)('goes to a login at the provider and back, in the %s layout', async apiVersion => {
+  it.each(apiVersions)('goes to a login at the provider and back, in the %s API version', async apiVersion => {
     provider().reply = { status: 422, body: { message: 'Wrong password' } }
     const { tab, faults, logIn } = await toLogin(apiVersion)
     await logIn()
@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
   })
 
   it.each(apiVersions)(
-    'tells that a provider is slow, and then that it has failed, in the %s layout',
+    'reports that a provider is slow, and later that the provider has failed, in the %s API version',
     async apiVersion => {
       provider().reply = 'never'
       const { tab, faults, logIn, call } = await toLogin(apiVersion)
@@ -126,7 +126,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     },
   )
 
-  it('takes prices by season, day and amount', async () => {
+  it('accepts prices by season, day and amount', async () => {
     const { tab, faults, call } = await open('current', { postal_address: londonAddress })
     await chooseProvider(tab, 'Ecotricity')
     await chooseStructure(tab, 'Something else')
@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     expect(faults).toEqual([])
   })
 
-  /** Hourly prices around the present for two regions of Great Britain. */
+  /** Import hourly prices around now for two regions of Great Britain. */
   const importPrices = async (): Promise<void> => {
     const { database, clock } = service()
     const from = Math.floor(clock.at / hourMs) * hourMs - 48 * hourMs
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     })
   }
 
-  it('asks for the market region, on a page of its own or beside the surcharge, and shows the prices as bars', async () => {
+  it('shows the market region on a separate page or with the surcharge, and the prices as bars', async () => {
     await importPrices()
     const now = await open('current', { postal_address: londonAddress, route_options: {} })
     await chooseProvider(now.tab, 'Ecotricity')
@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     expect([...now.faults, ...before.faults]).toEqual([])
   })
 
-  it('is used with the keyboard alone, and survives a reload', async () => {
+  it('works with the keyboard alone and survives a reload', async () => {
     const { tab, faults, call } = await open(
       'current',
       { postal_address: londonAddress, route_options: {} },
@@ -260,7 +260,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     expect(faults).toEqual([])
   })
 
-  it('shows a link that has run out as what it is', async () => {
+  it('reports that a link has expired', async () => {
     const { tab } = await openTab(browser, `${address()}?fp_cot=cot_${'0'.repeat(32)}`)
     await titled(tab, 'This page cannot be shown')
     await tab.getByRole('alert').waitFor()

@@ -18,7 +18,7 @@ import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
-/** A host of pictures on this machine, with one picture. */
+/** Start a server for images on this machine, with one image. */
 const startPictures = async (): Promise<{ readonly address: string; readonly close: () => void }> => {
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#c33"/></svg>'
@@ -36,7 +36,7 @@ type Band = {
   readonly rate: readonly Readonly<Record<string, number | null>>[]
 }
 
-describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
+describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   const folder = dataFolder()
   let system: RunningSystem
   let browser: Browser
@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     removeData(folder)
   })
 
-  /** Ask for a token as the app of a caller does, and open the page as its user does. */
+  /** Create a token as the caller's app does, and open the page as a person does. */
   const open = async (apiVersion: 'current' | 'earlier', look: Parameters<typeof openTab>[2] = {}) => {
     const client = await login(system.sandbox, 'test', apiVersion)
     const callback = `http://127.0.0.1:${(home.address() as AddressInfo).port}/done?x=1`
@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     return data[0]?.schedule[0]?.days_and_hours[0]?.hours ?? []
   }
 
-  it('leads from the token to the callback, and 24.55 pence typed are 0.2455 kept', async () => {
+  it('leads from the token to the callback, and saves 24.55 entered pence as 0.2455', async () => {
     const { client, token, tab, faults, path } = await open('current')
     await toStructure(tab, 'One price all day')
     await next(tab)
@@ -155,7 +155,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(faults).toEqual([])
   }, 60_000)
 
-  it('shows the logo of a supplier from its host, and initials if there is none or it cannot be loaded', async () => {
+  it('shows the logo of a supplier from its host, or initials if the logo cannot be loaded', async () => {
     const { tab, faults } = await open('current')
     await fillAddress(tab)
     await tab.getByLabel('Find your supplier').fill('power')
@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(policy.replace(images, '')).not.toMatch(/https?:/)
   }, 60_000)
 
-  it('shows the logo, privacy notice and terms of the account on every page, once they are set', async () => {
+  it('shows the logo, privacy notice and terms of the account on every page after they are set', async () => {
     const without = await open('current')
     await titled(without.tab, 'Where is your electricity used?')
     expect(await without.tab.locator('#account').isVisible()).toBe(false)
@@ -224,14 +224,14 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     }
   }, 60_000)
 
-  it('says that a link without a token is not complete, and a short page does not scroll', async () => {
+  it('reports that a link without a token is incomplete, and a short page does not scroll', async () => {
     const { tab, faults } = await openTab(browser, `${system.sandbox.base_url}/connect`, { width: 1_280 })
     await tab.getByText('This link is not complete.').waitFor()
     expect(await tab.evaluate('document.documentElement.scrollHeight - document.documentElement.clientHeight')).toBe(0)
     expect(faults).toEqual([])
   })
 
-  it('takes a night that wraps, in the earlier layout on a wide and dark screen', async () => {
+  it('accepts a time band over midnight, in the earlier API version on a wide dark screen', async () => {
     const { client, token, tab, faults, path } = await open('earlier', { width: 1_280, colorScheme: 'dark' })
     await toStructure(tab, 'Prices by the time of day')
     for (const [index, [from, to, price]] of [
@@ -253,7 +253,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(faults).toEqual([])
   }, 60_000)
 
-  it('takes 18.5 percent on the market as 0.185', async () => {
+  it('saves a market surcharge of 18.5 percent as 0.185', async () => {
     const { client, token, tab, faults, path } = await open('current')
     await toStructure(tab, 'Prices that follow the market')
     await tab.getByLabel('Surcharge in percent, such as tax').fill('18.5')
@@ -264,7 +264,7 @@ describe.skipIf(!hasBrowser)('the page of Connect in a browser', () => {
     expect(faults).toEqual([])
   }, 60_000)
 
-  it('takes a supplier that is not listed, and a library tariff or the way past it', async () => {
+  it('accepts a supplier that is not listed, and a library tariff or skipping the library', async () => {
     const { tab, faults, client, token, path } = await open('current')
     await toProviders(tab)
     await next(tab)

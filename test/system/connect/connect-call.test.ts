@@ -18,7 +18,7 @@ describe('the Connect call', () => {
   const raw = (body: string, headers: Readonly<Record<string, string>> = {}) =>
     caller(service().app, headers)('POST', '/connect', body)
 
-  it('answers every fault as JSON that any page may read', async () => {
+  it('answers every error as JSON that pages of any origin can read', async () => {
     for (const [body, code, status] of [
       ['', 'body_invalid', 400],
       ['[]', 'body_invalid', 400],
@@ -44,7 +44,7 @@ describe('the Connect call', () => {
     }
   })
 
-  it('is CORS also where it is refused before anybody reads it', async () => {
+  it('has CORS headers also if it is refused before the call is read', async () => {
     for (const answer of [
       await raw(`{"a":"${'x'.repeat(1_100_000)}"}`),
       await service().app.request('/connect', {
@@ -65,7 +65,7 @@ describe('the Connect call', () => {
   })
 
   it.each(apiVersions)(
-    'takes a body under any media type, members it does not know, and ignores an Authorization, in the %s layout',
+    'accepts any media type, unknown members and an Authorization header, in the %s API version',
     async apiVersion => {
       const { token } = await begin(apiVersion)
       for (const type of mediaTypes) {
@@ -76,7 +76,7 @@ describe('the Connect call', () => {
     },
   )
 
-  it('pays no heed to a query, such as the one that the way back from a provider brings', async () => {
+  it('ignores a query, such as the query of the redirect from a provider', async () => {
     const { token } = await begin('current')
     const start = caller(service().app, {})
     for (const query of [`?fp_cot=${token}`, '?a=1&a=2', '?connect_token=x&%', '?']) {
@@ -89,7 +89,7 @@ describe('the Connect call', () => {
     }
   })
 
-  it('answers a preflight, and wherever the operator has mounted it, with a slash at the end too', async () => {
+  it('answers a preflight at every configured path, with and without a slash at the end', async () => {
     const { token } = await begin('current')
     for (const path of ['/connect', '/connect/', '/flow/here', '/flow/here/']) {
       const reply = await service().app.request(path, {
@@ -111,7 +111,7 @@ describe('the Connect call', () => {
     }
   })
 
-  it('names the methods of its page and of the call where another is tried', async () => {
+  it('lists the methods of its page and of the call if another method is used', async () => {
     for (const path of ['/connect', '/flow/here']) {
       const answer = await service().app.request(path, { method: 'DELETE' })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -119,7 +119,7 @@ describe('the Connect call', () => {
     }
   })
 
-  it('shows its page with nothing from other hosts, wherever it is mounted', async () => {
+  it('serves a page without resources of other hosts, at every configured path', async () => {
     for (const [path, files] of [
       ['/connect', '"connect/page/'],
       ['/connect/', '"page/'],
@@ -139,7 +139,7 @@ describe('the Connect call', () => {
     }
   })
 
-  it('keeps the layout of the token, whatever a call says', async () => {
+  it('uses the API version of the token for every call', async () => {
     const { flow } = await begin('earlier')
     const page = await flow.post({ connect_token: flow.token, route: 'session_start' }, { 'api-version': '2025-09-14' })
     expect(page.body['direction']).toBe('IMPORT')
@@ -153,11 +153,12 @@ describe('the Connect call', () => {
   })
 
   it.each(apiVersions)(
-    'knows pages by the names of either layout, and answers in those of the session, in the %s layout',
+    'accepts page names of both API versions and answers in the version of the session, in the %s API version',
     async apiVersion => {
       const { surcharge, summary } = routesOf(apiVersion)
       for (const route of ['surcharge_capture', 'market_surcharge_capture']) {
-        // In the current layout the surcharge completes the session, whose token only reads from then on: each name has a session of its own.
+        // In the current API version the surcharge completes the session, whose token is then read-only. Each name has
+        // its own session.
         const { flow } = await begin(apiVersion, { route_options: {} })
         expect((await toRate(flow, 'MARKET')).route).toBe(surcharge)
         expect((await flow.submit(route, { surcharge: { fixed: 0.01, percentage: 0 } })).route).toBe(summary)
@@ -167,7 +168,7 @@ describe('the Connect call', () => {
     },
   )
 
-  it('ends with its 24 hours, for the person and for the caller', async () => {
+  it('is refused after 24 h, for the person and for the caller', async () => {
     const { flow, call, token } = await begin('current')
     await toStructure(flow)
     const { clock } = service()

@@ -21,10 +21,10 @@ const night = [
 ]
 const rateOf = (fixed: number) => [{ fixed, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }]
 
-describe.each(apiVersions)('what a person types in the %s layout', apiVersion => {
+describe.each(apiVersions)('the entered data in the %s API version', apiVersion => {
   const { summary, fixedSummary, surcharge: surchargePage, end: endPage } = routesOf(apiVersion)
 
-  it('is kept as a tariff by the time of day, a night that wraps and all', async () => {
+  it('is saved as a tariff by time of day, with a time band over midnight', async () => {
     const { call, flow, token } = await begin(apiVersion, { customer_reference_id: 'household' })
     const rate = await toRate(flow, 'TIME_OF_DAY')
     const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
@@ -106,7 +106,7 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     })
   })
 
-  it('is kept as one price, of which the summary tells', async () => {
+  it('is saved as one price, which the summary shows', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
     expect(await toRate(flow, 'FIXED')).toMatchObject({
       route: 'rate_fixed_capture',
@@ -121,12 +121,12 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
       await flow.act('SAVE', shown.route)
     } else expect(shown.actions).toEqual(['WRONG_TARIFF_REPORT', 'CLOSE', 'BACK'])
     const [tariff] = await tariffsOf(call)
-    // The first of its kind is open towards the past.
+    // The first tariff of its kind has an open start.
     expect(tariff).toMatchObject({ contract_start_date: null, display_name: 'Ecotricity' })
     expect(bandsOf(tariff)).toMatchObject([{ rate: rateOf(0.2455) }])
   })
 
-  it('is kept on the market with a surcharge of 18.5 percent; without prices the days are empty', async () => {
+  it('is saved as a market tariff with a surcharge of 18.5 percent; days without prices are empty', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
     expect(await toRate(flow, 'MARKET')).toMatchObject({
       route: surchargePage,
@@ -143,7 +143,7 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     expect(bandsOf(tariff)).toMatchObject([{ rate: [{ surcharge_fixed: 0.02, surcharge_percentage: 0.185 }] }])
   })
 
-  it('is judged as POST /tariffs does on the page for advanced prices; of tiers the lowest is shown', async () => {
+  it('is validated as by POST /tariffs on the advanced page; the summary shows the lowest tier', async () => {
     const { call, flow } = await begin(apiVersion)
     expect(await toRate(flow, 'ADVANCED')).toMatchObject({
       route: 'rate_advanced_capture',
@@ -182,7 +182,7 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     ])
   })
 
-  it('of an address is merged with what is known, in whatever case the country comes', async () => {
+  it('of an address is merged with the known address, with the country in any case', async () => {
     const known = { country_code: 'gb', address_line2: 'Flat 7', state: 'Greater London' }
     const { call, flow } = await begin(apiVersion, { route_options: {}, postal_address: known })
     const shownPage = await flow.submit('session_start')
@@ -203,7 +203,7 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Corner Shop', provider_id: null }])
   })
 
-  it('is asked for on pages that hold what clients need', async () => {
+  it('is requested on pages that contain all fields that clients need', async () => {
     const { flow, token } = await begin(apiVersion)
     const direction = apiVersion === 'earlier' ? 'IMPORT' : undefined
     const first = await flow.submit('session_start')
@@ -240,8 +240,8 @@ describe.each(apiVersions)('what a person types in the %s layout', apiVersion =>
   })
 })
 
-describe('the structures that are offered', () => {
-  it('leave out what the session does not capture', async () => {
+describe('the offered structures', () => {
+  it('exclude the structures that the session does not capture', async () => {
     const { flow } = await begin('current', { route_options: {} })
     expect((await toStructure(flow)).data['options']).toEqual(['FIXED', 'TIME_OF_DAY', 'MARKET'])
     const refused = await flow.submit('tariff_structure_select', { options: ['ADVANCED'] })

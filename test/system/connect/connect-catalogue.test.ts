@@ -72,7 +72,7 @@ beforeAll(async () => {
 })
 
 describe('the catalogue', () => {
-  it('offers library tariffs of a provider, or the way past them', async () => {
+  it('offers library tariffs of a provider, and a way to skip them', async () => {
     const { call, flow } = await begin('current', {
       route_options: {},
       postal_address: londonAddress,
@@ -98,7 +98,7 @@ describe('the catalogue', () => {
     ])
   })
 
-  it('offers what is for the kind of address, and the kind of tariff', async () => {
+  it('offers tariffs for the kind of address and the kind of tariff', async () => {
     const offered = async (more: object) => {
       const { flow } = await begin('current', { postal_address: londonAddress, ...more })
       const { data } = await flow.submit('provider_select', { provider: { id: libraryId } })
@@ -121,7 +121,7 @@ describe('the catalogue', () => {
     expect(await namesFor('COMMERCIAL')).toContain('Ecotricity')
   })
 
-  it('comes with the well-known suppliers of its countries, and leaves what the operator has made of one', async () => {
+  it("contains the well-known suppliers of its countries, and keeps the operator's changes", async () => {
     const countries = [
       'GB',
       'DE',

@@ -32,8 +32,8 @@ const savedCredentials = async (accountId: string): Promise<readonly TariffCrede
   return rows
 }
 
-describe('what a person gives the app of a provider', () => {
-  it('goes to no provider but the one that it was typed for', async () => {
+describe('the data that a person enters in the app of a provider', () => {
+  it('is sent only to the provider that it was entered for', async () => {
     const { token, flow } = await toLogin()
     const asks = await post({ connect_token: token, route: 'auth_metadata_capture', data: { user: 'ann' } })
     await flow.submit('provider_select', { provider: { id: otherDirectId } })
@@ -44,14 +44,14 @@ describe('what a person gives the app of a provider', () => {
     expect(provider().requests).toHaveLength(requestCount)
   })
 
-  it('takes the place of what was given before in the session, and may be long', async () => {
+  it('replaces the earlier data of the session, and may be long', async () => {
     const { token, accountId } = await toLogin()
     const form = { connect_token: token, route: 'auth_metadata_capture', data: { user: 'x'.repeat(300_000) } }
     for (let again = 0; again < 3; again += 1) expect((await post(form)).route).toBe('consent_capture')
     expect(await savedCredentials(accountId)).toHaveLength(1)
   })
 
-  it('ends nothing that works before it has worked itself', async () => {
+  it('does not end working credentials before it works', async () => {
     const { call, accountId, token } = await toLogin()
     await logIn(token)
     const [working] = await savedCredentials(accountId)
@@ -71,7 +71,7 @@ describe('what a person gives the app of a provider', () => {
   })
 
   it.each([{ action: 'DISCONNECT' }, { action: 'DISMISS_DIRECT', route: 'multiple_available_tariffs' }])(
-    'is forgotten with $action before an account was chosen; the tariff from before stays',
+    'is deleted by $action before an account is chosen; the earlier tariff remains',
     async action => {
       const { call, token, accountId } = await toLogin()
       await logIn(token)
@@ -86,7 +86,7 @@ describe('what a person gives the app of a provider', () => {
 })
 
 describe('credentials', () => {
-  it('are sealed where they are kept, stand in no answer, and go with their tariff', async () => {
+  it('are stored encrypted, are in no answer, and are deleted with their tariff', async () => {
     const { call, token, accountId } = await toLogin()
     const answers = [await logIn(token)]
     const sealed = await savedCredentials(accountId)
@@ -98,7 +98,7 @@ describe('credentials', () => {
     expect(await savedCredentials(accountId)).toEqual([])
   })
 
-  it('go with DISCONNECT, and where prices are typed instead', async () => {
+  it('are deleted by DISCONNECT, and if prices are entered manually', async () => {
     const one = await toLogin('current', edit)
     await logIn(one.token)
     await one.flow.submit('session_start')
@@ -113,7 +113,7 @@ describe('credentials', () => {
     expect(await tariffsOf(two.call)).toMatchObject([{ connection_type: 'MANUAL' }])
   })
 
-  it('hold the code that was given last, however often one is asked for', async () => {
+  it('contain the latest code after any number of requests for a code', async () => {
     const { token, accountId } = await toLogin()
     provider().reply = 'never'
     const asks = await post({
@@ -143,8 +143,8 @@ describe('credentials', () => {
   })
 })
 
-describe('a tariff that a provider gave', () => {
-  it('was there, also where the same session goes on by hand', async () => {
+describe('a tariff that a provider delivered', () => {
+  it('is saved, also if the person continues the session manually', async () => {
     const { call, accountId, flow, token } = await toLogin('current', edit)
     const typed = async (cost: number) => {
       await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
@@ -163,7 +163,7 @@ describe('a tariff that a provider gave', () => {
     expect(rows).toEqual([{ voided: false }])
   })
 
-  it('completes its session, however late it comes', async () => {
+  it('completes its session, even after a long time', async () => {
     const { call, token } = await toLogin()
     provider().reply = 'never'
     await logIn(token)
@@ -179,7 +179,7 @@ describe('a tariff that a provider gave', () => {
 })
 
 describe('work that cannot be done', () => {
-  it('keeps no other waiting', async () => {
+  it('does not delay other work', async () => {
     const { call, accountId, token } = await toLogin()
     provider().reply = 'never'
     await logIn(token)

@@ -4,7 +4,7 @@ import { putProviders } from '../../../services/platform/postgres/connect/provid
 import { apiVersions, connectFixture, directId } from '../../support/connect/connect-fixture.ts'
 import { type ApiVersion, londonAddress } from '../../support/connect/connect-service.ts'
 
-let thrown: Error = new RangeError('the inside of the program')
+let thrown: Error = new RangeError('Internal detail.')
 const { begin, service } = connectFixture(async () => {
   throw thrown
 })
@@ -22,24 +22,27 @@ const consent = async (apiVersion: ApiVersion) => {
   return flow.submit('consent_capture', { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: true })
 }
 
-describe.each(apiVersions)('a fault of the server in the %s layout', apiVersion => {
+describe.each(apiVersions)('an internal error in the %s API version', apiVersion => {
   it.each([
-    [new RangeError('the inside of the program'), 500, 'internal_error'],
-    [new Failure('postgres_away', 'the inside of the world', { retriable: true }), 503, 'unavailable'],
-  ] as const)('is told as connect_error with token and page, without its inside: %s', async (error, status, code) => {
-    thrown = error
-    const answer = await consent(apiVersion)
-    expect(answer).toMatchObject({
-      status,
-      body: {
-        ...{ object: 'error', type: 'connect_error', code, context: 'connect.consent_capture' },
-        ...{
-          connect_token: expect.stringMatching(/^cot_/),
-          message: expect.stringMatching(/.+/),
-          request_id: expect.any(String),
+    [new RangeError('Internal detail.'), 500, 'internal_error'],
+    [new Failure('postgres_away', 'Internal detail.', { retriable: true }), 503, 'unavailable'],
+  ] as const)(
+    'is answered as connect_error with token and page, without internal details: %s',
+    async (error, status, code) => {
+      thrown = error
+      const answer = await consent(apiVersion)
+      expect(answer).toMatchObject({
+        status,
+        body: {
+          ...{ object: 'error', type: 'connect_error', code, context: 'connect.consent_capture' },
+          ...{
+            connect_token: expect.stringMatching(/^cot_/),
+            message: expect.stringMatching(/.+/),
+            request_id: expect.any(String),
+          },
         },
-      },
-    })
-    expect(answer.text).not.toContain('the inside')
-  })
+      })
+      expect(answer.text).not.toContain('Internal detail')
+    },
+  )
 })

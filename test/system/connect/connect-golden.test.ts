@@ -55,11 +55,11 @@ const begin = async (apiVersion: ApiVersion, more: object = {}): Promise<Flow> =
 
 const choose = (flow: Flow): Promise<FlowPage> => flow.submit('provider_select', { provider: { id: provider.id } })
 
-/** Walk through every page once; gives each under the name of what it shows. */
+/** Visit every page once. Returns each page by the name of its content. */
 const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPage>> => {
   const pages = new Map<string, FlowPage>()
   const keep = async (name: string, page: Promise<FlowPage>): Promise<void> => void pages.set(name, await page)
-  // Its summary is left for another one, which a session without edit_tariff could not do.
+  // The session leaves this summary for another summary, which needs edit_tariff.
   const flow = await begin(apiVersion, { postal_address: { country_code: 'IS' }, actions: { edit_tariff: true } })
   await keep('address', flow.submit('session_start'))
   await keep('refusal', flow.submit('postal_address_capture', { postal_address: { ...reykjavik, city: ' ' } }))
@@ -103,14 +103,14 @@ const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPag
   return pages
 }
 
-describe.each(apiVersions)('the pages of the %s layout', apiVersion => {
-  it('stay as they were published', async () => {
+describe.each(apiVersions)('the pages of the %s API version', apiVersion => {
+  it('equal the published pages', async () => {
     for (const [name, page] of await walk(apiVersion)) {
       await expect(written(page)).toMatchFileSnapshot(`../../golden/${apiVersion}/connect_${name}.json`)
     }
   })
 
-  it('and so does the token', async () => {
+  it('and the token equals the published token', async () => {
     const { call } = await connectAccount(service(), apiVersion)
     const [path, addresses] =
       apiVersion === 'current'

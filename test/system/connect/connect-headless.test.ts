@@ -58,7 +58,7 @@ const providerNamed = async (name: string): Promise<string> => {
   return (JSON.parse(out) as { id: string; display_name: string }[]).find(one => one.display_name === name)?.id ?? ''
 }
 
-/** Post the pages in their fixed order, and read nothing but the last two answers. */
+/** Post the pages in their fixed order, and read only the last two answers. */
 const runHeadless = async (
   token: string,
 ): Promise<{ readonly summary: Page; readonly end: Page; readonly savedAt: number }> => {
@@ -79,7 +79,7 @@ const runHeadless = async (
 const locationOf = async (client: Client, token: string): Promise<string> =>
   ((await client.ask('GET', `/connect/tariff/token?connect_token=${token}`)) as { location_id: string }).location_id
 
-/** Hourly prices around today, as an operator imports them for Great Britain. */
+/** Import hourly prices around today for Great Britain, as an operator does. */
 const importPrices = async (): Promise<void> => {
   const { base_url: baseUrl, operator_key: key } = running().sandbox
   const ask = async (method: string, path: string, body?: object) => {
@@ -102,8 +102,8 @@ const importPrices = async (): Promise<void> => {
   await ask('PUT', `/markets/${id}/prices`, prices as never)
 }
 
-describe('a program that posts the pages of the earlier layout in their fixed order', () => {
-  it('connects a market tariff in London, and its prices answer as soon as there are any', async () => {
+describe('a program that posts the pages of the earlier API version in their fixed order', () => {
+  it('connects a market tariff in London; its prices are answered as soon as they exist', async () => {
     const client = await login(running().sandbox, 'test', 'earlier')
     const pricesOf = async (location: string) => {
       const { status, json } = await client.send(
@@ -152,7 +152,7 @@ describe('a program that posts the pages of the earlier layout in their fixed or
     expect(waited.status).toBe(200)
   }, 90_000)
 
-  it('goes on after the process was killed, and keeps the costs of before a DISCONNECT', async () => {
+  it('continues after the process was killed, and keeps earlier costs after a DISCONNECT', async () => {
     const client = await login(running().sandbox, 'test', 'earlier')
     const token = await tokenOf(client, 'survivor')
     const submit = (route: string, data: object) => post({ connect_token: token, route, data })
@@ -184,8 +184,8 @@ describe('a program that posts the pages of the earlier layout in their fixed or
   }, 90_000)
 })
 
-describe('what a person gives the app of a provider', () => {
-  it('is found nowhere in clear: not in the data folder, not in the logs, not in answers', async () => {
+describe('the data that a person enters in the app of a provider', () => {
+  it('is never in clear text: not in the data folder, the logs or the answers', async () => {
     const file = join(folder, 'providers.json')
     writeFileSync(
       file,
@@ -226,7 +226,7 @@ describe('what a person gives the app of a provider', () => {
       }
     }
     expect(found(canary)).toBe('')
-    // The search finds what is there in clear.
+    // The search finds the same data in clear text.
     expect(found('canary')).not.toBe('')
   }, 60_000)
 })
@@ -238,7 +238,7 @@ describe('the operator', () => {
     return JSON.parse(out)
   }
 
-  it('names the summary of an account, and reads what people reported', async () => {
+  it('sets the summary name of an account, and reads the reports of people', async () => {
     await command('providers', 'summary-route', running().sandbox.account_id, 'tariff_summary')
     const client = await login(running().sandbox, 'test')
     const address_ = { postal_address: address, location_reference_id: 'named' }
@@ -256,7 +256,7 @@ describe('the operator', () => {
     expect(await command('providers', 'reports')).toMatchObject([{ provider: 'Corner Shop', live_mode: false }])
   })
 
-  it('is told what is wrong with a file of suppliers', async () => {
+  it('receives the errors of a file of suppliers', async () => {
     const file = join(folder, 'wrong.json')
     writeFileSync(file, JSON.stringify({ providers: [{ display_name: 'X', countries: ['GBR'] }] }))
     const { code, err } = await runCommand(['providers', 'import', file], { WATTLEDGER_DATA_DIR: folder })
@@ -264,8 +264,8 @@ describe('the operator', () => {
   })
 })
 
-describe('a tariff that is on its way from its provider', () => {
-  it('has no price yet, and says that it is pending', async () => {
+describe('a tariff that its provider has not delivered yet', () => {
+  it('has no price and is reported as pending', async () => {
     provider().reply = 'never'
     const client = await login(running().sandbox, 'test', 'earlier')
     const token = await tokenOf(client, 'pending')

@@ -12,7 +12,7 @@ const { begin: beginSession, service } = connectFixture()
 const hourMs = 3_600_000
 const [whole = '', region = '', ...rest] = marketAreasOf({ ...londonAddress })
 
-/** Keep hourly prices around the present for an area. */
+/** Store hourly prices around now for a market area. */
 const importPrices = async (area: string): Promise<string> => {
   const { database, clock } = service()
   const from = Math.floor(clock.at / hourMs) * hourMs - 72 * hourMs
@@ -39,9 +39,9 @@ const begin = async (apiVersion: 'current' | 'earlier', more: object = {}) => {
 const sourcesOf = async (call: Call) => (await locationOf(call))['market_sources']
 
 describe('market prices', () => {
-  it('that come after the session reach its location, and only then it is told complete', async () => {
+  it('that arrive after the session price its location, and only then the session is reported complete', async () => {
     const { call, token, flow } = await begin('current')
-    // Every address of Great Britain belongs to the whole.
+    // Every address of Great Britain belongs to the whole country.
     expect((await flow.submit('tariff_structure_select', { options: ['MARKET'] })).route).toBe('surcharge_capture')
     const shown = await flow.submit('surcharge_capture')
     expect(shown).toMatchObject({
@@ -65,7 +65,7 @@ describe('market prices', () => {
     expect(rates['today']?.[0]?.tariff.confidence).toBe(1)
   })
 
-  it('that follow the market are offered for energy sold too, and not for own generation', async () => {
+  it('are offered for exported energy, and not for own generation', async () => {
     const sold = await begin('current', { tariff_direction: 'EXPORT' })
     expect((await sold.flow.submit('session_start')).body['direction']).toBe('EXPORT')
     await sold.flow.submit('tariff_structure_select', { options: ['MARKET'] })
@@ -78,7 +78,7 @@ describe('market prices', () => {
     })
   })
 
-  it('of several regions are asked for, before the surcharge or together with it', async () => {
+  it('of several regions are offered for choice, before or together with the surcharge', async () => {
     const chosen = await importPrices(region)
     const now = await begin('current')
     expect(await now.flow.submit('tariff_structure_select', { options: ['MARKET'] })).toMatchObject({
@@ -91,7 +91,7 @@ describe('market prices', () => {
     await now.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })
     expect(await sourcesOf(now.call)).toMatchObject({ import: chosen })
 
-    // A program that posts the surcharge without a choice means the whole country.
+    // A program that posts the surcharge without a region means the whole country.
     const open = await begin('current')
     await open.flow.submit('tariff_structure_select', { options: ['MARKET'] })
     expect((await open.flow.submit('surcharge_capture', { surcharge: { fixed: 0, percentage: 5 } })).route).toBe(
@@ -110,7 +110,7 @@ describe('market prices', () => {
       status: 409,
       code: 'market_region_invalid',
     })
-    // A page that shows the choice posts null until a person has chosen; nothing is chosen for that person.
+    // A page with the choice posts null until a person has chosen. The service chooses nothing for the person.
     for (const open of [null, ''])
       expect(await flow.submit('market_surcharge_capture', { surcharge, region: open })).toMatchObject({
         status: 409,
@@ -120,7 +120,7 @@ describe('market prices', () => {
     await flow.act('SAVE')
     expect(await sourcesOf(call)).toMatchObject({ import: chosen })
 
-    // Programs of the earlier layout that post no region mean the whole too.
+    // Programs of the earlier API version without a region also mean the whole country.
     const older = await begin('earlier')
     await older.flow.submit('tariff_structure_select', { options: ['MARKET'] })
     expect((await older.flow.submit('market_surcharge_capture', { surcharge })).route).toBe('summary_tou_confirm')
@@ -131,14 +131,14 @@ describe('market prices', () => {
 })
 
 describe.each(['current', 'earlier'] as const)(
-  'an address that does not decide between market areas, in the %s layout',
+  'an address that fits several market areas, in the %s API version',
   apiVersion => {
-    // Oskarshamn lies at the border between SE3 and SE4.
+    // Oskarshamn is at the border between SE3 and SE4.
     const address = { address_line1: 'Storgatan 1', city: 'Oskarshamn', post_code: '57230', country_code: 'SE' }
     const areas = ['SE3', 'SE4', 'SE1', 'SE2']
     const surcharge = { fixed: 0, percentage: 0 }
 
-    it('asks, although no prices are stored, and guesses none', async () => {
+    it('asks for the area even without stored prices, and chooses none', async () => {
       const { call, flow } = await begin(apiVersion, { postal_address: address })
       const page = await flow.submit('tariff_structure_select', { options: ['MARKET'] })
       expect(page).toMatchObject({ data: { regions: areas } })
@@ -158,20 +158,20 @@ describe.each(['current', 'earlier'] as const)(
       expect((await call('GET', `/markets/${id}`)).body).toMatchObject({ area: 'SE4', currency_code: 'SEK' })
     })
 
-    it('leaves the location of a fixed tariff without a source', async () => {
+    it('leaves the location of a fixed tariff without a market source', async () => {
       const { call, flow } = await begin(apiVersion, { postal_address: address })
       await flow.submit('tariff_structure_select', { options: ['FIXED'] })
       await flow.submit('rate_fixed_capture', { cost: 0.3 })
       if (apiVersion === 'earlier') await flow.act('SAVE')
-      // The published file of the earlier version says string: what is not there is left out.
+      // The earlier API version leaves out a text member with null.
       // Source: docs/rules/earlier-version.md #null-members.
       expect(await sourcesOf(call)).toEqual(apiVersion === 'current' ? { import: null, export: null } : {})
     })
   },
 )
 
-describe('what a person says on the summary', () => {
-  it('is noted once for the operator', async () => {
+describe('a report on the summary', () => {
+  it('is stored once for the operator', async () => {
     const { flow } = await begin('current')
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
     expect((await flow.submit('rate_fixed_capture', { cost: 0.3 })).actions).toContain('WRONG_TARIFF_REPORT')

@@ -14,10 +14,10 @@ import { londonAddress, visit } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
 
-describe.each(apiVersions)('a person who moves about in the %s layout', apiVersion => {
+describe.each(apiVersions)('a person who navigates in the %s API version', apiVersion => {
   const { fixedSummary, summary, surcharge, end } = routesOf(apiVersion)
 
-  it('goes back page by page, and out at the first; comes again where the session stands', async () => {
+  it('goes back page by page, leaves at the first page, and returns to the current page', async () => {
     const { flow, token } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     const routes = []
@@ -29,7 +29,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
       expect((await flow.submit(route)).route).toBe('postal_address_capture')
   })
 
-  it('goes back from an older page as if it were open still', async () => {
+  it('goes back from an older page as if the page were current', async () => {
     const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     expect((await flow.act('BACK', 'tariff_structure_select')).route).toBe('provider_select')
@@ -39,7 +39,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     expect((await flow.act('BACK', 'postal_address_capture')).route).toBe(end)
   })
 
-  it('leaves with CLOSE, which may come with any route or none', async () => {
+  it('leaves with CLOSE, with any route or without a route', async () => {
     const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     for (const route of [undefined, 'rate_fixed_capture', 'provider_select', 'anything']) {
@@ -48,7 +48,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     }
   })
 
-  it('submits an older page as if it were open still', async () => {
+  it('submits an older page as if the page were current', async () => {
     const actions = { edit_tariff: true }
     const { flow, call } = await begin(apiVersion, { route_options: {}, postal_address: londonAddress, actions })
     expect((await flow.submit('session_restore')).route).toBe('provider_select')
@@ -66,7 +66,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     expect(await completed(call)).toHaveLength(1)
   })
 
-  it('keeps what was typed last where two tabs are open', async () => {
+  it('saves the latest entry of two open tabs', async () => {
     const { flow: one, call, token } = await begin(apiVersion, { route_options: {} })
     await toStructure(one)
     const other = visit(service(), token)
@@ -80,7 +80,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     expect(await tariffsOf(call)).toMatchObject([{ market_rates: true }])
   })
 
-  it('posts pages that were skipped, in the fixed order, without reading', async () => {
+  it('posts skipped pages in the fixed order without reading them', async () => {
     const { flow, call } = await begin(apiVersion, { route_options: {} })
     await toRate(flow, 'MARKET')
     expect((await flow.submit(surcharge, { surcharge: { fixed: 0, percentage: 0 } })).route).toBe(summary)
@@ -92,7 +92,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Cheap', contract_end_date: '2031-01-01T00:00:00Z' }])
   })
 
-  it('skips pages that may be skipped with neither data nor action, and a surcharge of zeros', async () => {
+  it('skips optional pages without data and action, and a surcharge of zeros', async () => {
     const { flow, call } = await begin(apiVersion)
     await toRate(flow, 'MARKET')
     expect((await flow.submit(surcharge)).route).toBe('tariff_name_capture')
@@ -104,7 +104,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     ])
   })
 
-  it('sees after a failed submit what was there, and may post it again', async () => {
+  it('sees the entered data after a failed submit and can post it again', async () => {
     const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     for (let again = 0; again < 2; again += 1)
@@ -113,7 +113,7 @@ describe.each(apiVersions)('a person who moves about in the %s layout', apiVersi
     expect(await flow.act('BACK')).toMatchObject({ route: 'rate_fixed_capture', data: { cost: 0.3 } })
   })
 
-  it('presses buttons that are not listed: they do, or are refused', async () => {
+  it('presses buttons that are not listed: each works or is refused', async () => {
     const { flow } = await begin(apiVersion)
     await toStructure(flow)
     expect((await flow.act('PROVIDER_MISSING')).route).toBe('provider_name_capture')

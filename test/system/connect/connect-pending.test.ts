@@ -14,7 +14,7 @@ const { logIn, provider, service, toLogin } = loginFixture()
 const hourMs = 3_600_000
 
 describe('a provider that does not answer', () => {
-  it('is waited for: pending, then connected, and told once', async () => {
+  it('leaves the tariff pending, then connected, and reports the session once', async () => {
     const { call, token, flow } = await toLogin()
     provider().reply = 'never'
     expect((await logIn(token)).route).toBe('session_redirect')
@@ -33,7 +33,7 @@ describe('a provider that does not answer', () => {
     expect(await completed(call)).toHaveLength(1)
   })
 
-  it('counts as failed after 48 hours, and as well once it answers', async () => {
+  it('counts as failed after 48 h, and as connected after it answers', async () => {
     const { call, token } = await toLogin()
     await logIn(token)
     provider().reply = 'never'
@@ -55,7 +55,7 @@ describe('a provider that does not answer', () => {
     expect(await tariffsOf(call)).toMatchObject([{ id: tariff?.['id'], status: 'CONNECTED' }])
   })
 
-  it('brings new prices from the local day on, and the same ones as no change', async () => {
+  it('changes prices from the local day on, and the same prices change nothing', async () => {
     const { call, token } = await toLogin()
     await logIn(token)
     const [first] = await tariffsOf(call)

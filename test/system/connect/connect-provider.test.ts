@@ -13,40 +13,45 @@ const credentials = async (accountId: string) => {
 }
 
 describe('the login at a provider', () => {
-  it.each(['current', 'earlier'] as const)('connects what the provider tells, in the %s layout', async apiVersion => {
-    const { call, token, flow, page } = await toLogin(apiVersion)
-    const loginUrl = `${provider().loginUrl}&fp_cot=${token}`
-    expect(page).toMatchObject({
-      route: 'session_redirect',
-      data: { redirect_url: loginUrl, ...(apiVersion === 'earlier' ? { redirect_uri: loginUrl } : {}) },
-    })
-    const about = await post({ connect_token: token, route: 'start_tariff_integration' })
-    expect(about).toMatchObject({
-      route: 'auth_metadata_capture',
-      data: {
-        provider: {
-          display_name: 'Direct Energy',
-          logo_url: expect.stringMatching(/^data:image/),
-          accent_color: '#112233',
+  it.each(['current', 'earlier'] as const)(
+    'connects the tariff that the provider delivers, in the %s API version',
+    async apiVersion => {
+      const { call, token, flow, page } = await toLogin(apiVersion)
+      const loginUrl = `${provider().loginUrl}&fp_cot=${token}`
+      expect(page).toMatchObject({
+        route: 'session_redirect',
+        data: { redirect_url: loginUrl, ...(apiVersion === 'earlier' ? { redirect_uri: loginUrl } : {}) },
+      })
+      const about = await post({ connect_token: token, route: 'start_tariff_integration' })
+      expect(about).toMatchObject({
+        route: 'auth_metadata_capture',
+        data: {
+          provider: {
+            display_name: 'Direct Energy',
+            logo_url: expect.stringMatching(/^data:image/),
+            accent_color: '#112233',
+          },
+          account: { display_name: 'Volt Ltd', privacy_url: null, terms_url: null },
         },
-        account: { display_name: 'Volt Ltd', privacy_url: null, terms_url: null },
-      },
-    })
-    const back = await logIn(token)
-    const address = `https://app.example.com/back?fp_cot=${token}`
-    expect(back).toMatchObject({ route: 'session_redirect', data: { redirect_url: address } })
-    expect(back.data['redirect_uri']).toBe(apiVersion === 'earlier' ? address : undefined)
-    expect(provider().requests.at(-1)).toEqual({ auth_metadata: { data: { user: 'ann', password: 'canary-secret' } } })
-    const summary = await flow.submit('session_start')
-    expect(summary.route).toBe(apiVersion === 'current' ? 'tariffs_summary' : 'summary_fixed_confirm')
-    if (apiVersion === 'earlier') expect((await flow.act('SAVE')).route).toBe('session_complete')
-    expect(await tariffsOf(call)).toMatchObject([
-      { connection_type: 'DIRECT', is_linked: true, display_name: 'Direct Green', provider_id: directId },
-    ])
-    expect(await completed(call)).toHaveLength(1)
-  })
+      })
+      const back = await logIn(token)
+      const address = `https://app.example.com/back?fp_cot=${token}`
+      expect(back).toMatchObject({ route: 'session_redirect', data: { redirect_url: address } })
+      expect(back.data['redirect_uri']).toBe(apiVersion === 'earlier' ? address : undefined)
+      expect(provider().requests.at(-1)).toEqual({
+        auth_metadata: { data: { user: 'ann', password: 'canary-secret' } },
+      })
+      const summary = await flow.submit('session_start')
+      expect(summary.route).toBe(apiVersion === 'current' ? 'tariffs_summary' : 'summary_fixed_confirm')
+      if (apiVersion === 'earlier') expect((await flow.act('SAVE')).route).toBe('session_complete')
+      expect(await tariffsOf(call)).toMatchObject([
+        { connection_type: 'DIRECT', is_linked: true, display_name: 'Direct Green', provider_id: directId },
+      ])
+      expect(await completed(call)).toHaveLength(1)
+    },
+  )
 
-  it('shows the logo of the account and its pages about privacy and terms', async () => {
+  it('shows the logo of the account and its links for privacy and terms', async () => {
     const { token, accountId } = await toLogin()
     const pages = {
       privacyUrl: 'https://volt.example/privacy',
@@ -64,7 +69,7 @@ describe('the login at a provider', () => {
     })
   })
 
-  it('asks for consent, and for credentials of this session', async () => {
+  it('requires consent, and credentials of this session', async () => {
     const { token, accountId } = await toLogin()
     expect(await logIn(token, { user: 'ann' }, false)).toMatchObject({
       status: 400,
@@ -76,7 +81,7 @@ describe('the login at a provider', () => {
     expect(await credentials(accountId)).toEqual([])
   })
 
-  it('shows a wrong password in the app, which may try again', async () => {
+  it('reports a wrong password in the app, which can retry', async () => {
     const { token, flow } = await toLogin()
     provider().reply = { status: 422, body: { message: 'Wrong password' } }
     expect(await logIn(token)).toMatchObject({ route: 'failed_login', data: { message: 'Wrong password' } })
@@ -85,7 +90,7 @@ describe('the login at a provider', () => {
     expect((await flow.submit('session_start')).route).toBe('tariffs_summary')
   })
 
-  it('leads on by hand where it is skipped, left or refused: never a dead end', async () => {
+  it('always continues manually after it is skipped, left or refused', async () => {
     const skipped = await toLogin()
     expect((await skipped.flow.submit('session_start')).route).toBe('tariff_structure_select')
     const dismissed = await toLogin()
@@ -129,7 +134,7 @@ describe('the login at a provider', () => {
     expect((await flow.submit('session_start')).route).toBe('tariffs_summary')
   })
 
-  it('says that there is nothing to choose, and leads on by hand', async () => {
+  it('reports that there is no account to choose, and continues manually', async () => {
     const { token, flow } = await toLogin()
     provider().reply = { status: 200, body: { accounts: [] } }
     expect(await logIn(token)).toMatchObject({
@@ -142,7 +147,7 @@ describe('the login at a provider', () => {
     expect((await flow.submit('session_start')).route).toBe('tariff_structure_select')
   })
 
-  it('takes a tariff as the body or as its member, and what it does not know with it', async () => {
+  it('accepts a tariff as the body or as its member, with unknown members', async () => {
     const { token, call } = await toLogin()
     const more = {
       timezone: 'Europe/London',
@@ -164,7 +169,7 @@ describe('the login at a provider', () => {
     expect(bandsOf(kept)).toMatchObject([{ rate: [{ fixed: 0.3, to_kwh: 100 }, { fixed: 0.2 }] }])
   })
 
-  it('refuses with words that an app can show, and with the token', async () => {
+  it('refuses with a text that an app can show, and with the token', async () => {
     const { token } = await toLogin('earlier')
     const refused = await post({ connect_token: token, route: 'auth_metadata_capture', data: {} })
     expect(refused.status).toBe(409)

@@ -12,11 +12,11 @@ import { type Flow, londonAddress } from '../../support/connect/connect-service.
 
 const { begin, service } = connectFixture()
 
-describe.each(apiVersions)('a submit that cannot be taken in the %s layout', apiVersion => {
+describe.each(apiVersions)('a refused submit in the %s API version', apiVersion => {
   const status = apiVersion === 'current' ? 400 : 409
   const { summary, surcharge } = routesOf(apiVersion)
 
-  /** Post what is refused, and see that the session has stayed where it was. */
+  /** Post data that is refused, and check that the session does not change. */
   const refusing = (flow: Flow, route: string) => async (data: object | undefined, code: string) => {
     const { route: before } = await flow.submit('session_start')
     const page = await flow.submit(route, data)
@@ -121,7 +121,7 @@ describe.each(apiVersions)('a submit that cannot be taken in the %s layout', api
     await surcharges({ surcharge: [] }, 'data_json_invalid')
   })
 
-  it('of a name, a term, and a button', async () => {
+  it('of a name, a term, and an action', async () => {
     const { flow } = await begin(apiVersion)
     await toRate(flow, 'FIXED')
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
@@ -149,7 +149,7 @@ describe.each(apiVersions)('a submit that cannot be taken in the %s layout', api
     })
   })
 
-  it('of a page that is not open', async () => {
+  it('of a page that is not the current page', async () => {
     const { flow } = await begin(apiVersion)
     await refusing(flow, 'provider_select')({ provider: { id: `prv_${'0'.repeat(24)}` } }, 'provider_not_found')
     const providers = await flow.submit('postal_address_capture', { postal_address: londonAddress })

@@ -27,10 +27,10 @@ const everyRow = async (): Promise<string> => {
   return texts.join('\n')
 }
 
-describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion => {
+describe.each(apiVersions)('the id of a session, in the %s API version', apiVersion => {
   const base = apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'
 
-  it('comes with the token, and in connect_session.complete without it', async () => {
+  it('is returned with the token, and is in connect_session.complete without the token', async () => {
     const { call, token } = await keepFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const data = (event?.['data'] ?? {}) as Readonly<Record<string, unknown>>
@@ -47,7 +47,7 @@ describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion =
     expect(found.body['data']).toHaveLength(1)
   })
 
-  it('is read by its own account alone, and only once the session is complete', async () => {
+  it('is readable by its own account only, and only after the session is complete', async () => {
     const { call } = await connectAccount(service(), apiVersion)
     const urls = { connect_url: 'https://app.example.com', callback_url: 'https://app.example.com/done' }
     const made = await call(
@@ -65,7 +65,7 @@ describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion =
       expect((await call('GET', `${base}/${none}`)).status).toBe(404)
   })
 
-  it('opens nothing: the flow takes tokens alone', async () => {
+  it('grants no access: the flow accepts tokens only', async () => {
     const { call, flow } = await keepFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const sessionId = String((event?.['data'] as Readonly<Record<string, unknown>> | undefined)?.['session_id'])
@@ -75,7 +75,7 @@ describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion =
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'connect_token_invalid' }])
   })
 
-  it('is all that is stored: the token stands in no row of any table', async () => {
+  it('is stored, and the token is in no row of any table', async () => {
     const { token, call } = await keepFixed(apiVersion, 0.3)
     const rows = await everyRow()
     expect(rows).toContain(String((await retrieve(call, apiVersion, token)).body['session_id']))
@@ -84,10 +84,10 @@ describe.each(apiVersions)('the id of a session, in the %s layout', apiVersion =
   })
 })
 
-describe.each(apiVersions)('a token after its session is complete, in the %s layout', apiVersion => {
+describe.each(apiVersions)('a token after its session is complete, in the %s API version', apiVersion => {
   const { end, fixedSummary } = routesOf(apiVersion)
 
-  it('reads, and changes nothing', async () => {
+  it('can read, but not change', async () => {
     const { call, flow } = await keepFixed(apiVersion, 0.3)
     const before = [await tariffsOf(call), await locationOf(call)]
     const shown = await flow.submit('session_start')
@@ -120,7 +120,7 @@ describe.each(apiVersions)('a token after its session is complete, in the %s lay
     expect(await completed(call)).toHaveLength(1)
   })
 
-  it('answers a submit that is repeated with the page it led to', async () => {
+  it('answers a repeated submit with the page that followed it', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
     await toRate(flow, 'FIXED')
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.3 })
@@ -129,7 +129,7 @@ describe.each(apiVersions)('a token after its session is complete, in the %s lay
     expect(await tariffsOf(call)).toHaveLength(1)
   })
 
-  it('goes on to change the tariff if the session was created with edit_tariff', async () => {
+  it('can change the tariff if the session was created with edit_tariff', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const flow = await visitAs(call, apiVersion, {
       location_id: (await locationOf(call))['id'],

@@ -19,10 +19,10 @@ const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFi
 const dayMs = 86_400_000
 const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)}T00:00:00Z`
 
-describe.each(apiVersions)('a location that has a tariff, in the %s layout', apiVersion => {
+describe.each(apiVersions)('a location that has a tariff, in the %s API version', apiVersion => {
   const { fixedSummary, end } = routesOf(apiVersion)
 
-  it('opens at its summary; EDIT leads to the providers until the session is complete', async () => {
+  it('starts at its summary; EDIT leads to the providers until the session is complete', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
     const shown = await flow.submit('session_start')
@@ -38,7 +38,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     })
   })
 
-  it('is found by its reference, with its customer, when a session was abandoned', async () => {
+  it('is found by its reference, with its customer, after a session was abandoned', async () => {
     const references = { customer_reference_id: 'household', location_reference_id: 'the-home', route_options: {} }
     const { call } = await begin(apiVersion, references)
     const again = await visitAs(call, apiVersion, references)
@@ -55,7 +55,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     })
   })
 
-  it('opens at the providers with edit_tariff; the new one begins at local midnight, where the old one ends', async () => {
+  it('starts at the providers with edit_tariff; the new tariff replaces the old one at local midnight', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const flow = await visitAs(call, apiVersion, {
       location_id: (await locationOf(call))['id'],
@@ -71,7 +71,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     ])
   })
 
-  it('opens at the providers with edit_tariff also if the address is incomplete, and keeps that address', async () => {
+  it('starts at the providers with edit_tariff and an incomplete address, and keeps that address', async () => {
     const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { postal_address: { city: 'Dresden', country_code: 'DE' } })
     const more = { location_id: made['id'], postal_address: { country_code: 'DE' } }
@@ -89,14 +89,14 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     expect((await later.act('EDIT', (await later.submit('session_start')).route)).route).toBe('provider_select')
   })
 
-  it('asks for the address with edit_tariff if no country is known', async () => {
+  it('starts at the address with edit_tariff if no country is known', async () => {
     const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     const flow = await visitAs(call, apiVersion, { location_id: made['id'], actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('postal_address_capture')
   })
 
-  it('is renewed with its values filled in', async () => {
+  it('is renewed with prefilled values', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const [tariff] = await tariffsOf(call)
     const flow = await visitAs(call, apiVersion, {
@@ -117,7 +117,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
     ])
   })
 
-  it('is disconnected without pages, and its history stays', async () => {
+  it('is disconnected without pages, and its history remains', async () => {
     const { call } = await keepFixed(apiVersion, 0.3)
     const location = await locationOf(call)
     const flow = await visitAs(call, apiVersion, { location_id: location['id'], actions: { disconnect_tariff: true } })
@@ -141,7 +141,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s layout', api
   })
 })
 
-/** All tariffs of the only location that are not voided, as prices come from them. */
+/** Load all tariffs of the only location that are not voided, as the pricing does. */
 const pricedBy = async (call: Call) => {
   const { rows } = await service().database.operator<{
     from: string | null
@@ -155,7 +155,7 @@ const pricedBy = async (call: Call) => {
   return rows
 }
 
-describe('a session that keeps another tariff than before', () => {
+describe('a session that saves a second tariff', () => {
   const termFrom = (start: string | null) => ({
     contract_start_date: start,
     contract_end_date: null,
@@ -173,7 +173,7 @@ describe('a session that keeps another tariff than before', () => {
     return { call, flow }
   }
 
-  it('lets hold again what the first had ended: no time is left without a price', async () => {
+  it('restores the tariffs that the first one had ended: no time is left without a price', async () => {
     const { call, flow } = await edited()
     await flow.submit('contract_term_capture', termFrom('2026-03-01T00:00:00Z'))
     expect(await pricedBy(call)).toEqual([
@@ -201,7 +201,7 @@ describe('a session that keeps another tariff than before', () => {
     expect(await pricedBy(call)).toMatchObject([{ from: null, to: null, closed: '2026-06-01' }, { from: '2026-06-01' }])
   })
 
-  it('owes the lanes an order over all that it has changed', async () => {
+  it('requests a recost of all time that it has changed', async () => {
     const { flow } = await edited()
     await flow.submit('contract_term_capture', termFrom('2026-03-01T00:00:00Z'))
     service().published.length = 0
@@ -210,7 +210,7 @@ describe('a session that keeps another tariff than before', () => {
     expect(spans).toContainEqual(expect.objectContaining({ from: Date.UTC(2026, 2, 1), to: null }))
   })
 
-  it('brings nothing back that was ended by somebody else in the meantime', async () => {
+  it('does not restore a tariff that another caller has ended in the meantime', async () => {
     const { call, flow } = await edited()
     const ahead = new Date(service().clock.at + 30 * dayMs).toISOString().slice(0, 10)
     await flow.submit('contract_term_capture', termFrom(`${ahead}T00:00:00Z`))
@@ -222,7 +222,7 @@ describe('a session that keeps another tariff than before', () => {
 })
 
 describe('a save', () => {
-  it('is done once, however often and at once it is told', async () => {
+  it('happens once, for any number of repeated and concurrent requests', async () => {
     const { flow, call } = await begin('earlier', { route_options: {} })
     await toRate(flow, 'FIXED')
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
@@ -232,7 +232,7 @@ describe('a save', () => {
     expect(await completed(call)).toHaveLength(1)
   })
 
-  it('tells of its location once, though address and tariff have changed', async () => {
+  it('reports its location once if both address and tariff have changed', async () => {
     const { call } = await keepFixed('current', 0.3)
     const before = (await eventsOf(call, 'location.update')).length
     const flow = await visitAs(call, 'current', {
@@ -251,7 +251,7 @@ describe('a save', () => {
     })
   })
 
-  it('follows the token of the session, whoever else visits the location', async () => {
+  it('uses the token of its session, independent of other sessions at the location', async () => {
     const { call, token } = await keepFixed('current', 0.3)
     const other = await visitAs(call, 'current', {
       location_id: (await locationOf(call))['id'],

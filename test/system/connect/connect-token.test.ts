@@ -36,7 +36,7 @@ describe('a token', () => {
       ['chrome://settings/'],
     ],
     ...[['JAVASCRIPT:alert(1)'], ['Intent:x'], ['android-app://a.b'], ['mailto:a@example.com']],
-  ])('is refused for %s, in either address and layout', async address => {
+  ])('is refused for %s, in each URL and API version', async address => {
     const { call } = await connectAccount(service(), 'current')
     const { call: earlier } = await connectAccount(service(), 'earlier')
     for (const name of ['connect_url', 'callback_url'])
@@ -56,14 +56,14 @@ describe('a token', () => {
     'http://10.0.0.1/',
     'myapp://done',
     'com.example.app:/done',
-  ])('is refused for a connect_url that is not https, nor http on loopback: %s', async address => {
+  ])('is refused for a connect_url without https that is not on loopback: %s', async address => {
     const { call } = await connectAccount(service(), 'current')
     const refused = await call('POST', '/connect/token', { ...good, connect_url: address })
     expect(refused).toMatchObject({ status: 400, body: { field: 'connect_url' } })
   })
 
   it.each(['https://app.example.com/', 'http://127.0.0.1:8080/', 'http://localhost/x', 'http://[::1]:1/'])(
-    'is given for a connect_url that is https, or http on loopback: %s',
+    'is created for a connect_url with https, or with http on loopback: %s',
     async address => {
       const { call } = await connectAccount(service(), 'current')
       expect((await call('POST', '/connect/token', { ...good, connect_url: address })).body['connect_url']).toBe(
@@ -85,7 +85,7 @@ describe('a token', () => {
     },
   )
 
-  it('needs its addresses, and names nothing twice', async () => {
+  it('requires its URLs, and refuses an object that is named twice', async () => {
     const { call } = await connectAccount(service(), 'current')
     const fieldOf = async (body: object) => (await call('POST', '/connect/token', body)).body['field']
     expect(await fieldOf({ callback_url: good.callback_url })).toBe('connect_url')
@@ -99,7 +99,7 @@ describe('a token', () => {
     expect((await earlier('POST', '/connect/tariff/token', {})).body['field']).toMatch(/^callback_ur[il]$/)
   })
 
-  it('of the earlier layout takes both spellings of its addresses', async () => {
+  it('of the earlier API version accepts both spellings of its URLs', async () => {
     const { call } = await connectAccount(service(), 'earlier')
     for (const spelled of [
       { callback_uri: good.callback_url, connect_web_uri: good.connect_url, direction: 'EXPORT', type: 'COMMODITY' },
@@ -121,7 +121,7 @@ describe('a token', () => {
     }
   })
 
-  it('chooses the route of its summary, else the account does', async () => {
+  it('sets the route of its summary, otherwise the account sets it', async () => {
     const { call } = await connectAccount(service(), 'current')
     const summaryOf = async (route_options: object | undefined) => {
       const flow = await visitAs(call, 'current', { postal_address: londonAddress, route_options })
@@ -144,7 +144,7 @@ describe('a token', () => {
     })
   })
 
-  it('of a location that is there knows its customer', async () => {
+  it('of an existing location has the customer of the location', async () => {
     const { call } = await connectAccount(service(), 'current')
     const made = async (path: string, body: object) => String((await call('POST', path, body)).body['id'])
     const customer = await made('/customers', { reference_id: 'household-3' })
@@ -187,7 +187,7 @@ describe('a token', () => {
     expect((await flow.act('BACK')).data).toMatchObject(local)
   })
 
-  it('shows suppliers without a logo by their initials, as a picture', async () => {
+  it('shows suppliers without a logo with an image of their initials', async () => {
     const { call } = await connectAccount(service(), 'current')
     const flow = await visitAs(call, 'current', { postal_address: londonAddress })
     const list = await flow.submit('session_start')
@@ -205,7 +205,7 @@ describe('a token', () => {
     expect(decodeURIComponent(logo)).toContain('>ÜB</text>')
   })
 
-  it('is at least 128 random bits, and one session', async () => {
+  it('has at least 128 random bits and belongs to one session', async () => {
     const { call } = await connectAccount(service(), 'current')
     const tokens = await Promise.all(
       [1, 2, 3].map(async () => String((await call('POST', '/connect/token', good)).body['connect_token'])),
@@ -217,7 +217,7 @@ describe('a token', () => {
     expect((await visit(service(), other).submit('session_start')).route).toBe('postal_address_capture')
   })
 
-  it('opens where the address leads: complete skips its page, a country alone asks for the rest', async () => {
+  it('skips the page of a complete address; a country alone starts at the address', async () => {
     const { call } = await begin('current')
     const whole = await visitAs(call, 'current', { postal_address: londonAddress })
     expect((await whole.submit('session_start')).route).toBe('provider_select')
@@ -228,7 +228,7 @@ describe('a token', () => {
     })
   })
 
-  it('is for the kind of tariff that it names', async () => {
+  it('is for the tariff kind that it names', async () => {
     const fees = await begin('current', {
       tariff_type: 'NON_COMMODITY',
       route_options: {},
@@ -248,7 +248,7 @@ describe('a token', () => {
     })
   })
 
-  it('is told of once it is finished, and not to others', async () => {
+  it('is reported after it is finished, to its own account only', async () => {
     const { token, call } = await begin('current')
     expect(await retrieve(call, 'current', token)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
     expect((await retrieve(call, 'current', `cot_${'0'.repeat(32)}`)).status).toBe(404)
@@ -285,7 +285,7 @@ describe('an import without pages', () => {
     },
   })
 
-  it('makes customer, location and tariff, completes, and tells so', async () => {
+  it('creates customer, location and tariff, completes the session, and reports it', async () => {
     const { call } = await connectAccount(service(), 'earlier')
     const made = await call('POST', '/connect/tariff/batch', body('FIXED', 0.2))
     expect(made, made.text).toMatchObject({ status: 200, body: { object: 'connect_token', direction: 'IMPORT' } })
@@ -305,7 +305,7 @@ describe('an import without pages', () => {
     expect(await eventsOf(call, 'customer.create')).toHaveLength(1)
   })
 
-  it('takes prices of the market, and refuses what POST /tariffs refuses', async () => {
+  it('accepts market prices, and refuses what POST /tariffs refuses', async () => {
     const { call } = await connectAccount(service(), 'earlier')
     expect((await call('POST', '/connect/tariff/batch', body('MARKET', undefined))).status).toBe(200)
     expect(await tariffsOf(call)).toMatchObject([{ market_rates: true, connection_type: 'MARKET' }])
@@ -335,7 +335,7 @@ describe('an import without pages', () => {
     })
   })
 
-  it('is of the earlier layout alone', async () => {
+  it('exists only in the earlier API version', async () => {
     const { call } = await connectAccount(service(), 'current')
     expect(
       (await call('POST', '/connect/tariff/batch', body('FIXED', 0.2), { 'api-version': '2025-09-14' })).status,

@@ -8,11 +8,11 @@ import { bought, makeHome } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
-/** Where pictures of the pages go, for people to look at: CONSOLE_SHOTS=/tmp/shots. */
+/** Folder for screenshots of the pages, for people: CONSOLE_SHOTS=/tmp/shots. */
 const shots = process.env['CONSOLE_SHOTS']
 const hourMs = 3_600_000
 
-/** A subscriber on this machine; it answers with `status` and counts what it gets. */
+/** Subscriber on this machine. It answers with `status` and counts its requests. */
 const startSubscriber = async () => {
   const state = { status: 500, received: [] as string[] }
   const server: Server = createServer((request, response) => {
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   let browser: Browser
   let subscriber: Awaited<ReturnType<typeof startSubscriber>>
   let home = ''
-  /** Another host with a picture, and without one at any other path. */
+  /** Another host with one image and no other path. */
   let pictures = ''
   let pictureServer: Server
   const address = (path: string): string => `${system.sandbox.base_url}${path}`
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
 
   type Look = { readonly width: number; readonly colorScheme: 'light' | 'dark' }
 
-  /** Sign in; `complaints` gathers errors of the pages and every request to another host. */
+  /** Sign in. `complaints` collects errors of the pages and every request to another host. */
   const open = async ({ width, colorScheme }: Look, key = system.sandbox.test_key) => {
     const context: BrowserContext = await browser.newContext({
       viewport: { width, height: 900 },
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   ]
 
   it.each(looks)(
-    'fits and complains of nothing at $width px, $colorScheme',
+    'fits the screen without errors at $width px, $colorScheme',
     { timeout: 60_000 },
     async ({ width, colorScheme }) => {
       const { context, tab, complaints } = await open({ width, colorScheme })
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     },
   )
 
-  it('draws prices and costs from the tables beside them', { timeout: 60_000 }, async () => {
+  it('draws prices and costs from the tables next to them', { timeout: 60_000 }, async () => {
     const { context, tab } = await open({ width: 1280, colorScheme: 'light' })
     await tab.goto(address(`/console/locations/${home}`))
     await tab.waitForSelector('figure[data-of=costs] canvas')
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('adds events to the page as they come, until it is paused', { timeout: 60_000 }, async () => {
+  it('adds new events to the page until it is paused', { timeout: 60_000 }, async () => {
     const { context, tab } = await open({ width: 1280, colorScheme: 'light' })
     await tab.goto(address('/console/events'))
     const { id } = (await client.ask('POST', '/devices', { reference_id: 'seen live' })) as { readonly id: string }
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('shows the logo of the account once it is saved, and initials if it cannot be loaded', {
+  it('shows the logo of the account after it is saved, and initials if the logo cannot be loaded', {
     timeout: 60_000,
   }, async () => {
     const { context, tab, complaints } = await open({ width: 360, colorScheme: 'light' }, system.sandbox.live_key)
@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('lets an operator subscribe, see why deliveries fail, and send them again once it is mended', {
+  it('lets an operator create a webhook endpoint, see why deliveries fail, and resend them', {
     timeout: 90_000,
   }, async () => {
     const { context, tab, complaints } = await open({ width: 1280, colorScheme: 'light' })

@@ -25,7 +25,7 @@ const database = () => records ?? expect.fail('no system runs')
 const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sandbox().base_url, account, key)
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 
-it('makes two pages of an account at once, lets some wait, and refuses more with words', async () => {
+it('creates two pages of an account at a time, lets some wait, and refuses others with a message', async () => {
   const one = await testVisitor()
   const seen = await Promise.all(Array.from({ length: 200 }, () => one.get('/console/locations')))
   const refused = seen.filter(({ status }) => status !== 200)
@@ -44,7 +44,7 @@ describe('the page of the account', () => {
   }
   const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
 
-  it('saves addresses with an audit entry, lets the host of the logo in and no other, and removes them again', async () => {
+  it('saves URLs with an audit entry, allows only the host of the logo, and removes them again', async () => {
     const one = await liveVisitor()
     const saved = await one.send(page, page, addresses)
     expect([saved.status, saved.text.includes('The addresses are saved.')]).toEqual([200, true])
@@ -74,7 +74,7 @@ describe('the page of the account', () => {
     for (const { actor } of entries) expect(actor).toMatch(/^key_/)
   })
 
-  it('says what is wrong beside the field, keeps what was typed, and saves nothing', async () => {
+  it('reports an error next to its field, keeps the entered text, and saves nothing', async () => {
     const one = await liveVisitor()
     const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
     expect(wrong.status).toBe(400)
@@ -85,7 +85,7 @@ describe('the page of the account', () => {
     expect((await one.get(page)).text).not.toContain('volt.example')
   })
 
-  it('is only shown to test keys, to keys of other scopes, and takes no form of another site', async () => {
+  it('is read-only for test keys and keys of other scopes, and refuses forms of other sites', async () => {
     const { key } = await makeKey(database(), folder, sandbox(), 'read')
     for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
       const { status, text } = await one.get(page)
@@ -113,7 +113,7 @@ describe('the page of keys', () => {
     return (await fetch(`${sandbox().base_url}/login`, { headers: { authorization: `Basic ${basic}` } })).ok
   }
 
-  it('makes a key, shows it once, revokes it, and leaves an audit entry of each', async () => {
+  it('creates a key, shows it once, revokes it, and writes an audit entry for each', async () => {
     const one = await testVisitor()
     const made = await one.send('/console/keys', '/console/keys', { scope: 'metering', description: 'till 4' })
     const key = secretIn(made) ?? expect.fail(made.text)
@@ -138,7 +138,7 @@ describe('the page of keys', () => {
     expect(out).not.toContain(key.slice(8, 40))
   })
 
-  it('is closed to keys that may not do everything', async () => {
+  it('is forbidden for keys without the scope all', async () => {
     for (const scope of ['read', 'metering'] as const) {
       const { key } = await makeKey(database(), folder, sandbox(), scope)
       const one = await signIn(sandbox().account_id, key)
@@ -154,7 +154,7 @@ describe('the page of keys', () => {
 })
 
 describe('the page of webhook endpoints', () => {
-  it('tells beside the field what is wrong with it, and keeps what was typed', async () => {
+  it('reports an error next to its field, and keeps the entered text', async () => {
     const one = await testVisitor()
     const refused = await one.send('/console/webhooks', '/console/webhooks', {
       url: 'http://127.0.0.1/hook',

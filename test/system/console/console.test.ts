@@ -38,7 +38,7 @@ const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sand
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 
 describe('the console', () => {
-  it('shows nobody anything but the way in, and leads back to where they wanted to go', async () => {
+  it('shows only the sign-in page without a session, and then leads to the requested page', async () => {
     const one = visitor()
     for (const path of [...paths.slice(1), '/console/nothing', '/console/events/tail']) {
       const { status, to, text } = await one.get(path)
@@ -52,7 +52,7 @@ describe('the console', () => {
       )
   })
 
-  it('serves pages whose policy lets nothing in from outside and nothing inline run', async () => {
+  it('serves pages whose policy forbids other hosts and inline scripts', async () => {
     const one = await testVisitor()
     for (const path of [signInPath, ...paths, '/console/nothing']) {
       const { headers, text } = await one.get(path)
@@ -80,12 +80,12 @@ describe('the console', () => {
     expect((await one.get('/console/assets/..%2fmount.ts')).status).toBe(404)
   })
 
-  it('keeps its session in a cookie that scripts and other sites do not get', async () => {
+  it('keeps its session in a cookie that scripts and other sites cannot read', async () => {
     const attempt = async (origin: string) => {
       const one = visitor()
       const { account_id: account, test_key: key } = sandbox()
       const page = await one.get(signInPath)
-      // The way in leaves the session alone: a browser that comes from elsewhere does not send that cookie.
+      // The sign-in page does not change the session: a browser that comes from another site does not send the cookie.
       expect(page.headers.get('set-cookie')).toMatch(
         /^wattledger_console_entry=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/,
       )
@@ -99,7 +99,7 @@ describe('the console', () => {
     expect(await attempt('https:')).toMatch(/; SameSite=Strict; Secure; Max-Age=43200$/)
   })
 
-  it('says in which mode it is, on every page', async () => {
+  it('shows its mode on every page', async () => {
     const live = await signIn(sandbox().account_id, sandbox().live_key)
     const test = await testVisitor()
     for (const path of [...paths, '/console/nothing']) {
@@ -108,7 +108,7 @@ describe('the console', () => {
     }
   })
 
-  it('shows what the account has in this mode and nothing of others, every text as text', async () => {
+  it('shows the objects of the account in this mode only, and each text as text', async () => {
     const { sandbox: own } = { sandbox: sandbox() }
     const evil = '<script>alert(1)</script>"\'&'
     const client = await login(own)
@@ -133,7 +133,7 @@ describe('the console', () => {
     expect((await one.get('/console/events?starting_after=evt_none')).text).toContain('role="alert"')
   })
 
-  it("says which records the costs of a location come from: its devices' until it has its own, as the API decides", async () => {
+  it('shows the records that the costs of a location use: records of devices until it has its own', async () => {
     const client = await login(sandbox())
     const place = await createLocation(client, {})
     const whole = [
@@ -162,7 +162,7 @@ describe('the console', () => {
       .toMatch(/Costs come from the location(?:'|&#39;)s own records\. .*left out/)
   })
 
-  it('leads through long lists page by page, both ways', async () => {
+  it('pages through long lists in both directions', async () => {
     const client = await login(sandbox(), 'live')
     for (let n = 0; n < 65; n += 1)
       await client.ask('POST', '/locations', { reference_id: `page ${n}`, timezone: 'UTC', currency_code: 'EUR' })
@@ -183,7 +183,7 @@ describe('the console', () => {
 })
 
 describe('signing in', () => {
-  it('answers ten wrong keys of a peer for an account, then asks to wait; the right key always gets in', async () => {
+  it('limits an address to ten wrong keys of an account; the right key always signs in', async () => {
     const stranger = await createOtherAccount(database(), folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
@@ -197,7 +197,7 @@ describe('signing in', () => {
     expect([right.status, right.to]).toEqual([303, '/console'])
   })
 
-  it('is the only way in: an Authorization header opens no page, and none asks for one', async () => {
+  it('is the only authentication: an Authorization header opens no page, and no page requests one', async () => {
     const { account_id: account, live_key: key } = sandbox()
     for (const authorization of [`Bearer ${key}`, `Basic ${btoa(`${account}:${key}`)}`]) {
       for (const path of ['/console', '/console/keys', '/console/locations']) {
@@ -208,7 +208,7 @@ describe('signing in', () => {
     }
   })
 
-  it('ends with signing out: the cookie is worth nothing after that', async () => {
+  it('ends with signing out; the cookie is invalid after that', async () => {
     const one = await testVisitor()
     const session = one.cookies.get(sessionCookie) ?? expect.fail('no session')
     const out = await one.send('/console', '/console/sign-out')
@@ -229,7 +229,7 @@ describe('signing in', () => {
     expect((await other.get('/console')).status).toBe(303)
   })
 
-  it('keeps nothing of the cookie in the database but a hash', async () => {
+  it('stores only a hash of the cookie in the database', async () => {
     const one = await testVisitor()
     const { rows } = await database().operator<{ text: string }>(sql`select t::text as text from console_sessions t`)
     expect(rows.length).toBeGreaterThan(0)
@@ -238,7 +238,7 @@ describe('signing in', () => {
 })
 
 describe('a form', () => {
-  it('of another site, without its token, with that of another visitor, or sent twice changes nothing', async () => {
+  it('of another site, without its token, with a foreign token, or sent twice changes nothing', async () => {
     const [one, other] = [await testVisitor(), await testVisitor()]
     const count = async () => (await one.get('/console/keys')).text.match(/…\w{4}</g)?.length ?? 0
     const before = await count()

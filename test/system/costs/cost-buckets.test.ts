@@ -33,7 +33,7 @@ const iso = (at: number): string => new Date(at).toISOString()
 const energies = ({ data }: ExactEnergyCost) => data.map(({ energy }) => energy.value)
 const starts = ({ data }: ExactEnergyCost) => data.map(element => element.start_time)
 
-/** Six bands a day whose prices have all their digits, tiers among them. */
+/** Six time bands a day with prices of maximum precision, some with tiers. */
 const unevenTariff = (locationId: string) => ({
   location_id: locationId,
   direction: 'IMPORT',
@@ -69,7 +69,7 @@ const changes = [
   ['Australia/Lord_Howe', '2025-10-04T15:30:00Z'],
 ] as const
 
-/** Records over a clock change that no edge cuts evenly: some days, quarter hours, impulses, an estimate. */
+/** Records over a clock change that no bucket edge divides evenly: some days, quarter hours, impulses, an estimate. */
 const recordsAround = (home: string, change: number) => [
   bought(home, 97.31234567, iso(change - 2 * dayMs - 1_234_567), iso(change + 3 * dayMs + 7_654_321)),
   ...Array.from({ length: 16 }, (_, index) =>
@@ -91,11 +91,11 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     await client.submit(recordsAround(home, change))
   })
 
-  it('is a change of the clock', () =>
+  it('has a change of the clock', () =>
     expect(offsetMinutesAt(zone, change)).not.toBe(offsetMinutesAt(zone, change - 60_000)))
 
   it.each(['HOUR', 'DAY', 'MONTH'] as const)(
-    'each %s is there, and all add up to the span to the last digit',
+    'each %s exists, and their sum equals the whole interval to the last digit',
     async unit => {
       const edges = unit === 'HOUR' ? hourEdges(zone, from, to) : bucketEdges(zone, from, to, unit)
       const found = await costOfSpan(client, home, span, `aggregation=${unit}`)
@@ -108,7 +108,7 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     },
   )
 
-  it('buckets answer in the offset of their place at each instant; a span too, unless the request is in Z', async () => {
+  it('buckets are in the local offset at each instant. A whole interval too, unless the request is in Z', async () => {
     const offsetOf = (written: string) => {
       const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(written) ?? []
       return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
@@ -122,7 +122,7 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     ] as const) {
       for (const { start_time, end_time } of (await costOfSpan(client, home, of, query)).data) {
         for (const written of [start_time, end_time]) {
-          // Offsets of the wall clock are found on whole minutes
+          // Offsets of the local time are found on whole minutes.
           expect(offsetOf(written)).toBe(offsetMinutesAt(zone, Math.floor(Date.parse(written) / 60_000) * 60_000))
         }
       }
@@ -140,7 +140,7 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
 describe('buckets', () => {
   const [start, end]: TextSpan = ['2025-06-01T10:00:00Z', '2025-06-01T14:00:00Z']
 
-  it('are clipped to the span, and share out what crosses their edges by time', async () => {
+  it('are clipped to the interval, and divide records that cross their edges by time', async () => {
     const home = await makeHome(client, { import: 0.1 })
     await client.submit([bought(home, 4, start, end)])
     const found = await costOfSpan(
@@ -149,7 +149,7 @@ describe('buckets', () => {
       ['2025-06-01T12:20:00+02:00', '2025-06-01T14:40:00+02:00'],
       'aggregation=HOUR',
     )
-    // 1 kW: 40 minutes, an hour, 40 minutes; 40 minutes are 666.666… Wh of the first hour and of the third
+    // 1 kW: 40 minutes, an hour, 40 minutes. 40 minutes are 666.666… Wh of the first hour and of the third hour.
     expect(starts(found)).toEqual([
       '2025-06-01T12:20:00+02:00',
       '2025-06-01T13:00:00+02:00',
@@ -157,11 +157,11 @@ describe('buckets', () => {
     ])
     expect(found.data.at(-1)?.end_time).toBe('2025-06-01T14:40:00+02:00')
     expect(energies(found)).toEqual(['666.666667', '1000', '666.666667'])
-    // From 20 minutes in to 160: 333.333333 to 2666.666667
+    // From minute 20 to minute 160: 333.333333 to 2666.666667.
     expect(sumOf(found).energy).toBe(2_333_333_334n)
   })
 
-  it('without anything in them have energy 0, cost 0 and confidence 1', async () => {
+  it('without records have energy 0, cost 0 and confidence 1', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const { data } = await costOfSpan(
       client,
@@ -180,7 +180,7 @@ describe('buckets', () => {
     )
   })
 
-  it('hold the impulses of their first instant and not those of their end', async () => {
+  it('contain the impulses at their first instant, not at their end', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const midnights = ['2025-06-01T22:00:00Z', '2025-06-02T22:00:00Z', '2025-06-03T22:00:00Z'] as const
     await client.submit(midnights.map((at, index) => bought(home, 2 ** index, at, at)))
@@ -189,17 +189,17 @@ describe('buckets', () => {
     expect(onlyElement(await costOfSpan(client, home, [first, last]))[0]).toBe('3000')
   })
 
-  it('find a record that began a year before them', async () => {
+  it('include a record that begins a year earlier', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const car = await makeOne(client, '/devices', { reference_id: `car of ${home}` })
     const year: TextSpan = ['2024-01-01T00:00:00Z', '2025-01-01T00:00:00Z']
     await client.submit([bought(home, 8784, ...year), bought(home, 366, ...year, { device_id: car })])
-    // 366 days of 24 kWh and of 1 kWh
+    // 366 days of 24 kWh and of 1 kWh.
     const day: TextSpan = ['2024-12-24T00:00:00Z', '2024-12-25T00:00:00Z']
     expect(onlyElement(await costOfSpan(client, home, day))).toEqual(['24000', '2.4'])
     expect(onlyElement(await costOfSpan(client, car, day))).toEqual(['1000', '0.1'])
     const days = await costOfSpan(client, home, year, 'aggregation=DAY&include_devices=true')
-    // Berlin's days lie across those of UTC: 367, the first and last of 23 and 1 hours
+    // Days in Berlin differ from days in UTC: 367 days, the first and the last with 23 h and 1 h.
     expect(days.data).toHaveLength(367)
     expect([days.data[0]?.energy.value, days.data[1]?.energy.value, days.data[366]?.energy.value]).toEqual([
       '23958.333333',
@@ -209,7 +209,7 @@ describe('buckets', () => {
     expect(sumOf(days)).toEqual({ energy: 9_150_000_000_000n, cost: 915_000_000_000n })
   })
 
-  it('of any chain of cuts add up to the whole', async () => {
+  it('add up to the whole for any sequence of edges', async () => {
     const home = await makeHome(client, {})
     await client.ask('POST', '/tariffs', unevenTariff(home))
     const from = Date.parse('2025-03-29T20:00:00Z')
@@ -233,7 +233,7 @@ describe('buckets', () => {
     )
   })
 
-  it('of the calendar need one calendar: a customer in two zones names a location', async () => {
+  it('by calendar need one calendar: a customer in two zones must name a location', async () => {
     const customer = await makeOne(client, '/customers', {})
     for (const timezone of ['Europe/Berlin', 'Europe/London'])
       await makeHome(client, { import: 0.1 }, { customer_id: customer, timezone })

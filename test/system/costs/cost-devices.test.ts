@@ -30,7 +30,7 @@ const month = { start_time: june(1, 0), end_time: june(31, 0) }
 const costs = async (id: string, query = '', span: object = month): Promise<Answer> =>
   (await client.ask('POST', `/costs/interval/${id}?${query}`, span)) as Answer
 
-/** What an answer tells of devices, and its energies. */
+/** Device records and energies of an answer. */
 const deviceSummary = ({ includes_devices, excluded_device_energy, warning, data }: Answer) => [
   ...[includes_devices, excluded_device_energy?.value, warning],
   data.map(({ energy }) => energy.value),
@@ -45,7 +45,7 @@ const makeDevice = async (home: string, name = 'device'): Promise<{ readonly dev
 })
 
 describe('the costs of a location', () => {
-  it('are those of its devices until its first own record, and again once that is cancelled', async () => {
+  it('are the costs of its devices until its first own record, and again after that record is cancelled', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = await makeDevice(home)
     expect(deviceSummary(await costs(home))).toEqual([true, undefined, undefined, [0]])
@@ -59,12 +59,12 @@ describe('the costs of a location', () => {
     // Corrected back.
     await client.submit([own])
     expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [4000]])
-    // An older own record is left where the newest one is cancelled.
+    // An older own record remains if the newest one is cancelled.
     await client.submit([at(home, 8, 2), { ...own, value: 0 }])
     expect(deviceSummary(await costs(home))).toEqual([false, 3000, mixed, [8000]])
   })
 
-  it('have records of devices as include_devices says', async () => {
+  it('include records of devices as include_devices requests', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = await makeDevice(home)
     await client.submit([at(home, 1, 3, device), at(home, 4, 4)])
@@ -73,13 +73,13 @@ describe('the costs of a location', () => {
     expect(deviceSummary(await costs(home, 'include_devices=0'))).toEqual([false, 1000, mixed, [4000]])
     const { status, text } = await client.send('POST', `/costs/interval/${home}?include_devices=maybe`, month)
     expect([status, text]).toEqual([400, expect.stringContaining('include_devices must be auto, true or false')])
-    // Nothing of the devices lies in this span.
+    // The devices have no records in this interval.
     const later = { start_time: june(10, 0), end_time: june(11, 0) }
     expect(deviceSummary(await costs(home, '', later))).toEqual([false, undefined, mixed, [0]])
     expect(deviceSummary(await costs(device.device_id))).toEqual([undefined, undefined, undefined, [1000]])
   })
 
-  it('are decided for each flow and direction on its own', async () => {
+  it('are decided separately for each flow and direction', async () => {
     const home = await makeHome(client, { import: 0.1, export: 0.05 })
     const device = await makeDevice(home)
     const sold = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' }
@@ -91,7 +91,7 @@ describe('the costs of a location', () => {
   it('are decided over all time, so that days add up to months', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const device = await makeDevice(home)
-    // The only own record lies years before the days of the devices.
+    // The only own record is years before the days of the devices.
     await client.submit([bought(home, 9, '2022-01-01T10:00:00Z', '2022-01-01T11:00:00Z')])
     await client.submit([at(home, 1, 3, device), at(home, 2, 5, device)])
     const days = (await costs(home, 'aggregation=DAY')).data
@@ -104,7 +104,7 @@ describe('the costs of a location', () => {
     }
   })
 
-  it('are added up for a customer by the result of each location', async () => {
+  it('are added up for a customer with the decision of each location', async () => {
     const customer = await makeOne(client, '/customers', {})
     const of = { customer_id: customer }
     const homes = [
@@ -125,7 +125,7 @@ describe('the costs of a location', () => {
     expect(await energies()).toEqual([true, 1000, mixed, [2000 + 4000 + 8000]])
     expect(await energies('include_devices=true')).toEqual([true, undefined, mixed, [15_000]])
     expect(await energies('include_devices=false')).toEqual([false, 9000, mixed, [6000]])
-    // The account has the homes of the other tests, too; what is left out differs by these alone.
+    // The account also has the locations of the other tests. The excluded energy differs only by these locations.
     const { account_id: account } = (await client.ask('GET', '/account')) as { account_id: string; id: string }
     const id = account ?? ((await client.ask('GET', '/account')) as { id: string }).id
     const all = await costs(id)

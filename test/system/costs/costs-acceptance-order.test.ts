@@ -45,10 +45,10 @@ const arrivals = {
   'shuffled, in three submissions': <T>(items: readonly T[]) => thirds(shuffled(items)),
 } as const
 
-/** A case of one record comes in one order only; that is tested with all other published bills. */
+/** A case with one record has one order. Another test covers it with all published bills. */
 const tiered = costCases().filter(({ features, records }) => features.includes('tiers') && records.length > 1)
 
-/** What all records of a case cost, as one sum. */
+/** Return the total cost of all records of a case. */
 const totalOf = async (of: CostCase, locationId: string): Promise<number> => {
   const [start_time, end_time] = [
     Math.min(...of.records.map(one => Date.parse(one.start_time))),
@@ -62,7 +62,7 @@ const totalOf = async (of: CostCase, locationId: string): Promise<number> => {
   return data.reduce((sum, { tariff }) => sum + tariff.cost.value, 0)
 }
 
-/** Cost by place of the record in the case. */
+/** Cost by index of the record in the case. */
 const costsOf = async (of: CostCase, locationId: string): Promise<readonly number[]> => {
   const costs = new Map<string, number>()
   for (let after = ''; ; ) {
@@ -79,9 +79,9 @@ const costsOf = async (of: CostCase, locationId: string): Promise<readonly numbe
 describe.each(tiered.map(one => [one.id, one] as const))('%s', (_, one) => {
   let inOrder: readonly number[] | undefined
 
-  it.each(Object.entries(arrivals))('costs what was published when its records come %s', async (_name, arrange) => {
+  it.each(Object.entries(arrivals))('costs the published amount if its records arrive %s', async (_name, arrange) => {
     const locationId = await prepareCase(client, one.tariffs, 'current')
-    // Each record is told from the others by its place alone, in whatever order it comes.
+    // The index alone identifies a record, in any order of arrival.
     const records = recordsOf(one, locationId, 'current').map((record, place) => ({
       ...record,
       record_reference_id: `place ${place}`,
@@ -105,4 +105,4 @@ describe.each(tiered.map(one => [one.id, one] as const))('%s', (_, one) => {
   })
 })
 
-it('there are such cases', () => expect(tiered.length).toBeGreaterThan(3))
+it('has enough cases', () => expect(tiered.length).toBeGreaterThan(3))

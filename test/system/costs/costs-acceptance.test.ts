@@ -49,7 +49,7 @@ const recordCost = (
   record: { data: { tariff: { value: number; cost: { value: number } } } },
 ): number => (apiVersion === 'current' ? record.data.tariff.cost.value : record.data.tariff.value)
 
-describe.each(['current', 'earlier'] as const)('published bills in the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('published bills in the %s API version', apiVersion => {
   it.each(costCases().map(one => [one.id, one] as const))('%s', async (_, one) => {
     const client = clients[apiVersion] as Client
     const locationId = await prepareCase(client, one.tariffs, apiVersion)
@@ -82,7 +82,7 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s layout
 
   const alone = costCases().filter(one => one.records.length === 1 || !one.features.includes('tiers'))
 
-  it.each(alone.map(one => [one.id, one] as const))('%s, asked instantly', async (_, one) => {
+  it.each(alone.map(one => [one.id, one] as const))('%s, as an instant cost', async (_, one) => {
     const client = clients[apiVersion] as Client
     const locationId = await prepareCase(client, one.tariffs, apiVersion)
     const records = recordsOf(one, locationId, apiVersion)

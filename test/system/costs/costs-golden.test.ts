@@ -19,7 +19,7 @@ afterAll(async () => {
 const times = { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-14T12:15:00+02:00' }
 const span = { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-16T00:00:00+02:00' }
 
-/** The words of the two layouts that differ in requests. */
+/** Request fields that differ between the API versions. */
 const words = {
   current: {
     flow: { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' },
@@ -28,7 +28,7 @@ const words = {
   earlier: { flow: { direction: 'EXPORT', tariff_rate: 'EXPORT' }, query: 'direction=EXPORT' },
 } as const
 
-/** One of each answer about metering and costs, as a layout writes it. */
+/** Create one answer of each kind about metering and costs, in an API version. */
 const answersIn = async (
   client: Client,
   maker: Client,
@@ -85,8 +85,8 @@ const answersIn = async (
   }
 }
 
-describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
-  it('writes what is metered and what it costs as published', async () => {
+describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
+  it('writes metering and costs as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const answers = await answersIn(
       await login(system.sandbox, 'test', apiVersion),

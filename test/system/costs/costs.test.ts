@@ -33,8 +33,8 @@ const refusal = async (path: string, span: TextSpan = day) => {
 }
 const device = (name: string) => makeOne(client, '/devices', { reference_id: name })
 
-describe('whose cost it is', () => {
-  it("a location's own records, or its devices' too; a device's; a customer's and an account's with each location's own result", async () => {
+describe('the object of a cost', () => {
+  it("is a location with its own or its devices' records, a device, a customer or an account", async () => {
     const customer = await makeOne(live, '/customers', {})
     const [home, office, other] = await Promise.all([
       makeHome(live, { import: 0.1 }, { customer_id: customer }),
@@ -67,13 +67,13 @@ describe('whose cost it is', () => {
     expect(await refusal(`/costs/interval/${kind}_0123456789abcdef01234567`)).toEqual([404, 'not_found', undefined])
   })
 
-  it('the other mode has none of it', async () => {
+  it('the other mode has none of these costs', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const { status } = await live.send('POST', `/costs/interval/${home}`, { start_time: day[0], end_time: day[1] })
     expect(status).toBe(404)
   })
 
-  it('a device that was metered at several locations needs one of them named', async () => {
+  it('a device that was metered at several locations must name one location', async () => {
     const [here, there, nowhere] = await Promise.all([
       makeHome(client, { import: 0.1 }),
       makeHome(client, { import: 0.2 }),
@@ -90,7 +90,7 @@ describe('whose cost it is', () => {
     ])
   })
 
-  it('a customer without locations has cost nothing, in no currency, by the calendar of UTC', async () => {
+  it('a customer without locations has cost 0 without a currency, by the calendar of UTC', async () => {
     const customer = await makeOne(client, '/customers', {})
     const span = { start_time: '2025-03-30T00:00:00Z', end_time: '2025-04-01T00:00:00Z' }
     const posted = await client.ask('POST', `/costs/interval/${customer}?aggregation=DAY`, span)
@@ -107,7 +107,7 @@ describe('whose cost it is', () => {
     })
   })
 
-  it('a customer with costs in several currencies needs one of them named', async () => {
+  it('a customer with costs in several currencies must name one currency', async () => {
     const customer = await makeOne(client, '/customers', {})
     const home = await makeHome(client, { import: 0.1 }, { customer_id: customer })
     const cottage = await makeHome(
@@ -128,7 +128,7 @@ describe('whose cost it is', () => {
     expect(await cost(customer, 'currency_code=EUR')).toEqual(['1000', '0.1'])
   })
 
-  it('only currencies with costs are named, and none is asked for if there are costs in one alone', async () => {
+  it('only currencies with costs are named, and none is required if costs have one currency', async () => {
     const customer = await makeOne(client, '/customers', {})
     const make = (currency: string) =>
       makeHome(client, { import: 0.1 }, { customer_id: customer, timezone: 'UTC', currency_code: currency })
@@ -151,7 +151,7 @@ describe('whose cost it is', () => {
     )
   })
 
-  it('a currency of which each record was cancelled is not named', async () => {
+  it('a currency whose records are all cancelled is not named', async () => {
     const customer = await makeOne(client, '/customers', {})
     const make = (currency: string) =>
       makeHome(client, { import: 0.1 }, { customer_id: customer, timezone: 'UTC', currency_code: currency })
@@ -166,7 +166,7 @@ describe('whose cost it is', () => {
     expect((await costOfSpan(client, customer, day)).currency_code).toBe('EUR')
   })
 
-  it('stays readable when location and device are deleted', async () => {
+  it('remains readable after location and device are deleted', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const battery = await device('battery')
     await client.submit([bought(home, 1, ...hour), bought(home, 2, ...hour, { device_id: battery })])
@@ -180,8 +180,8 @@ describe('whose cost it is', () => {
   })
 })
 
-describe('what is added up', () => {
-  it('one flow and one tariff direction, never two together', async () => {
+describe('the sum of costs', () => {
+  it('has one flow and one tariff direction', async () => {
     const home = await makeHome(client, { import: 0.1, export: 0.05 })
     await client.submit([
       bought(home, 1, ...hour),
@@ -199,7 +199,7 @@ describe('what is added up', () => {
     expect(await cost(home, 'tariff_direction=EXPORT&energy_flow_direction=INBOUND')).toEqual(['0', '0'])
   })
 
-  it('energy without a price stands apart, counted and not charged', async () => {
+  it('counts energy without a price separately, without a cost', async () => {
     const home = await makeHome(client, {})
     await client.submit([bought(home, 1.5, ...hour), bought(home, 0.25, ...later)])
     const { data } = await costOfSpan(
@@ -211,7 +211,7 @@ describe('what is added up', () => {
     expect(
       data.map(element => [element.energy.value, element.unpriced_records, element.unpriced_energy?.value]),
     ).toEqual([
-      // Half an hour of 1.5 kWh, then 0.25 kWh, then nothing
+      // Half an hour of 1.5 kWh, then 0.25 kWh, then no energy.
       ['0', '1', '750'],
       ['0', '1', '250'],
       ['0', undefined, undefined],
@@ -222,20 +222,20 @@ describe('what is added up', () => {
     expect(data.map(({ records }) => records)).toEqual(['1', '1', '0'])
   })
 
-  it('estimates weigh on the confidence by their energy', async () => {
+  it('weights the confidence of estimates by their energy', async () => {
     const home = await makeHome(client, { import: 0.1 })
     await client.submit([bought(home, 1, ...hour, { confidence: 0.5 }), bought(home, 3, ...later)])
     const { data } = await costOfSpan(client, home, day, 'aggregation=HOUR')
     const whole = await costOfSpan(client, home, day)
     // (1 kWh × 0.5 + 3 kWh × 1) / 4 kWh = 0.875
     expect(whole.data[0]?.tariff.cost).toEqual({ value: '0.4', confidence: '0.875' })
-    // 09:00Z is empty, 10:00Z is the estimate
+    // 09:00Z is empty, 10:00Z is the estimate.
     expect(data.slice(9, 13).map(({ tariff }) => tariff.cost.confidence)).toEqual(['1', '0.5', '1', '1'])
   })
 })
 
-describe('spans', () => {
-  it('of ten years and of 4,000 elements pass; longer, finer, empty and turned ones are refused', async () => {
+describe('intervals', () => {
+  it('have at most ten years and 4,000 elements; empty and reversed intervals are refused', async () => {
     const path = `/costs/interval/${await makeHome(client, { import: 0.1 })}`
     const ask = async (start: string, end: string, query = '') =>
       (await refusal(`${path}?${query}`, [start, end])).slice(0, 2)
@@ -243,7 +243,7 @@ describe('spans', () => {
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z')).toEqual(passes)
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00.001Z')).toEqual([400, 'interval_too_long'])
     expect(await ask('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z', 'aggregation=MONTH')).toEqual(passes)
-    // 4,000 hours are 166 days and 16 hours
+    // 4,000 hours are 166 days and 16 hours.
     expect(await ask('2025-05-01T00:00:00Z', '2025-10-14T16:00:00Z', 'aggregation=HOUR')).toEqual(passes)
     expect(await ask('2025-05-01T00:00:00Z', '2025-10-14T16:00:00.001Z', 'aggregation=HOUR')).toEqual([
       400,

@@ -28,7 +28,7 @@ const energies = async (home: string) =>
 
 const day = (from: string, to: string): readonly [string, string] => [`2025-06-10T${from}:00Z`, `2025-06-10T${to}:00Z`]
 
-/** A location that pays 0.1 per kWh up to a bound, and 0.5 beyond. */
+/** Create a location that pays 0.1 per kWh up to a bound, and 0.5 above it. */
 const makeTieredHome = async (bound: number, more: object = {}): Promise<string> => {
   const home = await makeHome(client, {})
   const rate = [{ fixed: 0.1, to_kwh: bound }, { fixed: 0.5 }]
@@ -44,7 +44,7 @@ const arrivals = [
   ['between', ['other', 'estimate', 'actual']],
 ] as const
 
-it.each(arrivals)('an estimate loses what actuals of its object and session cover: %s', async (_, names) => {
+it.each(arrivals)('an estimate loses the energy that actuals of its object and session cover: %s', async (_, names) => {
   const home = await makeHome(client, { import: 0.5 })
   const session = { session_reference_id: 's' }
   const records = {
@@ -53,21 +53,21 @@ it.each(arrivals)('an estimate loses what actuals of its object and session cove
       confidence: 0.5,
       ...session,
     }),
-    // It covers an hour and a half of the estimate's four: 3 of 8 kWh.
+    // Covers 1.5 of the 4 hours of the estimate: 3 of 8 kWh.
     actual: bought(home, 1, ...day('07:30', '09:30'), { record_reference_id: 'actual', ...session }),
-    // Of another session: it covers nothing.
+    // Belongs to another session and covers nothing.
     other: bought(home, 1, ...day('08:00', '12:00'), { record_reference_id: 'other', session_reference_id: 't' }),
   }
   for (const name of names) await client.submit([records[name]])
   expect(await energies(home)).toEqual({ estimate: [5000, 2.5], actual: [1000, 0.5], other: [1000, 0.5] })
-  // Sent again below 1 it is an actual no more.
+  // With a confidence below 1 it is no longer an actual.
   await client.submit([{ ...records.actual, confidence: 0.9 }])
   expect(await energies(home)).toEqual({ estimate: [8000, 4], actual: [1000, 0.5], other: [1000, 0.5] })
   await client.submit([{ ...records.actual, value: 0 }])
   expect(await energies(home)).toEqual({ estimate: [5000, 2.5], actual: [0, 0], other: [1000, 0.5] })
 })
 
-it('tiers count what is left of an estimate, and what lies behind it follows', async () => {
+it('tiers count the remaining energy of an estimate, and later records follow', async () => {
   const home = await makeTieredHome(10)
   await client.submit([
     bought(home, 10, ...day('08:00', '12:00'), { record_reference_id: 'estimate', confidence: 0.5 }),
@@ -75,11 +75,11 @@ it('tiers count what is left of an estimate, and what lies behind it follows', a
   ])
   expect(await energies(home)).toEqual({ estimate: [10_000, 1], behind: [4000, 2] })
   await client.submit([bought(home, 1, ...day('08:00', '10:00'), { record_reference_id: 'actual' })])
-  // estimate: 5 kWh, actual: 1 kWh, behind: 4 kWh, all in the first tier
+  // Estimate: 5 kWh, actual: 1 kWh, later record: 4 kWh, all in the first tier.
   expect(await energies(home)).toEqual({ estimate: [5000, 0.5], actual: [1000, 0.1], behind: [4000, 0.4] })
 })
 
-describe('an instant cost is that of the row which is stored', () => {
+describe('an instant cost equals the cost of the stored row', () => {
   type InstantCost = {
     readonly data: {
       readonly energy: { readonly value: number }
@@ -93,7 +93,7 @@ describe('an instant cost is that of the row which is stored', () => {
   const costTwice = async (record: object) => [await askFor(record, '?non_persistent=true'), await askFor(record)]
   const twice = <T>(cost: T): readonly [T, T] => [cost, cost]
 
-  it('for an estimate that actuals cover, with one price as with tiers', async () => {
+  it('for an estimate that actuals cover, with one price and with tiers', async () => {
     const session = { session_reference_id: 's' }
     for (const home of [await makeHome(client, { import: 0.5 }), await makeTieredHome(4)]) {
       await client.submit([
@@ -111,34 +111,34 @@ describe('an instant cost is that of the row which is stored', () => {
       expect(simulated).toEqual(stored)
       expect(stored).toEqual((await energies(home))['estimate'])
       expect(stored?.[0]).toBe(4000)
-      // The same as an actual is whole.
+      // The same record as an actual keeps all of its energy.
       expect((await askFor({ ...estimate, confidence: 1 }, '?non_persistent=true'))[0]).toBe(8000)
     }
   })
 
-  it('for what comes behind an estimate that was cut in one of two months', async () => {
+  it('for a record after an estimate that is covered in one of two months', async () => {
     const home = await makeTieredHome(5)
     const midnight = Date.parse('2025-06-01T00:00:00+02:00')
     const hours = (from: number, to: number) =>
       [from, to].map(hour => new Date(midnight + hour * 3_600_000).toISOString()) as [string, string]
     await client.submit([bought(home, 8, ...hours(-2, 2), { confidence: 0.5 }), bought(home, 0, ...hours(-2, 0))])
-    // 4 of its 8 kWh are left, all of them in June: 1 × 0.1 + 1 × 0.5
+    // 4 of its 8 kWh remain, all of them in June: 1 × 0.1 + 1 × 0.5
     expect(await costTwice(bought(home, 2, ...hours(3, 4)))).toEqual(twice([2000, 0.6]))
   })
 
-  it('for an actual that takes the place of an estimate before it', async () => {
+  it('for an actual that replaces an earlier estimate', async () => {
     const home = await makeTieredHome(5)
     await client.submit([bought(home, 10, ...day('08:00', '12:00'), { confidence: 0.5 })])
-    // It leaves 2.5 kWh of the estimate: 2.5 × 0.1 + 1.5 × 0.5
+    // 2.5 kWh of the estimate remain: 2.5 × 0.1 + 1.5 × 0.5
     expect(await costTwice(bought(home, 4, ...day('09:00', '12:00')))).toEqual(twice([4000, 1]))
   })
 })
 
-it('an estimate without a price keeps its energy where actuals leave it, as if it had one', async () => {
+it('an estimate without a price keeps the uncovered energy, as with a price', async () => {
   const home = await makeHome(client, {})
   const midnight = Date.parse('2025-06-10T00:00:00+02:00')
   const at = (hours: number): string => new Date(midnight + hours * 3_600_000).toISOString()
-  // 7 kWh over seven hours up to an hour after midnight, of which actuals take three hours in two parts.
+  // 7 kWh over seven hours until 01:00. Actuals cover three hours in two parts.
   await client.submit([bought(home, 7, at(-6), at(1), { record_reference_id: 'estimate', confidence: 0.5 })])
   const actual = (name: string, from: number, to: number) =>
     bought(home, 0, at(from), at(to), { record_reference_id: name })
@@ -168,12 +168,13 @@ it('an estimate without a price keeps its energy where actuals leave it, as if i
   expect(await elements('DAY', 'energy')).toEqual(days)
 })
 
-it('a price counts what is left of an estimate that has no price itself', async () => {
+it('a price counts the remaining energy of an estimate without a price', async () => {
   const midnight = '2025-06-01T00:00:00+02:00'
   const home = await makeTieredHome(3, { contract_start_date: midnight })
   const hours = (from: number, to: number) =>
     [from, to].map(hour => new Date(Date.parse(midnight) + hour * 3_600_000).toISOString()) as [string, string]
-  // Half of it lies before the contract. The actual takes the other half, so that it brings nothing to the tiers.
+  // Half of the estimate is before the contract. The actual covers the other half, so the estimate adds nothing to the
+  // tiers.
   await client.submit([bought(home, 8, ...hours(-2, 2), { confidence: 0.5 }), bought(home, 0, ...hours(0, 2))])
   const [start_time, end_time] = hours(3, 4)
   const { data } = (await client.ask('POST', `/prices/${home}`, { start_time, end_time })) as {

@@ -16,7 +16,7 @@ const clock = (minute: number): string =>
   `${String(Math.floor(minute / 60) % 24).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
 const iso = (day: number): string => new Date(first + day * dayMs).toISOString()
 
-/** A tariff whose price changes every minute. */
+/** Tariff with a new price every minute. */
 const everyMinute = {
   ...{ direction: 'IMPORT', type: 'COMMODITY' },
   schedule: [
@@ -56,11 +56,11 @@ type RecordPage = {
 type Series = { readonly data: readonly { readonly valid_from: string; readonly valid_to: string }[] }
 
 describe('long reads', () => {
-  it('give pages of records of at most 100,000 pieces, and all records in turn', async () => {
+  it('return pages of records with at most 100,000 pieces, and all records in sequence', async () => {
     const page = async (query: string): Promise<RecordPage> =>
       (await client.send('GET', `/meters/records?location_id=${home}&limit=100${query}`)).json as RecordPage
     const newest = await page('')
-    // 69 × 1,440 = 99,360; a 70th would make 100,800.
+    // 69 × 1,440 = 99,360; a 70th record would make 100,800.
     expect([newest.data.length, newest.has_more]).toEqual([69, true])
     expect(newest.data.every(record => record.pieces.length === bands)).toBe(true)
     const rest = await page(`&starting_after=${newest.data.at(-1)?.id}`)
@@ -72,7 +72,7 @@ describe('long reads', () => {
     expect(one).toEqual(newest.data[0])
   })
 
-  it('price a span as one as in parts, and several spans at once', async () => {
+  it('price an interval at once as in parts, also several intervals in parallel', async () => {
     const series = async (from: number, to: number): Promise<Series['data']> =>
       ((await client.send('POST', `/prices/${home}`, { start_time: iso(from), end_time: iso(to) })).json as Series).data
     const [whole, ...parts] = await Promise.all([

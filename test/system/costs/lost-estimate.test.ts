@@ -73,8 +73,8 @@ const play = async (pauseMs: number | null): Promise<Readonly<Record<string, num
   )
 }
 
-describe('an estimate stays at what actuals leave of it', () => {
-  it.skipIf(!existsSync(original))('in the submissions that were found to break it', () => {
+describe('an estimate keeps the energy that actuals do not cover', () => {
+  it.skipIf(!existsSync(original))('in the submissions that once broke this rule', () => {
     expect(readFileSync(fixture, 'utf8')).toBe(readFileSync(original, 'utf8'))
   })
 
@@ -86,7 +86,7 @@ describe('an estimate stays at what actuals leave of it', () => {
     async pauseMs => {
       const energies = await play(pauseMs)
       expect(energies[expected.record_reference_id]).toBe(expected.energy_wh)
-      // 0.216 kW over three days
+      // 0.216 kW over three days.
       expect(energies['A']).toBe(15_552)
     },
   )
@@ -95,7 +95,7 @@ describe('an estimate stays at what actuals leave of it', () => {
 describe('a record of another device that arrives late, before a covered estimate', () => {
   const at = (hour: number): string => new Date(Date.UTC(2025, 5, 10, hour)).toISOString()
 
-  /** A location that pays by tiers, so that a late record makes the worker cost the records after it again. */
+  /** Create a location with tiers, so that a late record makes the worker recost the records after it. */
   const makeTiered = async (): Promise<string> => {
     const home = await makeOne(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
     const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.1, to_kwh: 6 }, { fixed: 0.5 }] }]
@@ -115,7 +115,7 @@ describe('a record of another device that arrives late, before a covered estimat
   it.each([
     ['a device', true],
     ['the location', false],
-  ])('leaves the estimate of %s cut, and the tiers count the rest of the estimate', async (_, isDevice) => {
+  ])('leaves the estimate of %s covered, and the tiers count the rest of the estimate', async (_, isDevice) => {
     const home = await makeTiered()
     const deviceOf = async (name: string) => ({
       device_id: await makeOne(client, '/devices', { reference_id: `${name} of ${home}` }),
@@ -125,11 +125,11 @@ describe('a record of another device that arrives late, before a covered estimat
     await client.submit([
       bought(home, 8, at(8), at(12), { ...estimated, record_reference_id: 'estimate', confidence: 0.5 }),
     ])
-    // The actual takes 6 of 8 kWh.
+    // The actual covers 6 of 8 kWh.
     await client.submit([bought(home, 1, at(9), at(12), { ...estimated, record_reference_id: 'actual' })])
     await client.submit([bought(home, 2, at(13), at(14), { ...metered, record_reference_id: 'after' })])
     await client.submit([bought(home, 3, at(6), at(7), { ...metered, record_reference_id: 'before' })])
-    // 3 + 2 + 1 kWh fill the first tier, and 2 kWh come after it.
+    // 3 + 2 + 1 kWh fill the first tier, and 2 kWh follow.
     expect(await costs(home)).toEqual({
       before: [3000, 0.3],
       estimate: [2000, 0.2],

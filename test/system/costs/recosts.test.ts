@@ -34,8 +34,8 @@ const addTariff = (locationId: string, fixed: number, more: object = {}) =>
     ...more,
   })
 
-describe('stored costs follow a changed tariff, without being asked', () => {
-  it('when it comes after the records, which were UNPRICED until then', async () => {
+describe('stored costs follow a changed tariff automatically', () => {
+  it('if the tariff is created after the records, which were UNPRICED until then', async () => {
     const home = await makeHome(client, {})
     await client.submit([oneHour(home, 10, 8, 2, 'first'), oneHour(home, 11, 8, 3, 'second')])
     expect(await costsOf(client, home)).toEqual({ first: null, second: null })
@@ -46,7 +46,7 @@ describe('stored costs follow a changed tariff, without being asked', () => {
     expect(after.map(({ id, batch_id }) => [id, batch_id])).toEqual(before.map(({ id, batch_id }) => [id, batch_id]))
   })
 
-  it('from its start to the next one of its kind, and when its end moves', async () => {
+  it('from its start to the next tariff of its kind, and after its end moves', async () => {
     const home = await makeHome(client, {})
     await addTariff(home, 0.2, { contract_end_date: hour(12, 0) })
     await client.submit([
@@ -54,7 +54,7 @@ describe('stored costs follow a changed tariff, without being asked', () => {
       oneHour(home, 12, 8, 1, 'second'),
       oneHour(home, 14, 8, 1, 'third'),
     ])
-    // The first pattern goes on after its end, until another comes.
+    // The first pattern applies after its end until another tariff starts.
     expect(await costsOf(client, home)).toEqual({ first: 0.2, second: 0.2, third: 0.2 })
     const later = await addTariff(home, 0.4, { contract_start_date: hour(14, 0) })
     expect(await costsUntil(client, home, { first: 0.2, second: 0.2, third: 0.4 })).toEqual({
@@ -70,7 +70,7 @@ describe('stored costs follow a changed tariff, without being asked', () => {
     })
   })
 
-  it('with all tiers behind it counted anew', async () => {
+  it('with all later tiers counted again', async () => {
     const home = await makeHome(client, {})
     await client.submit([
       oneHour(home, 10, 8, 6, 'first'),
@@ -109,7 +109,7 @@ describe('stored costs follow a changed tariff, without being asked', () => {
       schedule,
       contract_start_date: hour(11, 0),
     })
-    // Counted from the contract's start: 6 × 0.1; 1 × 0.1
+    // Counted from the start of the contract: 6 × 0.1; 1 × 0.1
     expect(await costsUntil(client, home, { first: null, second: 0.6, third: 0.1 })).toEqual({
       first: null,
       second: 0.6,
@@ -118,7 +118,7 @@ describe('stored costs follow a changed tariff, without being asked', () => {
   })
 })
 
-it('stored costs follow new prices of a tariff from their instant on, and tiers count on', async () => {
+it('stored costs follow new prices of a tariff from their start, and the tiers continue to count', async () => {
   const home = await makeHome(client, {})
   const tiers = (low: number, high: number) => [
     {
@@ -145,18 +145,19 @@ it('stored costs follow new prices of a tariff from their instant on, and tiers 
   expect(await costsOf(client, home)).toEqual({ before: 0.4, across: 1.6, after: 0.5 })
   const stored = await recordsOf(client, home)
   await client.ask('PATCH', `/tariffs/${id}`, { schedule: tiers(0.2, 0.7), effective_from: hour(15, 0) })
-  // 2 kWh an hour: 4 × 0.1 before midnight, then 2 × 0.2 to the bound at 10 and 2 × 0.7; 1 × 0.7. What came before stays.
+  // 2 kWh per hour: 4 × 0.1 before midnight, then 2 × 0.2 up to the bound at 10 kWh and 2 × 0.7; 1 × 0.7. Earlier costs
+  // do not change.
   const versioned = { before: 0.4, across: 2.2, after: 0.7 }
   expect(await costsUntil(client, home, versioned)).toEqual(versioned)
   expect((await recordsOf(client, home)).map(({ id: record, batch_id }) => [record, batch_id])).toEqual(
     stored.map(({ id: record, batch_id }) => [record, batch_id]),
   )
-  // What comes late is priced by the prices of its own time, and counts for those behind the change.
+  // A late record has the prices of its own time, and counts for the records after the change.
   await client.submit([oneHour(home, 9, 8, 5, 'late')])
   // late: 5 × 0.1. before: 4 × 0.1. across: 1 × 0.1 + 3 × 0.5 before midnight, 4 × 0.7 after it
   const counted = { late: 0.5, before: 0.4, across: 4.4, after: 0.7 }
   expect(await costsUntil(client, home, counted)).toEqual(counted)
-  // A past instant re-prices: from the 10th on the prices of the 15th no longer hold.
+  // A past instant changes stored costs: from the 10th on, the prices of the 15th no longer apply.
   await client.ask('PATCH', `/tariffs/${id}`, { schedule: priceSchedule(0.3), effective_from: hour(10, 0) })
   const flat = { late: 0.5, before: 1.2, across: 2.4, after: 0.3 }
   expect(await costsUntil(client, home, flat)).toEqual(flat)
@@ -182,7 +183,7 @@ const putPrices = (
     prices.map(([day, from, to, value]) => ({ start_time: hour(day, from), end_time: hour(day, to), value })),
   )
 
-it('stored costs follow a market price that comes late, and one that is corrected', async () => {
+it('stored costs follow a late market price and a corrected market price', async () => {
   const market = await makeMarket()
   const home = await makeHome(client, {}, { market_sources: { import: market } })
   await makeOne(client, '/tariffs', {
@@ -218,14 +219,14 @@ it('stored costs follow the zone of their location', async () => {
     ...{ location_id: home, direction: 'IMPORT', type: 'COMMODITY' },
     schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
   })
-  // 08:00Z is 10:00 in Berlin in summer and 09:00 in London.
+  // 08:00Z is 10:00 in Berlin in summer, and 09:00 in London.
   await client.submit([oneHour(home, 10, 8, 1, 'one')])
   expect(await costsOf(client, home)).toEqual({ one: 0.9 })
   await client.ask('PATCH', `/locations/${home}`, { timezone: 'Europe/London' })
   expect(await costsUntil(client, home, { one: 0.1 })).toEqual({ one: 0.1 })
 })
 
-it('10,000 records of a location are priced anew within 10 s; ids and receipts stay', async () => {
+it('10,000 records of a location are recosted within 10 s; ids and receipts do not change', async () => {
   const home = await makeHome(client, { import: 0.25 })
   const start = Date.parse('2025-01-01T00:00:00Z')
   const records = Array.from({ length: 10_000 }, (_, i) => {

@@ -42,7 +42,7 @@ const quarterPast = '2025-06-01T10:15:00Z'
 const half = '2025-06-01T10:30:00Z'
 
 describe('the cost of a session', () => {
-  it('is one element from its first start to its last end, and holds an impulse at that end', async () => {
+  it('is one element from its first start to its last end, and includes an impulse at that end', async () => {
     const charge = { session_reference_id: 'charge 1/ü', device_id: car }
     await client.submit([
       bought(home, 1, quarterPast, half, charge),
@@ -55,7 +55,7 @@ describe('the cost of a session', () => {
     expect([found.data[0]?.session_reference_id, found.data[0]?.record_reference_id]).toEqual(['charge 1/ü', null])
   })
 
-  it('is one element for each record when that is asked for, and names it', async () => {
+  it('is one element per record if requested, and names the record', async () => {
     const charge = (reference: string) => ({ session_reference_id: 'charge-2', record_reference_id: reference })
     await client.submit([
       bought(home, 1, quarterPast, half, charge('b')),
@@ -70,7 +70,7 @@ describe('the cost of a session', () => {
     expect(found.object_id).toBe(home)
   })
 
-  it('is of one flow: a known session without records in it has no element', async () => {
+  it('has one flow: a known session without records in the flow has no element', async () => {
     const charge = { session_reference_id: 'charge-3' }
     await client.submit([
       bought(home, 1, ten, quarterPast, charge),
@@ -85,14 +85,14 @@ describe('the cost of a session', () => {
     expect(await session('charge-5', 'tariff_direction=EXPORT')).toMatchObject({ object_id: car, data: [] })
   })
 
-  it('counts a record that was corrected once, and one that was cancelled as nothing', async () => {
+  it('counts a corrected record once, and a cancelled record as 0', async () => {
     const charge = { session_reference_id: 'charge-4' }
     await client.submit([bought(home, 1, ten, quarterPast, charge), bought(home, 7, quarterPast, half, charge)])
     await client.submit([bought(home, 2, ten, quarterPast, charge), bought(home, 0, quarterPast, half, charge)])
     expect(shown(await session('charge-4'))).toEqual([['10:00', '10:30', '2000', '0.2']])
   })
 
-  it('at several locations needs one of them named', async () => {
+  it('must name one of several locations', async () => {
     const away = await makeHome(client, { import: 0.4 })
     const tour = { session_reference_id: 'tour' }
     await client.submit([bought(home, 1, ten, quarterPast, tour), bought(away, 1, quarterPast, half, tour)])
@@ -101,13 +101,13 @@ describe('the cost of a session', () => {
     expect(shown(await session('tour', `location_id=${away}`))).toEqual([['10:15', '10:30', '1000', '0.4']])
   })
 
-  it('that nobody ever named is not found', async () => {
+  it('is not found for an unknown session', async () => {
     expect(await refusal('never')).toEqual([404, 'not_found'])
     const { status, json } = await client.send('GET', '/meters/records/mre_0123456789abcdef01234567')
     expect([status, (json as { code: string }).code]).toEqual([404, 'not_found'])
   })
 
-  it('without a tariff tells the energy that has no price', async () => {
+  it('returns the energy without a price if there is no tariff', async () => {
     const bare = await makeHome(client, {})
     await client.submit([bought(bare, 1, ten, quarterPast, { session_reference_id: 'bare' })])
     const [element] = (await session('bare')).data

@@ -46,16 +46,16 @@ const costsByReference = async (locationId: string) => {
 
 const orders = [
   ['together', [['short', 'long', 'after']]],
-  ['the long one first', [['long'], ['short'], ['after']]],
-  ['the short one first', [['short'], ['long'], ['after']]],
+  ['the long record first', [['long'], ['short'], ['after']]],
+  ['the short record first', [['short'], ['long'], ['after']]],
   ['backwards', [['after'], ['long'], ['short']]],
 ] as const
 
-describe.each(orders)('records of which one lies across a counting start, %s', (_, submissions) => {
-  it('count in June by the order of June: the shorter one that begins with the month comes first', async () => {
+describe.each(orders)('records of which one crosses a counting start, %s', (_, submissions) => {
+  it('count in June in the order of June: the shorter record that begins with the month is first', async () => {
     const home = await makeHome(client, {})
     await addTariff(home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }])
-    // June begins in Berlin at 22:00Z
+    // June begins in Berlin at 22:00Z.
     const records = {
       long: bought(home, 16, '2025-05-31T21:00:00Z', '2025-06-01T01:00:00Z', { record_reference_id: 'long' }),
       short: bought(home, 6, '2025-05-31T22:00:00Z', '2025-05-31T23:00:00Z', { record_reference_id: 'short' }),
@@ -67,11 +67,11 @@ describe.each(orders)('records of which one lies across a counting start, %s', (
     await client.submit([
       bought(home, 9, '2025-05-20T10:00:00Z', '2025-05-20T11:00:00Z', { record_reference_id: 'late' }),
     ])
-    // It leaves 1 kWh of May's tier to long: 1 × 0.1 + 3 × 0.5 in May, and June as before
+    // 1 kWh of the tier of May remains for the long record: 1 × 0.1 + 3 × 0.5 in May, and June as before.
     expect(await costsByReference(home)).toEqual({ late: 0.9, short: 0.6, long: 6, after: 0.5 })
   })
 
-  it('count in a contract by the order from its start', async () => {
+  it('count in a contract in the order from its start', async () => {
     const home = await makeHome(client, {})
     const change = '2025-06-15T00:00:00Z'
     await addTariff(home, [{ fixed: 0.2 }], { contract_end_date: change })
@@ -87,7 +87,7 @@ describe.each(orders)('records of which one lies across a counting start, %s', (
   })
 })
 
-it('a simulated record finds counted what comes before it in each order that it stands in', async () => {
+it('a simulated record counts all records before it, in each of its counting orders', async () => {
   const home = await makeHome(client, {})
   await addTariff(home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }])
   await client.submit([bought(home, 6, '2025-05-31T22:00:00Z', '2025-05-31T23:00:00Z')])
@@ -99,17 +99,17 @@ it('a simulated record finds counted what comes before it in each order that it 
   })
 })
 
-it('a contract that ends within a long record gives its tier back to the records before that end', async () => {
+it('a contract that ends within a long record leaves the rest of its tier to the records before that end', async () => {
   const home = await makeHome(client, {}, { timezone: 'UTC' })
   const first = await addTariff(home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }])
   await client.submit([
     bought(home, 20, '2025-06-01T00:00:00Z', '2025-06-11T00:00:00Z', { record_reference_id: 'long' }),
     bought(home, 1, '2025-06-03T00:00:00Z', '2025-06-03T01:00:00Z', { record_reference_id: 'inner' }),
   ])
-  // 10 × 0.1 + 10 × 0.5; the long one has filled the tier
+  // 10 × 0.1 + 10 × 0.5; the long record has filled the tier.
   await costsUntil(client, home, { long: 6, inner: 0.5 })
   await client.ask('PATCH', `/tariffs/${first}`, { contract_end_date: '2025-06-04T00:00:00Z' })
   await addTariff(home, [{ fixed: 1 }], { contract_start_date: '2025-06-04T00:00:00Z' })
-  // Of the long one 6 kWh count until then: 6 × 0.1 + 14 × 1, and the tier has room for the inner one
+  // 6 kWh of the long record count until then: 6 × 0.1 + 14 × 1. The tier has capacity for the inner record.
   expect(await costsUntil(client, home, { long: 14.6, inner: 0.1 })).toEqual({ long: 14.6, inner: 0.1 })
 })

@@ -9,20 +9,17 @@ import { scheduleAmount } from '../../../services/contract/schedules/schedule-am
 const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'any', createdAt: 0 }
 const session = { id: 'cot_1', object: 'connect_session', live_mode: true, price_available: true }
 
-describe.each(apiVersions)('what an event is about, in the %s layout', apiVersion => {
+describe.each(apiVersions)('the data of an event, in the %s API version', apiVersion => {
   it.each([
     [scheduleAmount, scheduleAmount.examples?.answer, 'schedule.created'],
     [connectTokenRetrieve, session, 'connect_session.complete'],
-  ] as readonly (readonly [Operation, unknown, string])[])(
-    'is named as the answer of $id',
-    (operation, answer, type) => {
-      const written = eventToWire({ ...event, type, data: JSON.stringify(answer) }, apiVersion)
-      const { complete_action: _, ...data } = written.data
-      expect(JSON.stringify(data)).toBe(JSON.stringify(answerInApiVersion(operation, answer, apiVersion)))
-    },
-  )
+  ] as readonly (readonly [Operation, unknown, string])[])('equals the answer of $id', (operation, answer, type) => {
+    const written = eventToWire({ ...event, type, data: JSON.stringify(answer) }, apiVersion)
+    const { complete_action: _, ...data } = written.data
+    expect(JSON.stringify(data)).toBe(JSON.stringify(answerInApiVersion(operation, answer, apiVersion)))
+  })
 
-  it('says what completed a session as its retrieval does', () => {
+  it('describes a completed session as its retrieval does', () => {
     const written = eventToWire(
       { ...event, type: 'connect_session.complete', data: JSON.stringify(session) },
       apiVersion,
@@ -30,13 +27,13 @@ describe.each(apiVersions)('what an event is about, in the %s layout', apiVersio
     expect(written.data['complete_action']).toBe(apiVersion === 'earlier' ? 'SAVE' : undefined)
   })
 
-  it('has no member in the earlier layout that is a string there and null here', () => {
+  it('omits text members that are null, in the earlier API version', () => {
     const data = { id: 'dev_1', object: 'device', last_seen: null, metadata: {} }
     const written = eventToWire({ ...event, type: 'device.create', data: JSON.stringify(data) }, apiVersion)
     expect(Object.keys(written.data).includes('last_seen')).toBe(apiVersion === 'current')
   })
 
-  it('stays as it is where both layouts name it alike', () => {
+  it('does not change if both API versions use the same names', () => {
     const data = { id: 'dev_1', object: 'device', live_mode: true, metadata: { cost: 'a' } }
     expect(JSON.stringify(eventToWire({ ...event, data: JSON.stringify(data) }, apiVersion).data)).toBe(
       JSON.stringify(data),

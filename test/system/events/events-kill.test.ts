@@ -62,7 +62,7 @@ const killPostgres = async (): Promise<void> => {
   await until(read, status => status === 200, 30_000)
 }
 
-/** Read every event that the log holds, partition by partition; the system must have ended. */
+/** Read every event in the log, partition by partition. The system must have stopped. */
 const published = async (): Promise<readonly EventEnvelope[]> => {
   const codec = await openCodec(localSchemaIds())
   const log = await openLmdbLog({ folder: join(folder, 'log'), now: currentInstant })
@@ -78,7 +78,10 @@ const published = async (): Promise<readonly EventEnvelope[]> => {
   return all
 }
 
-/** Hold the audit log against the events: each deletion, tariff and endpoint has one entry, nothing else has any, and the chain is whole. */
+/**
+ * Compare the audit log with the events: each deletion, tariff and endpoint has one entry, there are no others, and the
+ * chain is intact.
+ */
 const expectAudited = async (events: readonly ReceivedEvent[], accountId: string): Promise<void> => {
   await using records = await openRecords(folder)
   const query = records.operator
@@ -98,8 +101,8 @@ const expectAudited = async (events: readonly ReceivedEvent[], accountId: string
     expect((await verifyAuditChain(query, head, null)).faults).toEqual([])
 }
 
-describe('events under kills of the process of all roles and of PostgreSQL', () => {
-  it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
+describe('events during kills of the process of all roles and of PostgreSQL', () => {
+  it(`equal the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
     timeout: faultInjectionTimeoutMs,
   }, async () => {
     await start()

@@ -25,7 +25,7 @@ type Fixture = Awaited<ReturnType<typeof openProcesses>>
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
-/** Open the shared parts with a PostgreSQL that no other test has, for it is killed; whoever started it starts it again. */
+/** Open the shared stores with a separate PostgreSQL, which the test kills and restarts. */
 const openFixture = async (): Promise<Fixture> => {
   delete process.env[sharedFolderVariable]
   const fixture = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
@@ -36,7 +36,7 @@ const openFixture = async (): Promise<Fixture> => {
 const postmasterOf = ({ postgresFolder }: Fixture): number =>
   Number(readFileSync(join(postgresFolder, `.s.PGSQL.${SOCKET_PORT}.lock`), 'utf8').split('\n')[0])
 
-/** Tell whether PostgreSQL is there again. */
+/** Return whether PostgreSQL is available again. */
 const answers = async ({ variables }: Fixture): Promise<boolean> => {
   const client = new pg.Client({ connectionString: variables.WATTLEDGER_POSTGRES_URL })
   client.on('error', () => undefined)
@@ -50,7 +50,7 @@ const answers = async ({ variables }: Fixture): Promise<boolean> => {
   }
 }
 
-/** Start a process again and again, as whoever watches over it would: a start may meet a PostgreSQL that was just killed. */
+/** Start a process repeatedly, as a supervisor does. A start may fail because PostgreSQL was just killed. */
 const startWithRetries = async (fixture: Fixture, role: Role): Promise<RoleProcess> => {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -62,9 +62,9 @@ const startWithRetries = async (fixture: Fixture, role: Role): Promise<RoleProce
 }
 
 describe.skipIf(skippedWithout('any broker') !== null)(
-  'events under kills of their relay, of the webhook worker and of PostgreSQL',
+  'events during kills of their relay, of the webhook worker and of PostgreSQL',
   () => {
-    it(`are the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
+    it(`equal the ${wanted} changes, and each reaches its subscriber, through ${rounds} kills of each at moments of seed ${seed}`, {
       timeout: faultInjectionTimeoutMs,
     }, async () => {
       const fixture = await openFixture()

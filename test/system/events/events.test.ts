@@ -29,7 +29,7 @@ const allEvents = async (client: Client): Promise<readonly ReceivedEvent[]> =>
   (await listAll<ReceivedEvent>(client, '/events')).toReversed()
 
 describe('events', () => {
-  it('of a refusal tell which request was refused and why, once for each', async () => {
+  it('of a refusal name the refused request and the reason, once per request', async () => {
     folder = dataFolder()
     const current = await start()
     const refusedRequests: { readonly type: string; readonly request: string; readonly code: string }[] = []
@@ -60,7 +60,7 @@ describe('events', () => {
     expect(seen).toHaveLength(refusedRequests.length + 3)
   })
 
-  it('tell of a location whose tariff changes, and of nothing where nothing changed', async () => {
+  it('report a location whose tariff changes, and nothing if nothing changes', async () => {
     folder = dataFolder()
     const current = await start()
     const location = await createLocation(current)

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 describe('an orderly stop', () => {
-  it('waits for no endpoint that hangs and no body that dribbles longer than a moment, and forgets nothing', {
+  it('does not wait for an endpoint that hangs or a slow body, and loses no delivery', {
     timeout: 90_000,
   }, async () => {
     let isHanging = true
@@ -33,7 +33,7 @@ describe('an orderly stop', () => {
       async () => receiver.received.length,
       count => count === 1,
     )
-    // A body that dribbles in holds its connection for as long as it is let.
+    // A slow body uses its connection for as long as the service allows.
     const { hostname, port } = new URL(system?.sandbox.base_url ?? '')
     const dribble = connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
     dribble.write(

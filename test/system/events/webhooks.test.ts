@@ -77,7 +77,7 @@ const codeOf = ({ text }: Reply): unknown => (JSON.parse(text) as { readonly cod
 const headersOf = ({ headers }: ReceivedRequest) => headers as Record<string, string>
 
 describe('a webhook endpoint', () => {
-  it('gets each event of its types as GET /events/{id} shows it, signed', async () => {
+  it('receives each event of its types as GET /events/{id} returns it, signed', async () => {
     const { own } = parts()
     const { secret, id } = await subscribe(own, '/typed', { event_types: ['customer.*'] })
     const ids: string[] = []
@@ -96,7 +96,7 @@ describe('a webhook endpoint', () => {
     expect(await settled(own, id, 'DELIVERED')).toHaveLength(5)
   })
 
-  it('gets events of its own mode alone, in the layout of the request that made it', async () => {
+  it('receives events of its own mode only, in the API version of the request that created it', async () => {
     const { own, earlier, live } = parts()
     const made = (await earlier.ask('POST', '/webhooks', { url: `${parts().there.url}/earlier` })) as {
       readonly api_version: string
@@ -111,7 +111,7 @@ describe('a webhook endpoint', () => {
     expect(one?.body).toBe((await earlier.send('GET', `/events/${event.id}`)).text)
   })
 
-  it('is tried with a test event, which goes to it alone', async () => {
+  it('is tested with a test event, which only this endpoint receives', async () => {
     const { own } = parts()
     await subscribe(own, '/other')
     const { id, secret } = await subscribe(own, '/tried', { event_types: ['schedule.created'] })
@@ -141,7 +141,7 @@ describe('a webhook endpoint', () => {
       expect(new Webhook(each).verify(one.body, headersOf(one))).toMatchObject({ type: 'customer.create' })
   })
 
-  it('shows why a delivery failed, and sends it again', async () => {
+  it('shows why a delivery failed, and sends the delivery again', async () => {
     const { own } = parts()
     const { id } = await subscribe(own, '/failing', { event_types: ['device.create'] })
     await own.ask('POST', '/devices', { reference_id: 'resent' })
@@ -165,7 +165,7 @@ describe('a webhook endpoint', () => {
     expect(await deliveriesOf(own, id, `?event_id=${delivery?.event_id}`)).toHaveLength(1)
   })
 
-  it('brings back what an endpoint missed while it was disabled, with its progress', async () => {
+  it('resends events that an endpoint missed while it was disabled, with the progress', async () => {
     const { own } = parts()
     const { id } = await subscribe(own, '/missed', { event_types: ['location.create'] })
     const createLocation = () => own.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })
@@ -174,7 +174,7 @@ describe('a webhook endpoint', () => {
     await own.ask('PATCH', `/webhooks/${id}`, { status: 'DISABLED' })
     await subscribe(own, '/witness', { event_types: ['location.create'] })
     for (let count = 0; count < 3; count += 1) await createLocation()
-    // Once another one has them, they have passed the one that was disabled.
+    // After another endpoint has the events, they have passed the disabled endpoint.
     await receivedAt('/witness', 3)
     const span = {
       start_time: new Date(Date.now() - 60_000).toISOString(),
@@ -203,7 +203,7 @@ describe('a webhook endpoint', () => {
     )
   })
 
-  it('is deleted with what waits for it', async () => {
+  it('is deleted with its pending deliveries', async () => {
     const { own } = parts()
     const { id } = await subscribe(own, '/failing/deleted', { event_types: ['customer.create'] })
     await own.ask('POST', '/customers', {})
@@ -220,7 +220,7 @@ describe('a webhook endpoint', () => {
   })
 })
 
-describe('the address of an endpoint', () => {
+describe('the URL of an endpoint', () => {
   it.each([
     'http://10.0.0.1/',
     'http://[::ffff:a9fe:a9fe]/',
@@ -228,13 +228,13 @@ describe('the address of an endpoint', () => {
     'ftp://example.com/',
     'http://user@example.com/',
     'hooks',
-  ])('is refused with what to change: %s', async url => {
+  ])('is refused with the required change: %s', async url => {
     const { own } = parts()
     const reply = await own.send('POST', '/webhooks', { url })
     expect([reply.status, reply.json]).toMatchObject([400, { code: 'webhook_url_refused', field: 'url' }])
   })
 
-  it('is https in live mode', async () => {
+  it('requires https in live mode', async () => {
     const { live, there } = parts()
     expect(codeOf(await live.send('POST', '/webhooks', { url: there.url }))).toBe('webhook_url_refused')
   })
@@ -252,7 +252,7 @@ describe('the event types of an endpoint', () => {
       'order.paid',
       '"order.paid" is not an event type; use *, a group such as customer.*, or a type such as customer.create.',
     ],
-  ])('are known: %s is refused with the nearest', async (type, message) => {
+  ])('are a closed list: %s is refused with the nearest type', async (type, message) => {
     const refusal = { code: 'field_invalid', field: 'event_types[1]', message }
     expect((await own().send('POST', '/webhooks', { url, event_types: ['*', type] })).json).toMatchObject(refusal)
     const { id } = (await own().ask('POST', '/webhooks', { url })) as { id: string }
@@ -260,7 +260,7 @@ describe('the event types of an endpoint', () => {
     expect((await own().send('DELETE', `/webhooks/${id}`)).status).toBe(202)
   })
 
-  it('list the same events as they send', async () => {
+  it('select the same events in lists and for endpoints', async () => {
     await own().ask('POST', '/customers', { reference_id: 'listed by a group' })
     const types = async (filter: string): Promise<readonly string[]> => {
       const { data } = (await own().ask('GET', `/events?limit=100&event_type=${filter}`)) as {
@@ -284,7 +284,7 @@ describe('a limit', () => {
   const create = (body: object): Promise<Reply> =>
     parts().live.send('POST', '/webhooks', { url: target, event_types: ['schedule.created'], ...body })
 
-  it('lets n pass and refuses n + 1', async () => {
+  it('allows n and refuses n + 1', async () => {
     const types = (count: number) => Array.from({ length: count }, () => 'customer.create')
     const bodies: readonly (readonly [object, number])[] = [
       [{ event_types: types(50) }, 201],
@@ -309,8 +309,8 @@ describe('a limit', () => {
   })
 })
 
-describe('what is kept', () => {
-  it('holds no signing secret as it was shown, and the log none either', async () => {
+describe('the stored data', () => {
+  it('contains no signing secret in clear text, and neither does the log', async () => {
     const { own, records } = parts()
     const { secret, id } = await subscribe(own, '/kept')
     const { rows } = await records.operator<{ text: string }>(sql`
@@ -322,7 +322,7 @@ describe('what is kept', () => {
     expect((await own.send('GET', `/webhooks/${id}`)).text).not.toContain('secret')
   })
 
-  it('tells who changed an endpoint', async () => {
+  it('contains who changed an endpoint', async () => {
     const { own, records } = parts()
     const { id } = await subscribe(own, '/audited')
     await own.ask('PATCH', `/webhooks/${id}`, { description: 'Billing' })
@@ -337,7 +337,7 @@ describe('what is kept', () => {
   })
 })
 
-describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes endpoints, deliveries, attempts and resends as published', async () => {
     const client = parts()[apiVersion === 'current' ? 'own' : 'earlier']
     const made = await client.send('POST', '/webhooks', {

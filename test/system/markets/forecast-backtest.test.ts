@@ -21,7 +21,7 @@ const run = (lines: readonly string[], ...words: readonly string[]) => {
 }
 
 describe('wattledger forecast backtest', () => {
-  it('prints errors, those of the naive forecast, their quotient and the confidence for each of five days', async () => {
+  it('prints errors, errors of the naive forecast, their ratio and the confidence for five days', async () => {
     const { code, out } = await run(['time,price', ...rows(at)], '--days', '21')
     expect(code).toBe(0)
     expect(out).toMatch(/DAY AHEAD +HOURS +MAE +NAIVE MAE +RMAE +MEAN CONFIDENCE/)
@@ -29,7 +29,7 @@ describe('wattledger forecast backtest', () => {
     expect(out).toMatch(/forecasts +21, one per day/)
   })
 
-  it('tells how far it is on long work, and writes plain JSON for scripts', async () => {
+  it('reports progress of long work, and writes plain JSON for scripts', async () => {
     const { out } = await run(['time,price', ...rows(at)], '--days', '61')
     expect(out).toContain('60 of 61 forecasts')
     const json = JSON.parse((await run(['time,price', ...rows(at)], '--days', '10', '--json')).out) as {
@@ -39,7 +39,7 @@ describe('wattledger forecast backtest', () => {
     for (const { rmae } of json.days) expect(rmae).toBeGreaterThan(0)
   })
 
-  it('reads what markets publish: any column, other separators, decimal commas, no head, no offset, rows without a price', async () => {
+  it('reads any column, other separators, decimal commas, no header, no offset, rows without price', async () => {
     const answerOf = async (lines: readonly string[], ...words: string[]): Promise<unknown> =>
       JSON.parse((await run(lines, '--days', '3', '--json', ...words)).out)
     const wanted = await answerOf(['time,price', ...rows(at)])
@@ -57,7 +57,7 @@ describe('wattledger forecast backtest', () => {
     expect(withGap.out).toMatch(/hours without a price +1$/m)
   })
 
-  it('takes days as the offsets in the file have them, or as a zone has them', async () => {
+  it('uses the days of the offsets in the file, or of a zone', async () => {
     const local = (hour: number): string => `${at(hour + 1).slice(0, 19)}+01:00`
     const own = JSON.parse((await run(rows(local), '--days', '3', '--json')).out) as object
     const zoned = JSON.parse((await run(rows(at), '--days', '3', '--json', '--zone', 'Africa/Lagos')).out) as object
@@ -66,20 +66,20 @@ describe('wattledger forecast backtest', () => {
 
   it.each([
     ['a file without prices', ['time,price'], /contains no prices/],
-    ['a time that is none', ['time,price', `${at(0)},1`, 'yesterday,2'], /Line 3: "yesterday" is not a time/],
+    ['an invalid time', ['time,price', `${at(0)},1`, 'yesterday,2'], /Line 3: "yesterday" is not a time/],
     ['a date that does not exist', [`${at(0)},1`, '2025-02-30T00:00:00Z,2'], /Line 2/],
-    ['a price that is none', [`${at(0)},1`, `${at(1)},cheap`], /Line 2: "cheap" is not a price/],
-    ['a time that comes twice', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /Line 3 repeats the time of line 2/],
-    ['offsets on some times alone', [`${at(0)},1`, '2024-01-01 01:00,2'], /Line 2: the time has no UTC offset/],
-    ['prices of days', [`${at(0)},1`, `${at(24)},2`], /1 to 60 minutes apart/],
+    ['an invalid price', [`${at(0)},1`, `${at(1)},cheap`], /Line 2: "cheap" is not a price/],
+    ['a repeated time', [`${at(0)},1`, `${at(1)},1`, `${at(1)},2`], /Line 3 repeats the time of line 2/],
+    ['offsets on some times only', [`${at(0)},1`, '2024-01-01 01:00,2'], /Line 2: the time has no UTC offset/],
+    ['daily prices', [`${at(0)},1`, `${at(24)},2`], /1 to 60 minutes apart/],
     ['a short file', rows(at).slice(0, 24 * 13), /at least 14 days/],
-  ])('refuses %s, naming the place', async (_, lines, message) => {
+  ])('refuses %s and names the line', async (_, lines, message) => {
     const { code, err } = await run(lines)
     expect(code).toBe(1)
     expect(err).toMatch(message)
   })
 
-  it('refuses words that it cannot use', async () => {
+  it('refuses invalid arguments', async () => {
     expect((await run(rows(at), '--days', 'many')).err).toContain('--days must be a number of days')
     expect((await run(rows(at), '--zone', 'Mars/Base')).err).toContain('--zone must be an IANA name')
     expect((await run(['time,price', ...rows(at)], '--price-column', 'cost')).err).toContain(

@@ -22,7 +22,7 @@ afterAll(async () => {
 const hourMs = 3_600_000
 const start = Date.parse('2025-06-02T00:00:00Z')
 const instant = (hours: number): string => new Date(start + hours * hourMs).toISOString()
-/** Cheap at night, dear in the evening, cheaper on Saturday and Sunday; whole hundredths of a cent. */
+/** Cheap at night, expensive in the evening, cheaper on Saturday and Sunday; whole hundredths of a cent. */
 const priceAt = (hours: number): number => {
   const weekday = Math.floor(hours / 24) % 7
   return (800 + 30 * (hours % 24) - (weekday >= 5 ? 150 : 0) + ((hours * 7) % 11)) / 10_000
@@ -51,7 +51,7 @@ const marketHome = async (): Promise<{ readonly market: string; readonly home: s
 
 type Cost = { readonly value: number | null; readonly confidence: number }
 
-/** Costs by the hour in which their records lie. */
+/** Return the costs by the hour of their records. */
 const costs = async (home: string): Promise<Readonly<Record<string, Cost>>> =>
   Object.fromEntries(
     (await recordsOf(client, home)).map(({ data }) => [data.record_reference_id ?? '', data.tariff.cost]),
@@ -62,8 +62,8 @@ const submitHours = (home: string, ...hours: readonly number[]) =>
     hours.map(hour => bought(home, 1, instant(hour), instant(hour + 1), { record_reference_id: String(hour) })),
   )
 
-describe('prices beyond the published ones', () => {
-  it('are forecast for five days, with less confidence each day; the published ones replace them, and costs follow', async () => {
+describe('prices after the published ones', () => {
+  it('are forecast for five days with falling confidence; published prices replace forecasts', async () => {
     const { market, home } = await marketHome()
     const known = 14 * 24
     await submitHours(home, known - 1, known, known + 30, known + 119, known + 120)
@@ -75,7 +75,7 @@ describe('prices beyond the published ones', () => {
     expect(forecast[known - 1]).toEqual({ value: priceAt(known - 1), confidence: 1 })
     expect(forecast[known + 120]).toMatchObject({ value: null })
     for (const hour of [known, known + 30, known + 119]) {
-      // The pattern of the week comes back: no forecast is a third off.
+      // The weekly pattern repeats: each forecast is within a third.
       expect(Math.abs((forecast[hour]?.value ?? 0) - priceAt(hour))).toBeLessThan(priceAt(hour) / 3)
       expect(forecast[hour]?.confidence).toBeGreaterThan(0)
       expect(forecast[hour]?.confidence).toBeLessThan(1)
@@ -98,14 +98,14 @@ describe('prices beyond the published ones', () => {
         seen => Object.values(seen).every(({ confidence }) => confidence === 1),
       ),
     ).toEqual(wanted)
-    // One for the tariff and one for each publication: forecasts follow without a word of their own.
+    // One event for the tariff and one for each publication. Forecasts cause no event.
     const events = (await client.ask('GET', `/events?object_id=${home}&event_type=location.update&limit=100`)) as {
       data: unknown[]
     }
     expect(events.data).toHaveLength(4)
   }, 60_000)
 
-  it('are shown by prices up to the end of the forecast, and by the source only where they are published', async () => {
+  it('are answered up to the end of the forecast; the source lists published prices only', async () => {
     const { market, home } = await marketHome()
     await putPrices(market, 0, 168)
     const span = (hours: number) => ({ start_time: instant(160), end_time: instant(168 + hours) })
@@ -136,7 +136,7 @@ describe('prices beyond the published ones', () => {
       now => now[165]?.value !== null,
     )
     expect(seen[165]).toEqual({ value: priceAt(165), confidence: 1 })
-    // Another source, asked for later, has its forecast by now.
+    // Another source, requested later, has its forecast by now.
     const other = await marketHome()
     await submitHours(other.home, 200)
     await putPrices(other.market, 0, 168)

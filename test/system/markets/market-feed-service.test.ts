@@ -50,12 +50,12 @@ const marketTariff = {
 const address = (city: string, country: string) => ({ address_line1: '1', city, post_code: '1', country_code: country })
 
 describe('a service that may fetch prices', () => {
-  it('asks nobody while no location takes prices', async () => {
+  it('sends no request while no location uses the prices', async () => {
     expect((await command('markets', 'list')).out).toContain(`List all ${sharedSources.length} sources with --all`)
     expect(feed.requests).toEqual([])
   })
 
-  it('prices a location by the source of its area as soon as the feed has answered', async () => {
+  it('prices a location by the source of its area after the feed has answered', async () => {
     const now = Date.now()
     feed.answer = energyChartsUntil(Math.floor(now / dayMs) * dayMs + 3 * dayMs)
     const id = await makeOne(client, '/locations', { postal_address: address('Hamburg', 'DE') })
@@ -70,7 +70,7 @@ describe('a service that may fetch prices', () => {
     expect(await costsUntil(client, id, { a: 0.06 }, 20_000)).toEqual({ a: 0.06 })
   })
 
-  it('shows the operator how fetching goes, on the command line and in metrics', async () => {
+  it('shows the operator the state of fetching, on the command line and in metrics', async () => {
     const [source, ...rest] = await until(
       () => json<readonly MarketFeedWire[]>('markets', 'list'),
       ([first]) => typeof first?.time_succeeded === 'string',
@@ -96,7 +96,7 @@ describe('a service that may fetch prices', () => {
     )
   })
 
-  it('fetches on command what is due, or any span, and says what stands in the way', async () => {
+  it('fetches due prices or any interval on command, and reports obstacles', async () => {
     const span = await command('markets', 'fetch', 'fr', '--from', '2025-01-01', '--to', '2025-02-05')
     expect(span).toMatchObject({ code: 0, err: '' })
     expect(span.out).toContain('FR/EUR from 2025-01-01  energy-charts: 2976 stored')
@@ -113,7 +113,7 @@ describe('a service that may fetch prices', () => {
     expect((await command('markets', 'fetch', '--to', '2025-01-01')).err).toContain('--to requires --from')
   })
 
-  it('imports a file in any unit of the currency, and stores nothing of one with a fault', async () => {
+  it('imports a file in any unit of the currency, and stores nothing of a file with an error', async () => {
     const file = join(folder, '..', 'prices.csv')
     writeFileSync(
       file,
@@ -151,7 +151,7 @@ describe('a service that may fetch prices', () => {
     expect(untouched.text).toContain('"data":[]')
   })
 
-  it('keeps these operations to the operator', async () => {
+  it('allows these operations to the operator only', async () => {
     for (const [method, path] of [
       ['GET', '/operator/market-feeds'],
       ['POST', `/operator/market-feeds/${german}/fetch`],

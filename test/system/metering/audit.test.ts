@@ -28,7 +28,7 @@ const running = (): Audit => {
 }
 
 describe('the audit', () => {
-  it('finds no difference in a system that was killed while it worked', { timeout: 60_000 }, async () => {
+  it('finds no difference in a system that was killed during its work', { timeout: 60_000 }, async () => {
     const { progress, verify } = running()
     const verdict = await verify()
     expect(verdict.differences).toEqual([])
@@ -42,8 +42,8 @@ describe('the audit', () => {
     expect(verdict.summaries.recordSummary.operations).toMatchObject({ failed: 0, unknown: 0 })
   })
 
-  // Without re-pricing a wrong cost is judged at once: nothing else could still change it.
-  it('names the one row whose cost is changed in its last digit, and the month that no longer adds up', {
+  // Without recosts a wrong cost is verified at once, because nothing could still change it.
+  it('names the one row with a cost changed in its last digit, and the month that no longer adds up', {
     timeout: 60_000,
   }, async () => {
     await using other = await openAudit(
@@ -61,7 +61,7 @@ describe('the audit', () => {
     expect(isClean(verdict)).toBe(false)
   })
 
-  it('ends with 1 where a row is not what it must be', { timeout: 60_000 }, () => {
+  it('exits with code 1 if a row is not the expected row', { timeout: 60_000 }, () => {
     const of = ['test/audit/audit.ts', '--records', '200', '--kills', '0', '--locations', '2', '--alter', ...left]
     const { status, stdout, stderr } = spawnSync(process.execPath, of, { encoding: 'utf8' })
     expect(stderr).toBe('')
@@ -70,8 +70,8 @@ describe('the audit', () => {
   })
 })
 
-describe('the words of the audit', () => {
-  it('have usual values', () => {
+describe('the arguments of the audit', () => {
+  it('have default values', () => {
     expect(parseOptions([])).toMatchObject({
       records: 200_000,
       kills: 12,

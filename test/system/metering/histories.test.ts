@@ -12,11 +12,11 @@ import { dataFolder, type RunningSystem, removeData, startSystem } from '../../s
 const count = Number(process.env['HISTORIES'] ?? 24)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
 const path = process.env['HISTORY_PATH']
-/** So many histories are played at a time; a failing one is made small beside the others. */
+/** Number of histories that are played at a time. A failing history is reduced in parallel with the others. */
 const players = Math.min(10, count)
-/** What differs for so long without a change stays so. */
+/** A difference that does not change for this time remains. */
 const quietMs = 30_000
-/** A history that failed once is known to fail: its smaller forms need less patience, and are looked for only so long. */
+/** A failed history is known to fail: its smaller forms need a shorter timeout, and are searched only for this time. */
 const shrinkQuietMs = 4_000
 const shrinkLimitMs = 90_000
 const timeout = 60_000 + count * 5_000 + 2 * shrinkLimitMs
@@ -39,7 +39,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** `first`: what was wrong before the history was made small. */
+/** `first`: faults before the history was reduced. */
 type Failure = {
   readonly history: History
   readonly faults: readonly string[]
@@ -47,7 +47,7 @@ type Failure = {
   readonly path: string
 }
 
-/** Play histories one after the other until one fails; gives the smallest form of it that was found. */
+/** Play histories one after the other until one fails. Returns the smallest failing form that was found. */
 const firstFailure = async (own: number, numRuns: number): Promise<Failure | null> => {
   let last: { history: History; faults: readonly string[] } | null = null
   let first = ''
@@ -78,7 +78,7 @@ const describeFailure = ({ history, faults, first, path: found }: Failure, own: 
   `HISTORY_SEED=${seed}: seed ${own} path ${found}\n${describeHistory(history)}\n\n${faults.join('\n')}\n\nat first\n${first}`
 
 describe(`${count} histories with the seed ${seed}`, () => {
-  it('in whatever order and cut they arrive, the same is stored', { timeout }, async () => {
+  it('the same rows are stored for any order and division of the submissions', { timeout }, async () => {
     const found = await Promise.all(
       Array.from({ length: players }, async (_, index) => {
         const own = seed * 1000 + index
@@ -90,7 +90,7 @@ describe(`${count} histories with the seed ${seed}`, () => {
     expect(compared).toHaveLength(count)
   })
 
-  it('and stays so', { timeout }, async () => {
+  it('and they do not change later', { timeout }, async () => {
     const faults: string[] = []
     const left = compared.values()
     const ask = async (): Promise<void> => {

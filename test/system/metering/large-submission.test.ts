@@ -22,7 +22,7 @@ beforeAll(async () => {
   client = await login(system.sandbox)
   const makeSome = async (): Promise<void> => {
     while (locations.length < locationCount) {
-      // The place is taken before the answer is there, so that all together make as many as are wanted.
+      // The index is taken before the answer, so that all requests together create exactly the wanted number.
       const at = locations.push('') - 1
       locations[at] = await createLocation(caller())
     }
@@ -35,7 +35,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** Every hundredth record has a fault: its end before its start, a location that is none, or a value below nothing. */
+/** Every hundredth record has an error: an end before its start, an unknown location, or a value below 0. */
 const faults = [
   ['end_time must not be before start_time', { end_time: '2025-09-14T09:00:00Z' }],
   ['location_id must be the id of a location that exists.', { location_id: 'loc_0198c0ffee00112233445566' }],
@@ -68,7 +68,7 @@ type Receipt = {
   }[]
 }
 
-it('a submission of 10,000 records over 5,000 locations is answered, stored and readable, each bad record named by its number', async () => {
+it('10,000 records over 5,000 locations are answered, stored and readable; errors name the record', async () => {
   const indexes = Array.from({ length: recordCount }, (_, index) => index)
   const good = indexes.filter(index => faultOf(index) === undefined)
   const bad = indexes.filter(index => faultOf(index) !== undefined)
@@ -99,7 +99,7 @@ it('a submission of 10,000 records over 5,000 locations is answered, stored and 
   const [total] = data
   const submitted = good.reduce((sum, index) => sum + index + 1, 0)
   expect((total?.energy.value ?? 0) + (total?.unpriced_energy?.value ?? 0)).toBe(submitted)
-  // The first location alone has a tariff; it holds two of the records.
+  // Only the first location has a tariff; it has two of the records.
   expect([total?.energy.value, total?.unpriced_records]).toEqual([1 + 5_001, good.length - 2])
   const ten = { start_time: '2016-01-01T00:00:00Z', end_time: '2025-12-31T00:00:00Z' }
   const days = (await caller().ask('POST', `/costs/interval/${account}?aggregation=DAY`, ten)) as Cost
@@ -123,7 +123,7 @@ it('a submission of 10,000 records over 5,000 locations is answered, stored and 
   }
 }, 120_000)
 
-it('sent again, it counts once', async () => {
+it('counts once if it is sent again', async () => {
   const records = Array.from({ length: recordCount }, (_, index) => recordAt(index)).filter(
     (_, index) => faultOf(index) === undefined,
   )

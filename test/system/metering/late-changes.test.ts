@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const at = (date: string, hour: number): string => `2025-${date}T${String(hour).padStart(2, '0')}:00:00Z`
 
-/** Wh and cost by reference, in the order of time. */
+/** Return Wh and cost by reference, in the order of time. */
 const stored = async (home: string) =>
   (await recordsOf(client, home))
     .map(({ data }) => [data.record_reference_id, data.energy.value, data.tariff.cost.value])
@@ -54,7 +54,7 @@ const changeTogether = async (home: string, price: number): Promise<void> => {
   ])
 }
 
-it('a correction and a late reading that come together with a new tariff hold, whichever is first', {
+it('a correction and a late reading that arrive together with a new tariff apply in any order', {
   timeout: 120_000,
 }, async () => {
   const homes = await Promise.all(Array.from({ length: 12 }, () => makeHome(client, {})))
@@ -85,15 +85,15 @@ const makeTieredHome = async (): Promise<string> => {
   return home
 }
 
-describe("a register's interval that a correction withdraws", () => {
-  it('gives its energy back to the tiers of every month that it lay in', async () => {
+describe('an interval of a register that a correction removes', () => {
+  it('gives its energy back to the tiers of every month that it was in', async () => {
     const home = await makeTieredHome()
     await read(home, [at('04-30', 12), 0, 'base'], [at('07-02', 12), 756, 'long'])
     for (const date of ['05-20', '06-20', '07-03']) {
       await client.submit([bought(home, 1, at(date, 8), at(date, 9), { record_reference_id: date })])
     }
     const costs = async () => (await stored(home)).filter(([name]) => name !== 'long')
-    // 12 kWh a day: the first tier is used up before each of the records.
+    // 12 kWh a day: the first tier is full before each of the records.
     const used = [
       ['05-20', 1000, 0.5],
       ['06-20', 1000, 0.5],
@@ -105,7 +105,7 @@ describe("a register's interval that a correction withdraws", () => {
     expect(await storedUntil(home, alone)).toEqual(alone)
   })
 
-  it('gives back what it took from estimates', async () => {
+  it('gives back the energy that it covered of estimates', async () => {
     const home = await makeHome(client, { import: 0.5 })
     await read(home, [at('06-10', 0), 0, 'base'], [at('06-10', 12), 6, 'measured'])
     await client.submit([

@@ -40,7 +40,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** Audit the same service against a journal that tells something else. */
+/** Audit the same service against a journal with other contents. */
 const auditOf = async (changed: readonly JournalEntry[]): Promise<Verdict['faults']> => {
   const other = `${file}.changed`
   writeFileSync(other, changed.map(entry => `${JSON.stringify(entry)}\n`).join(''))
@@ -49,7 +49,7 @@ const auditOf = async (changed: readonly JournalEntry[]): Promise<Verdict['fault
 
 type Submission = Extract<JournalEntry, { kind: 'submission' }>
 
-/** The first submission that brought anything, and nothing of which was sent again or corrected later. */
+/** Return the first submission with records of which none was sent again or corrected later. */
 const firstSubmission = (): Submission => {
   const submissions = journal.filter(entry => entry.kind === 'submission')
   const references = (one: Submission) =>
@@ -69,14 +69,14 @@ const replaced = (from: JournalEntry, to: readonly JournalEntry[]): readonly Jou
   journal.flatMap(entry => (entry === from ? to : [entry]))
 
 describe('the ledger', () => {
-  it('finds no fault with a service that keeps its promises', async () => {
+  it('finds no fault with a correct service', async () => {
     const verdict = await audit(file, client)
     expect(faultsOf(verdict)).toEqual([])
     expect(verdict.seen.records).toBeGreaterThan(20)
     expect(verdict.seen.receipts).toBeGreaterThan(20)
   })
 
-  it('finds a record that was taken and is not there, and what it would have cost', async () => {
+  it('finds an accepted record that is not stored, and its expected cost', async () => {
     const submission = firstSubmission()
     const [record] = submission.records
     const extra = {
@@ -101,21 +101,21 @@ describe('the ledger', () => {
     expect(faults).toMatchObject({ lost: [expect.stringContaining('never sent')], wrong: [], unexpected: [] })
   })
 
-  it('finds records that are there though nobody sent them', async () => {
+  it('finds stored records that were not sent', async () => {
     const submission = firstSubmission()
     const faults = await auditOf(replaced(submission, []))
     expect(faults.unexpected.length).toBeGreaterThan(0)
     expect(faults.totals.length).toBeGreaterThan(0)
   })
 
-  it('finds an energy that is wrong in a last digit', async () => {
+  it('finds an energy with a wrong last digit', async () => {
     const submission = firstSubmission()
     const records = submission.records.map(record => ({ ...record, value: decimal(units(record.value, 6) + 1n, 6) }))
     const faults = await auditOf(replaced(submission, [{ ...submission, records }]))
     expect(faults.wrong.length).toBeGreaterThan(0)
   })
 
-  it('finds a price that is wrong in its last digit', async () => {
+  it('finds a price with a wrong last digit', async () => {
     const location = journal.find(entry => entry.kind === 'location')
     if (location === undefined) throw new Error('the journal has no location')
     const bands = location.bands.map(band => ({ ...band, price: decimal(units(band.price, 9) + 1n, 9) }))
@@ -123,7 +123,7 @@ describe('the ledger', () => {
     expect(faults.wrong.length).toBeGreaterThan(0)
   })
 
-  it('finds a receipt that says something else than it did, or that nobody knows', async () => {
+  it('finds a receipt with other contents, and an unknown receipt', async () => {
     const answer = journal.find(entry => entry.kind === 'answered' && entry.receipt !== null)
     if (answer?.kind !== 'answered' || answer.receipt === null) throw new Error('the journal has no receipt')
     const unknown = { ...answer, receipt: { ...answer.receipt, batchId: `bat_${'0'.repeat(24)}` } }

@@ -36,7 +36,7 @@ const complete = (id: string): Promise<Batch> =>
   )
 
 describe('a batch', () => {
-  it('is PENDING until each of its records is processed or failed, by either path', async () => {
+  it('is PENDING until each of its records is processed or failed, as a query and as a path', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const bad = bought(home, 1, at(3), at(2))
     const sent = (await client.ask('PUT', '/meters/interval', [bought(home, 1, at(1), at(2)), bad])) as Batch
@@ -44,7 +44,7 @@ describe('a batch', () => {
     const done = await complete(sent.id)
     expect(done).toMatchObject({ records_submitted: 2, records_processed: 1, failed_records: [{ record_num: 2 }] })
     expect(await client.ask('GET', `/meters/batch?batch_id=${sent.id}`)).toEqual(done)
-    // Nothing is left to wait for.
+    // All records are processed.
     expect((await client.ask('PUT', '/meters/interval', [bad])) as Batch).toMatchObject({
       status: 'COMPLETE',
       records_processed: 0,
@@ -58,7 +58,7 @@ describe('a batch', () => {
     }
   })
 
-  it('stays COMPLETE when a later reading makes one of its readings fall', async () => {
+  it('remains COMPLETE if a later reading makes one of its readings fail', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const readings = async (...data: readonly (readonly [hour: number, value: number])[]): Promise<string> => {
       const body = {
@@ -69,7 +69,7 @@ describe('a batch', () => {
     }
     const first = await readings([1, 100], [3, 110])
     expect(await complete(first)).toMatchObject({ records_processed: 2, failed_records: [] })
-    // Between them comes one that is higher than the second.
+    // A reading between them is higher than the second reading.
     await complete(await readings([2, 120]))
     const changed = await until(
       () => read(first),
@@ -78,7 +78,7 @@ describe('a batch', () => {
     expect(changed).toMatchObject({ status: 'COMPLETE', records_processed: 1, failed_records: [{ record_num: 2 }] })
   })
 
-  it('lists the records that it brought, until another one replaces them', async () => {
+  it('lists its records until another batch replaces them', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const records = [1, 2, 3].map(hour => bought(home, 1, at(hour), at(hour + 1)))
     const { id: first } = (await client.submit(records)) as Batch

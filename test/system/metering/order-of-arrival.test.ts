@@ -11,7 +11,7 @@ const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 12) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
 const timeout = 60_000
 
-/** The first scenarios of a zone with tiers and enough records to come in many orders. */
+/** The first scenarios of a zone that have tiers and enough records for many orders. */
 const drawn = (zone: string): readonly Scenario[] =>
   drawScenarios(zone, {
     wanted: perZone,
@@ -21,7 +21,10 @@ const drawn = (zone: string): readonly Scenario[] =>
     keeps: one => hasTiers(one) && one.records.length > 3,
   })
 
-/** Any order, one to three to a submission; some come first with another value, some come twice. */
+/**
+ * Create any order, one to three records per submission. Some records are first sent with another value, some are sent
+ * twice.
+ */
 const atRandom =
   (chance: number): Arrival =>
   records => {
@@ -43,7 +46,7 @@ const atRandom =
 
 useScenarios()
 
-describe.each(zones)('in %s, records that come late, twice or corrected cost what they cost in order', zone => {
+describe.each(zones)('in %s, records that arrive late, twice or corrected cost the same as in order', zone => {
   const all = drawn(zone)
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))

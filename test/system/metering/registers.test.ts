@@ -29,7 +29,7 @@ type Receipt = {
 
 const hour = (at: number): number => Date.parse('2025-06-10T00:00:00Z') / 1000 + at * 3600
 
-/** Submit readings (hour of the day, kWh) and wait until all are judged. */
+/** Submit readings (hour of the day, kWh) and wait until all are processed. */
 const read = async (home: string, ...readings: readonly (readonly [at: number, value: number])[]): Promise<Receipt> => {
   const data = readings.map(([at, value]) => ({ time: hour(at), value, record_reference_id: `${at}` }))
   const { id } = (await client.ask('PUT', '/meters/cumulative/epoch', {
@@ -41,7 +41,7 @@ const read = async (home: string, ...readings: readonly (readonly [at: number, v
   return until(ask, receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted)
 }
 
-/** Start hour, end hour, Wh, cost; in order. */
+/** Return start hour, end hour, Wh and cost, in order. */
 const intervals = async (home: string) =>
   (await recordsOf(client, home))
     .map(({ data: { start_time: start, end_time: end, energy, tariff } }) => [
@@ -53,7 +53,7 @@ const intervals = async (home: string) =>
     .reverse()
 
 describe('readings of a register', () => {
-  it('make intervals with their neighbours in time, whenever they come', async () => {
+  it('form intervals with their neighbours in time, in any order of arrival', async () => {
     const home = await makeHome(client, { import: 0.5 })
     expect(await read(home, [0, 100])).toMatchObject({ records_accepted: 1, records_processed: 1 })
     expect(await intervals(home)).toEqual([])
@@ -63,7 +63,7 @@ describe('readings of a register', () => {
       [2, 4, 6000, 3],
     ])
     const ids = (await recordsOf(client, home)).map(({ id }) => id)
-    // A late one splits the interval that it falls in; those that were keep their ids.
+    // A late reading divides its interval; existing intervals keep their ids.
     await read(home, [3, 103])
     expect(await intervals(home)).toEqual([
       [0, 2, 2000, 1],
@@ -71,12 +71,12 @@ describe('readings of a register', () => {
       [3, 4, 5000, 2.5],
     ])
     expect((await recordsOf(client, home)).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
-    // One before all others opens a new interval.
+    // A reading before all others creates a new interval.
     await read(home, [-1, 99])
     expect((await intervals(home))[0]).toEqual([-1, 0, 1000, 0.5])
   })
 
-  it('that fall are failed, and the base of the next; a correction costs the interval and leaves the receipt', async () => {
+  it('that decrease fail and start the next interval; a correction changes the interval, not the receipt', async () => {
     const home = await makeHome(client, { import: 0.5 })
     const receipt = await read(home, [0, 100], [1, 90], [2, 95])
     expect(receipt).toMatchObject({ records_submitted: 3, records_accepted: 3, records_processed: 2 })
@@ -86,7 +86,7 @@ describe('readings of a register', () => {
     expect(await intervals(home)).toEqual([[1, 2, 5000, 2.5]])
     await read(home, [1, 104])
     expect(await intervals(home)).toEqual([[0, 1, 4000, 2]])
-    // Now the third falls. What failed once stays so.
+    // Now the third reading decreases. A failed reading remains failed.
     const later = { records_processed: 1, failed_records: [{ record_num: 2 }, { record_num: 3 }] }
     expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject(later)
     await read(home, [1, 91], [0, 90])
@@ -97,7 +97,7 @@ describe('readings of a register', () => {
     expect(await client.ask('GET', `/meters/batch?batch_id=${receipt.id}`)).toMatchObject(later)
   })
 
-  it('sent twice change nothing', async () => {
+  it('that are sent twice change nothing', async () => {
     const home = await makeHome(client, { import: 0.5 })
     const sent = [
       [0, 1],
@@ -131,7 +131,7 @@ it('tiers count register intervals as they are after each reading', async () => 
   await tiers(home)
   await read(home, [0, 0], [2, 12])
   expect(await intervals(home)).toEqual([[0, 2, 12_000, 2]])
-  // 10 × 0.1 + 2 × 0.5; then the part of the late reading: 4 kWh and 8 kWh
+  // 10 × 0.1 + 2 × 0.5. Then the parts divided by the late reading: 4 kWh and 8 kWh.
   await read(home, [1, 4])
   expect(await intervals(home)).toEqual([
     [0, 1, 4000, 0.4],
@@ -139,7 +139,7 @@ it('tiers count register intervals as they are after each reading', async () => 
   ])
   await read(home, [3, 13])
   expect((await intervals(home)).at(-1)).toEqual([2, 3, 1000, 0.5])
-  // Corrected: the first interval has 1 kWh, the second 11 kWh
+  // Corrected: the first interval has 1 kWh, the second 11 kWh.
   await read(home, [1, 1])
   expect(await intervals(home)).toEqual([
     [0, 1, 1000, 0.1],
@@ -148,7 +148,7 @@ it('tiers count register intervals as they are after each reading', async () => 
   ])
 })
 
-it('the same energy costs the same as intervals, as registers and at once', async () => {
+it('the same energy costs the same as intervals, as register readings and as an instant cost', async () => {
   const [asIntervals, asRegisters, atOnce] = await Promise.all([
     makeHome(client, {}),
     makeHome(client, {}),

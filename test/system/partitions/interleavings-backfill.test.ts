@@ -15,19 +15,19 @@ afterAll(() => fixture?.[Symbol.asyncDispose]())
 const months = 300
 const longestMs = 60_000
 
-/** The month that begins so many months behind January 2000, in UTC as the location's zone is. */
+/** Return the month that begins this number of months before January 2000, in UTC as in the zone of the location. */
 const monthStart = (month: number): number => Date.UTC(2000, month)
 const instant = (at: number): string => new Date(at).toISOString()
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** 12 kWh in the middle of a month. */
+/** Create a record of 12 kWh in the middle of a month. */
 const monthly = (home: string, month: number) =>
   bought(home, 12, instant(monthStart(month) + 14 * dayMs), instant(monthStart(month) + 15 * dayMs), {
     record_reference_id: `${month}`,
   })
 
-/** 8 kWh, half of them in the month before. */
+/** Create a record of 8 kWh, half of them in the month before. */
 const across = (home: string, month: number) =>
   bought(home, 8, instant(monthStart(month) - 4 * hourMs), instant(monthStart(month) + 4 * hourMs), {
     record_reference_id: `to ${month}`,
@@ -46,7 +46,7 @@ const costByMonth = async (home: string): Promise<readonly number[]> => {
     }
     return data.map(element => element.tariff.cost.value)
   }
-  // A request spans at most ten years.
+  // A request covers at most ten years.
   return [...(await ask(0, 100)), ...(await ask(100, 200)), ...(await ask(200, 300))]
 }
 
@@ -58,7 +58,10 @@ const makeBackfilled = async (): Promise<string> => {
 
 const all = Array.from({ length: months }, (_, month) => month)
 
-/** What each month costs where rows lie across the starts of some: of its 10 kWh at 0.1, what comes in takes 4; 0.5 for all else. */
+/**
+ * Cost of each month if rows cross the starts of some months. The crossing row uses 4 of the 10 kWh at 0.1; all else
+ * costs 0.5.
+ */
 const expected = (crossed: (month: number) => boolean): readonly number[] =>
   all.map(month => {
     const [comesIn, goesOut] = [crossed(month) ? 4 : 0, crossed(month + 1) ? 4 : 0]
@@ -68,7 +71,7 @@ const expected = (crossed: (month: number) => boolean): readonly number[] =>
 const only = (month: number): boolean => month === 150
 const every = (month: number): boolean => month > 0 && month < months
 
-/** Send all in one body; gives how long it took until it was stored, in ms. */
+/** Send all records in one body. Returns the time in ms until they are stored. */
 const store = async (records: readonly object[]): Promise<number> => {
   const startedAt = performance.now()
   expect(await fixture.client.ask('PUT', '/meters/interval', records)).toMatchObject({ failed_records: [] })
@@ -79,7 +82,7 @@ const store = async (records: readonly object[]): Promise<number> => {
 const recordsOf = (home: string, crossed: (month: number) => boolean) =>
   all.flatMap(month => [...(crossed(month) ? [across(home, month)] : []), monthly(home, month)])
 
-describe('a body of 300 months with tiers costs what it costs month by month', { timeout: 150_000 }, () => {
+describe('a body of 300 months with tiers costs the same as month by month', { timeout: 150_000 }, () => {
   it.each([
     ['in order, with one row across the start of a month', only, false],
     ['reversed, with one row across the start of a month', only, true],
@@ -90,11 +93,11 @@ describe('a body of 300 months with tiers costs what it costs month by month', {
     expect(await costByMonth(home)).toEqual(expected(crossed))
   })
 
-  it('reversed, with a row across every one; a late record changes its month alone, another tariff all of them', async () => {
+  it('reversed, with a row across every start; a late record changes its month only', async () => {
     const home = await makeBackfilled()
     await store(recordsOf(home, every).toReversed())
     expect(await costByMonth(home)).toEqual(expected(every))
-    // On the 2nd of a month nothing crosses: 3 kWh more push 3 kWh from 0.1 to 0.5
+    // No row crosses on the 2nd of a month: 3 kWh more move 3 kWh from 0.1 to 0.5.
     const late = monthStart(160) + dayMs
     const { ms } = await measureCpuTime(() => store([bought(home, 3, instant(late), instant(late + hourMs))]))
     expect(ms).toBeLessThan(5_000)
@@ -113,7 +116,7 @@ describe('a body of 300 months with tiers costs what it costs month by month', {
 })
 
 describe('a month of 22,000 rows at one location', () => {
-  it('is priced anew in slices, each row once', async () => {
+  it('is recosted in row ranges, each row once', async () => {
     const home = await makeHome(fixture.client, { import: 0.2 }, { timezone: 'UTC' })
     const minuteMs = 60_000
     const records = Array.from({ length: 22_000 }, (_, index) => {

@@ -15,14 +15,14 @@ afterAll(() => fixture?.[Symbol.asyncDispose]())
 const day = (number: number): string => `2025-06-${String(number).padStart(2, '0')}T08:00:00Z`
 const later = (number: number): string => day(number).replace('T08', 'T09')
 
-/** An hour of a day, named after it. */
+/** Create a record of one hour of a day, with the day as its name. */
 const used = (home: string, number: number, kwh: number) =>
   bought(home, kwh, day(number), later(number), { record_reference_id: `d${number}` })
 
-/** Send without waiting for the worker. */
+/** Send without a wait for the worker. */
 const put = (...records: readonly object[]): Promise<void> => fixture.client.ask('PUT', '/meters/interval', records)
 
-/** What is sent meanwhile stands in the lanes together when a worker that knows nothing begins to read. */
+/** Send while no worker runs: all messages are in the partitions before a new worker begins to read. */
 const whileAway = async (work: () => Promise<void>): Promise<void> => {
   await fixture.stop()
   await work()
@@ -36,7 +36,7 @@ const tariffOf = async (home: string): Promise<string> =>
   ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]
     ?.id ?? ''
 
-/** Put another price in the place of the location's tariff: an order over all time for each of the two. */
+/** Replace the tariff of the location. This sends two recost requests over all time. */
 const reprice = async (home: string, fixed: number): Promise<void> => {
   await fixture.client.ask('DELETE', `/tariffs/${await tariffOf(home)}?void=true`)
   await makeOne(fixture.client, '/tariffs', {
@@ -47,15 +47,15 @@ const reprice = async (home: string, fixed: number): Promise<void> => {
   })
 }
 
-describe('where tiers count', () => {
+describe('a location with tiers', () => {
   // 6 × 0.1; 4 × 0.1 + 2 × 0.5; 1 × 0.5; 2 × 0.5
   const four = (home: string) => [used(home, 1, 6), used(home, 2, 6), used(home, 3, 1), used(home, 4, 2)] as const
   const inOrder = { d1: 0.6, d2: 1.4, d3: 0.5, d4: 1 }
 
   it.each([
-    ['the last of a tier', 1],
-    ['one in the middle', 2],
-    ['the newest', 3],
+    ['the last record of a tier', 1],
+    ['a record in the middle', 2],
+    ['the newest record', 3],
   ])('%s sent again changes nothing', async (_, index) => {
     const home = await makeTieredHome(fixture.client)
     const records = four(home)
@@ -68,12 +68,12 @@ describe('where tiers count', () => {
     expect(await costs(home)).toEqual(inOrder)
     await whileAway(() => put(records[index as 1]))
     expect(await costs(home)).toEqual(inOrder)
-    // What comes behind still finds the 15 kWh that stand.
+    // Later records still count the 15 kWh of the stored records.
     await fixture.client.submit([used(home, 5, 1)])
     expect(await costs(home)).toEqual({ ...inOrder, d5: 0.5 })
   })
 
-  it('a correction costs what lies behind it anew, and only that', async () => {
+  it('a correction recosts the later records only', async () => {
     const home = await makeTieredHome(fixture.client)
     await fixture.client.submit(four(home))
     await fixture.client.submit([used(home, 2, 1)])
@@ -83,11 +83,11 @@ describe('where tiers count', () => {
     // 10 × 0.1 + 2 × 0.5; the rest × 0.5
     expect(await costs(home)).toEqual({ d1: 2, d2: 0.5, d3: 0.5, d4: 1 })
     await fixture.client.submit([used(home, 1, 0)])
-    // Cancelled: 0 counts
+    // Cancelled: the record counts 0.
     expect(await costs(home)).toEqual({ d1: 0, d2: 0.1, d3: 0.1, d4: 0.2 })
   })
 
-  it('a correction and its record that wait together cost what the correction says', async () => {
+  it('a correction and its record that wait together have the cost of the correction', async () => {
     const home = await makeTieredHome(fixture.client)
     await whileAway(async () => {
       await put(...four(home))
@@ -110,8 +110,8 @@ describe.each([
       }),
   ],
   ['tiers', (home: string) => addTiers(fixture.client, home)],
-] as const)('a correction that waits beside a new price, with %s before', (_, first) => {
-  it('holds where it stands before the order', async () => {
+] as const)('a correction that waits together with a new price, with %s before', (_, first) => {
+  it('applies if its message is before the recost request', async () => {
     const home = await makeHome(fixture.client, {})
     await first(home)
     await fixture.client.submit([used(home, 1, 2), used(home, 2, 3)])
@@ -122,7 +122,7 @@ describe.each([
     expect(await costs(home)).toEqual({ d1: 3.5, d2: 1.5 })
   })
 
-  it('holds where it stands behind the order', async () => {
+  it('applies if its message is after the recost request', async () => {
     const home = await makeHome(fixture.client, {})
     await first(home)
     await fixture.client.submit([used(home, 1, 2), used(home, 2, 3)])
@@ -133,7 +133,7 @@ describe.each([
     expect(await costs(home)).toEqual({ d1: 3.5, d2: 1.5 })
   })
 
-  it('holds where it stands between two orders, and a new record beside it is stored', async () => {
+  it('applies if its message is between two recost requests, and a new record next to it is stored', async () => {
     const home = await makeHome(fixture.client, {})
     await first(home)
     await fixture.client.submit([used(home, 1, 2), used(home, 2, 3)])
@@ -146,8 +146,8 @@ describe.each([
   })
 })
 
-describe('one PUT sent at once', () => {
-  it.each([2, 5])('%i times: each receipt is complete, each record is stored once', async times => {
+describe('the same PUT sent in parallel', () => {
+  it.each([2, 5])('%i times has complete receipts, and each record is stored once', async times => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     const tiered = await makeTieredHome(fixture.client)
     const records = [

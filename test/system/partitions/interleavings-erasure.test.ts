@@ -29,7 +29,7 @@ const used = (home: string, number: number, kwh: number, more: object = {}) => {
 const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
   fixture.client.ask('PUT', '/meters/interval', records)
 
-/** Erase as an operator does, and wait until the lanes were told. */
+/** Erase as an operator does, and wait until the partitions have the erase requests. */
 const erase = async (objectId: string): Promise<void> => {
   const args = ['erase', objectId, '--account', fixture.tenant.accountId, '--mode', 'test']
   expect(
@@ -43,7 +43,7 @@ const erase = async (objectId: string): Promise<void> => {
   )
 }
 
-/** Tables that still name a device. */
+/** Return the tables that still contain a device. */
 const tracesOf = async (deviceId: string): Promise<readonly string[]> => {
   const traces: string[] = []
   const tables = await fixture.clickHouse.rows(
@@ -58,7 +58,7 @@ const tracesOf = async (deviceId: string): Promise<readonly string[]> => {
   return traces
 }
 
-it('an erased device leaves no row, and the other costs of its location are counted again', async () => {
+it('an erased device leaves no row, and the other costs of its location are recosted', async () => {
   const [home, device] = [await makeTieredHome(fixture.client), await makeDevice()]
   const { id } = (await fixture.client.submit([
     used(home, 1, 6, { device_id: device }),
@@ -91,7 +91,7 @@ it('an erased device leaves no row, and the other costs of its location are coun
   })
 })
 
-it('records and readings of an erased device that wait in the lane are not stored, and count nothing', async () => {
+it('waiting records and readings of an erased device are not stored and count nothing', async () => {
   const [home, device] = [await makeTieredHome(fixture.client), await makeDevice()]
   await fixture.client.submit([used(home, 5, 1)])
   await fixture.stop()
@@ -114,7 +114,7 @@ it('records and readings of an erased device that wait in the lane are not store
   })
 })
 
-it('rows of a device that are being inserted while it is erased go too', async () => {
+it('rows of a device that are inserted during its erasure are removed too', async () => {
   const [home, device] = [await makeTieredHome(fixture.client), await makeDevice()]
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()

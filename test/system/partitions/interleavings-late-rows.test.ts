@@ -19,7 +19,7 @@ afterEach(async () => {
   await fixture.stop()
 })
 
-const killed = (): Failure => new Failure('killed', 'the process is gone', { retriable: true })
+const killed = (): Failure => new Failure('killed', 'The process was killed.', { retriable: true })
 
 const used = (home: string, number: number, kwh: number) => {
   const day = `2025-06-${String(number).padStart(2, '0')}`
@@ -31,15 +31,15 @@ const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
 const rowsOf = async (home: string) =>
   (await recordsOf(fixture.client, home)).toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
-/** Another process takes over from the committed offsets. */
+/** Start another worker from the committed offsets. */
 const takeOver = async (): Promise<void> => {
   await fixture.stop()
   await fixture.start()
   await fixture.waitUntilRead()
 }
 
-describe('rows of a paused worker that come late', () => {
-  /** Hold the next insert of cost rows: the worker is told that it failed, the rows come when `land` is called. */
+describe('late rows of a paused worker', () => {
+  /** Delay the next insert of cost rows: the worker sees a failure, and `land` inserts the rows later. */
   const blockInsert = () => {
     const { promise, resolve } = Promise.withResolvers<() => Promise<void>>()
     fixture.gate.insert = async (rows, go) => {
@@ -60,7 +60,7 @@ describe('rows of a paused worker that come late', () => {
   }
 
   it.each(['one price', 'tiers'])(
-    'lose against those that an order has changed since, merged or not; %s',
+    'lose against rows that a recost request has changed since, merged or not; %s',
     async kind => {
       const home =
         kind === 'tiers' ? await makeTieredHome(fixture.client) : await makeHome(fixture.client, { import: 0.2 })
@@ -88,7 +88,7 @@ describe('rows of a paused worker that come late', () => {
     },
   )
 
-  it('lose against a correction, and against what a late record has changed behind it', async () => {
+  it('lose against a correction, and against later rows that a late record has changed', async () => {
     const home = await makeTieredHome(fixture.client)
     const blocked = blockInsert()
     await put([used(home, 3, 6), used(home, 4, 6)])
@@ -106,7 +106,7 @@ describe('rows of a paused worker that come late', () => {
   })
 })
 
-describe('rows of the very same version', () => {
+describe('rows of the same version', () => {
   const rounds = 4
   const start = Date.UTC(2024, 0, 1)
 
@@ -115,9 +115,9 @@ describe('rows of the very same version', () => {
       WHERE account_id = unhex('${fixture.tenant.accountId.slice(4)}') AND live_mode = false AND location_id = unhex('${locationId.slice(4)}')
       ORDER BY record_id SETTINGS max_threads=${threads}`)
 
-  it('read the same, by few threads and many, merged or not: those that came last', async () => {
+  it('read the same with few and many threads, merged or not: the latest rows', async () => {
     const locationId = await makeHome(fixture.client, {})
-    // Each round brings the same 300 rows, over many months, with another cost.
+    // Each round inserts the same 300 rows, over many months, with another cost.
     for (let round = 1; round <= rounds; round += 1) {
       const rows = Array.from({ length: 300 }, (_, i) =>
         costRow({

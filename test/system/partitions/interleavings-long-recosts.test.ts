@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 
-/** Make locations that pay the market's price and nothing else. */
+/** Create locations that pay the market price only. */
 const seed = async (market: string): Promise<readonly string[]> => {
   const ids = Array.from({ length: count }, (_, index) => `loc_${(index + 1).toString(16).padStart(24, '0')}`)
   const { accountId, liveMode } = fixture.tenant
@@ -45,7 +45,7 @@ const publish = (market: string, value: number) =>
     { start_time: '2024-01-01T00:00:00Z', end_time: '2025-01-01T00:00:00Z', value },
   ])
 
-/** One kWh in each quarter of the year at each location. */
+/** Create one record of 1 kWh per quarter of the year at each location. */
 const submitYear = async (ids: readonly string[]): Promise<void> => {
   const records = quarters.flatMap(month =>
     ids.map((id, index) => {
@@ -58,7 +58,7 @@ const submitYear = async (ids: readonly string[]): Promise<void> => {
   await fixture.waitUntilRead(limitMs)
 }
 
-/** How many rows stand at the year's locations, and how many of them cost so much. */
+/** Count the rows at the locations of the year, and those with a given cost. */
 const rowsAt = async (cost: number): Promise<readonly unknown[]> => {
   const [row] =
     await fixture.clickHouse.rows(`SELECT toUInt32(count()), toUInt32(countIf(cost = ${cost})) FROM meter_cost FINAL
@@ -75,7 +75,9 @@ const freshAt = async (start: number): Promise<unknown> => {
   return row?.[0]
 }
 
-/** Send fresh records to some homes until `isOver`; gives how long each batch took to be visible behind its answer, and when it was. */
+/**
+ * Send new records to some homes until `isOver`. Returns for each batch the delay until it was visible, and its time.
+ */
 const sendFresh = async (homes: readonly string[], isOver: () => boolean) => {
   const seen: { readonly lagMs: number; readonly at: number }[] = []
   for (let round = 0; !isOver(); round += 1) {
@@ -94,7 +96,7 @@ const sendFresh = async (homes: readonly string[], isOver: () => boolean) => {
   return seen
 }
 
-it(`an order over a year of ${count} locations prices every row anew, and fresh records do not wait for it`, {
+it(`a recost request over a year of ${count} locations recosts every row, and new records do not wait for it`, {
   timeout: limitMs * 3,
 }, async () => {
   const market = await makeOne(fixture.client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
@@ -122,9 +124,9 @@ it(`an order over a year of ${count} locations prices every row anew, and fresh 
   const took = Math.round(endedAt - startedAt)
   const [middle, late] = [quantile(sorted, 0.5), quantile(sorted, 0.99)].map(Math.round)
   console.info(
-    `${total} rows were priced anew in ${took} ms; ${sorted.length} fresh batches meanwhile, visible after ${middle} ms (p50), ${late} ms (p99)`,
+    `${total} rows recosted in ${took} ms; ${sorted.length} new batches meanwhile, visible after ${middle} ms (p50), ${late} ms (p99)`,
   )
-  // Fresh records come through between the slices of the order, again and again.
+  // New records are stored between the row ranges of the request, again and again.
   expect(sorted.length).toBeGreaterThan(1)
   expect(sorted.at(-1)).toBeLessThan(took / 2)
 })

@@ -53,14 +53,14 @@ const day = (number: number): string => `2025-06-${String(number).padStart(2, '0
 const used = (home: string, number: number, kwh: number) =>
   bought(home, kwh, day(number), day(number).replace('T10', 'T11'), { record_reference_id: `d${number}` })
 
-/** Bring a location into being under an id that records already name. */
+/** Create a location under an id that records already contain. */
 const found = async (id: string): Promise<void> => {
   const made = await makeHome(fixture.client, {})
   await fixture.database.operator(sql`update locations set id = ${id} where id = ${made}`)
 }
 
-describe('poison among thousands of records', () => {
-  it('delays none of them, is kept with its bytes and origin, and is stored by a replay once its cause is mended', {
+describe('poison messages among thousands of records', () => {
+  it('delay no record, are dead-lettered with bytes and origin, and are stored by a replay after the cause is fixed', {
     timeout: 120_000,
   }, async () => {
     const home = await makeTieredHome(fixture.client)
@@ -98,12 +98,12 @@ describe('poison among thousands of records', () => {
       value_base64: bytes.toString('base64'),
       headers: { chunk: expect.any(String) },
     })
-    // The location is found again; one of its records is sent again with another value before the replay.
+    // The location exists again; one of its records is sent again with another value before the replay.
     await found(missing)
     await addTiers(fixture.client, missing)
     await fixture.client.submit([used(missing, 3, 9)])
     await replay(unknown.map(({ id }) => id))
-    // 9 × 0.1; 1 × 0.1 + 1 × 0.5: what was sent since holds, and the one put back counts behind it
+    // 9 × 0.1; 1 × 0.1 + 1 × 0.5: the record that was sent since wins, and the replayed record counts after it.
     const wanted = { d3: 0.9, d4: 0.6 }
     expect(await costsUntil(fixture.client, missing, wanted)).toEqual(wanted)
     await replay(unknown.map(({ id }) => id))
@@ -125,8 +125,8 @@ const addTariff = (home: string, fixed: number) =>
 const tariffOf = async (home: string): Promise<string | undefined> =>
   ((await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as { data: readonly { id: string }[] }).data[0]?.id
 
-describe('what the pure code fails at', () => {
-  it('as the zone of one location costs only its own records', async () => {
+describe('an error in the pure code', () => {
+  it('for the zone of one location affects its own records only', async () => {
     const [bad, good] = [
       await makeHome(fixture.client, { import: 0.5 }),
       await makeHome(fixture.client, { import: 0.5 }),
@@ -148,7 +148,7 @@ describe('what the pure code fails at', () => {
       failed_records: [{ record_num: 1, error: expect.stringContaining('Mars/Olympus') }],
     }
     expect(await fixture.client.ask('GET', `/meters/batch?batch_id=${id}`)).toMatchObject(receipt)
-    // An order over it is put aside as well.
+    // A recost request over the location is dead-lettered too.
     const before = (await letters('order_failed')).length
     await fixture.client.ask('PATCH', `/tariffs/${await tariffOf(bad)}`, { contract_end_date: day(20) })
     const failed = await until(
@@ -161,28 +161,33 @@ describe('what the pure code fails at', () => {
   it.each([
     ['one price', (home: string) => addTariff(home, 0.1)],
     ['tiers', (home: string) => addTiers(fixture.client, home)],
-  ])('as an order over %s is put aside, and other locations and orders go on', async (_, add) => {
-    const [bad, good] = [await makeHome(fixture.client, {}), await makeHome(fixture.client, {})]
-    await fixture.client.submit([used(bad, 10, 1), used(good, 10, 1)])
-    await fixture.stop()
-    fixture.gate.unpriceable.add(bad)
-    for (const home of [bad, good]) await add(home)
-    await fixture.start()
-    await fixture.waitUntilRead()
-    expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1 })
-    expect(await costsOf(fixture.client, bad)).toEqual({ d10: null })
-    const failed = (await letters('order_failed')).filter(({ reason }) => reason.includes(bad))
-    expect(failed).toMatchObject([{ reason: expect.stringContaining('broken') }])
-    expect(await operator('GET', `/${failed[0]?.id}`)).toMatchObject({ content: { kind: 'order', locationIds: [bad] } })
-    await fixture.client.submit([used(good, 11, 2)])
-    expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1, d11: 0.2 })
-    // Once the cause is mended the replay of the order prices what it left.
-    fixture.gate.unpriceable.clear()
-    await replay([failed[0]?.id ?? ''])
-    expect(await costsUntil(fixture.client, bad, { d10: 0.1 })).toEqual({ d10: 0.1 })
-  })
+  ])(
+    'for a recost request over %s dead-letters the request, and other locations and requests continue',
+    async (_, add) => {
+      const [bad, good] = [await makeHome(fixture.client, {}), await makeHome(fixture.client, {})]
+      await fixture.client.submit([used(bad, 10, 1), used(good, 10, 1)])
+      await fixture.stop()
+      fixture.gate.unpriceable.add(bad)
+      for (const home of [bad, good]) await add(home)
+      await fixture.start()
+      await fixture.waitUntilRead()
+      expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1 })
+      expect(await costsOf(fixture.client, bad)).toEqual({ d10: null })
+      const failed = (await letters('order_failed')).filter(({ reason }) => reason.includes(bad))
+      expect(failed).toMatchObject([{ reason: expect.stringContaining('broken') }])
+      expect(await operator('GET', `/${failed[0]?.id}`)).toMatchObject({
+        content: { kind: 'order', locationIds: [bad] },
+      })
+      await fixture.client.submit([used(good, 11, 2)])
+      expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1, d11: 0.2 })
+      // After the cause is fixed, the replay of the request prices the remaining rows.
+      fixture.gate.unpriceable.clear()
+      await replay([failed[0]?.id ?? ''])
+      expect(await costsUntil(fixture.client, bad, { d10: 0.1 })).toEqual({ d10: 0.1 })
+    },
+  )
 
-  it('as a record is put aside with the reason, and its receipt says so', async () => {
+  it('for a record dead-letters the record with the reason, and its receipt contains the failure', async () => {
     const [bad, good] = [
       await makeHome(fixture.client, { import: 0.5 }),
       await makeHome(fixture.client, { import: 0.5 }),
@@ -206,8 +211,8 @@ describe('what the pure code fails at', () => {
   })
 })
 
-describe('a lane at whose locations too much fails', () => {
-  it('stops the worker, which says so, drains nothing, and goes on once the cause is mended', async () => {
+describe('a partition with too many failing locations', () => {
+  it('stops the worker, which reports it, commits nothing, and continues after the cause is fixed', async () => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     const lane = partitionOfLocation(fixture, home)
     const strangers = unknownLocationsIn(fixture, lane, 6).slice(1)

@@ -24,7 +24,7 @@ const used = (home: string, day: number, kwh: number, more: object = {}) =>
 const put = (...records: readonly object[]): Promise<{ readonly id: string }> =>
   fixture.client.ask('PUT', '/meters/interval', records)
 
-/** A location that pays the market price and a tenth. */
+/** Create a location that pays the market price plus 0.1. */
 const makeMarketHome = async (more: object = {}): Promise<{ readonly home: string; readonly market: string }> => {
   const market = await makeOne(fixture.client, '/markets', { display_name: 'Exchange', currency_code: 'EUR' })
   const home = await makeHome(fixture.client, {}, { market_sources: { import: market }, ...more })
@@ -48,7 +48,7 @@ const publish = (market: string, value: number, ...days: readonly number[]) =>
     days.map(day => ({ start_time: hour(day), end_time: hour(day, 9), value })),
   )
 
-/** Hold the insert of the next cost rows while something happens; what comes behind waits its turn. */
+/** Delay the insert of the next cost rows while something happens; later steps wait. */
 const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Promise<unknown>): Promise<void> => {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -66,7 +66,9 @@ const whileInserting = async (begin: () => Promise<unknown>, meanwhile: () => Pr
   released.resolve()
 }
 
-/** The source's orders are behind what stands in the lanes: all of its locations were told. */
+/**
+ * The partitions have the recost requests of the source after the waiting messages: all of its locations are notified.
+ */
 const waitForPrice = async (market: string): Promise<void> => {
   await until(
     async () =>
@@ -75,8 +77,8 @@ const waitForPrice = async (market: string): Promise<void> => {
   )
 }
 
-describe('a market price that comes', () => {
-  it('while a record waits unread prices it, whichever is read first', async () => {
+describe('a new market price', () => {
+  it('prices a record that waits unread, in either order of reading', async () => {
     for (const isFirst of [true, false]) {
       const { home, market } = await makeMarketHome()
       await publish(market, 0.2, 10)
@@ -92,13 +94,13 @@ describe('a market price that comes', () => {
   })
 
   it.each([
-    ['its first price', false],
-    ['a corrected one', true],
-  ])('while the record is being inserted holds in the end: %s', async (_, isCorrection) => {
+    ['a first price', false],
+    ['a corrected price', true],
+  ])('that arrives during the insert of a record applies in the end: %s', async (_, isCorrection) => {
     const { home, market } = await makeMarketHome()
     if (isCorrection) {
       await publish(market, 0.2, 10, 11)
-      // The worker holds the older price by now.
+      // The worker has cached the older price by now.
       await fixture.client.submit([used(home, 11, 1)])
     }
     await whileInserting(
@@ -112,7 +114,7 @@ describe('a market price that comes', () => {
     expect(await costsUntil(fixture.client, home, wanted)).toEqual(wanted)
   })
 
-  it('while its own order is under way and again, leaves the newest', async () => {
+  it('leaves the newest price if it changes again during its own recost request', async () => {
     const { home, market } = await makeMarketHome()
     await fixture.client.submit([used(home, 10, 1), used(home, 11, 1)])
     await whileInserting(
@@ -144,7 +146,7 @@ const spent = async (id: string, from = hour(9), to = hour(30)) => {
 }
 
 describe('a deleted location', () => {
-  it('keeps what its records have cost, by its id and in the account, whatever the market does later', async () => {
+  it('keeps the costs of its records, by its id and in the account, after any later market price', async () => {
     const { home, market } = await makeMarketHome()
     const other = await makeHome(fixture.client, {}, { market_sources: { import: market } })
     await publish(market, 0.2, 20, 21)
@@ -164,7 +166,7 @@ describe('a deleted location', () => {
     expect(await spent(other)).toEqual([[0, 0]])
   })
 
-  it('keeps the whole cost of records that end after it went, stored before or after, and after a restart', async () => {
+  it('keeps the whole cost of records that end after its deletion, also after a restart', async () => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     const now = Date.now()
     const around = (kwh: number, hours: number, name: string) =>
@@ -182,7 +184,7 @@ describe('a deleted location', () => {
     expect(await costsOf(fixture.client, home)).toEqual({ stored: 2, waiting: 1 })
   })
 
-  it('has records that were accepted before stored and priced, and takes no new ones', async () => {
+  it('has all records accepted before the deletion stored and priced, and accepts no new records', async () => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     await fixture.client.submit([used(home, 12, 1)])
     await fixture.stop()
@@ -229,7 +231,7 @@ describe('records without a tariff', () => {
     ],
     ['tiers', (home: string) => addTiers(fixture.client, home), [0.6, 1.4]],
   ] as const)(
-    'count as such wherever they show, and are priced without being asked once there is %s',
+    'count as unpriced in every answer, and are priced automatically after there is %s',
     async (_, addTariff, [first, second]) => {
       const home = await makeHome(fixture.client, {})
       const counted = await unpricedRows()

@@ -16,7 +16,7 @@ const hourMs = 3_600_000
 const midnight = Date.parse('2025-06-10T00:00:00Z')
 const instant = (hours: number): string => new Date(midnight + hours * hourMs).toISOString()
 
-/** An hour counted from the 10th of June, and the kWh that the register shows. */
+/** An hour counted from 10 June, and the kWh that the register shows. */
 type RegisterReading = readonly [at: number, kwh: number]
 
 const putReadings = (home: string, ...readings: readonly RegisterReading[]): Promise<{ readonly id: string }> => {
@@ -24,11 +24,11 @@ const putReadings = (home: string, ...readings: readonly RegisterReading[]): Pro
   return fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })
 }
 
-/** An estimate, or what lies behind: a record of some hours, from and to counted as above. */
+/** Create an estimate or a later record, from and to in hours as above. */
 const recordOf = (home: string, [from, to]: RegisterReading, kwh: number, more: object) =>
   bought(home, kwh, instant(from), instant(to), more)
 
-/** Start hour, end hour, Wh, cost, in order of start and end. */
+/** Return start hour, end hour, Wh and cost, in order of start and end. */
 const stored = async (home: string) =>
   (await recordsOf(fixture.client, home))
     .map(({ data: { start_time: start, end_time: end, energy, tariff } }) => {
@@ -45,10 +45,10 @@ const permutations = (count: number): readonly (readonly number[])[] =>
       )
 
 it.each([
-  ['each is stored before the next comes', true],
+  ['each is stored before the next is sent', true],
   ['all wait together', false],
 ])(
-  'a reading that splits an interval, with tiers and an estimate at its object, costs the same in any order: %s',
+  'a reading that divides an interval, with tiers and an estimate at its object, costs the same in any order: %s',
   async (_, apart) => {
     const works = [
       (home: string) => putReadings(home, [0, 0], [4, 8]),
@@ -71,7 +71,7 @@ it.each([
     if (!apart) await fixture.start()
     await fixture.waitUntilRead()
     for (const { home, order } of places) {
-      // The register covers 1 to 4 of the estimate: 2 of its 8 kWh are left. 5, 2 and 3 kWh fill the tier of 10.
+      // The register covers 1 to 4 of the estimate: 2 of its 8 kWh remain. 5, 2 and 3 kWh fill the tier of 10.
       expect(await stored(home), `in the order ${order}`).toEqual([
         [0, 2, 5000, 0.5],
         [1, 5, 2000, 0.2],
@@ -82,8 +82,8 @@ it.each([
   },
 )
 
-describe('a late reading above the one behind it takes the interval between them away', () => {
-  it('within a day: an estimate there counts again, and what lies behind follows', async () => {
+describe('a late reading above the next reading removes the interval between them', () => {
+  it('within a day: an estimate there counts again, and later records follow', async () => {
     const home = await makeHome(fixture.client, {}, { timezone: 'UTC' })
     await addTiers(fixture.client, home)
     await putReadings(home, [0, 0], [2, 5], [4, 8])
@@ -94,7 +94,7 @@ describe('a late reading above the one behind it takes the interval between them
       records_processed: 1,
       failed_records: [],
     })
-    // 3 to 5 of the estimate are left, 4 kWh; of the 4 kWh of 2 to 3 one is in the tier
+    // 3 to 5 of the estimate remain, 4 kWh. One of the 4 kWh of 2 to 3 is in the tier.
     expect(await stored(home)).toEqual([
       [0, 2, 5000, 0.5],
       [1, 5, 4000, 0.4],
@@ -103,7 +103,7 @@ describe('a late reading above the one behind it takes the interval between them
     ])
   })
 
-  it('without tiers: an estimate that it covered counts again', async () => {
+  it('without tiers: a covered estimate counts again', async () => {
     const home = await makeHome(fixture.client, { import: 0.5 }, { timezone: 'UTC' })
     await putReadings(home, [0, 0], [48, 48])
     await fixture.client.submit([recordOf(home, [36, 37], 2, { confidence: 0.5 })])
@@ -119,11 +119,11 @@ describe('a late reading above the one behind it takes the interval between them
     ])
   })
 
-  it('with tiers: what lies behind it in later months follows', async () => {
+  it('with tiers: records of later months follow', async () => {
     const home = await makeHome(fixture.client, {}, { timezone: 'UTC' })
     await addTiers(fixture.client, home)
     const [from, to, behind] = [11 * 24, 31 * 24, 35 * 24]
-    // 10 days in June and 10 in July, 20 kWh each
+    // 10 days in June and 10 in July, 20 kWh each.
     await putReadings(home, [from, 0], [to, 40])
     await fixture.client.submit([recordOf(home, [behind, behind + 1], 4, {})])
     expect(await stored(home)).toEqual([

@@ -25,7 +25,7 @@ afterEach(async () => {
   await fixture.stop()
 })
 
-const killed = (): Failure => new Failure('killed', 'the process is gone', { retriable: true })
+const killed = (): Failure => new Failure('killed', 'The process was killed.', { retriable: true })
 
 const used = (home: string, number: number, kwh: number) => {
   const day = `2025-06-${String(number).padStart(2, '0')}`
@@ -34,7 +34,7 @@ const used = (home: string, number: number, kwh: number) => {
 const put = (records: readonly object[]): Promise<{ readonly id: string }> =>
   fixture.client.ask('PUT', '/meters/interval', records)
 
-/** The receipt as it stands, without waiting for it. */
+/** Return the current receipt without a wait. */
 const receiptOf = (id: string) => receiptOfBatch(fixture.clickHouse, fixture.tenant, id)
 const processedOf = async (id: string): Promise<number> => (await receiptOf(id))?.recordsProcessed ?? 0
 
@@ -46,13 +46,13 @@ const readings = (
   return fixture.client.ask('PUT', '/meters/cumulative/epoch', { location_id: home, units: 'KWH', data })
 }
 
-/** All rows of a location as they stand, with all that says why. */
+/** Return all rows of a location with all their columns. */
 const rowsOf = async (home: string) =>
   (await recordsOf(fixture.client, home)).map(record => ({ ...record })).toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
 const tables = ['meter_cost', 'meter_batch_failures', 'meter_readings', 'meter_batch_parts', 'meter_batches'] as const
 
-/** Let the process die at its `at`th insert into a table: before it, or behind it, when the rows are stored. */
+/** Kill the process at its `at`th insert into a table: before the insert, or after it, when the rows are stored. */
 const dieAt = (table: string, stored: boolean, at = 1): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let seen = 0
@@ -75,7 +75,7 @@ const dieAt = (table: string, stored: boolean, at = 1): Promise<void> => {
   return promise
 }
 
-/** Another process takes over from the committed offsets. */
+/** Start another worker from the committed offsets. */
 const takeOver = async (): Promise<void> => {
   await fixture.stop()
   openGates()
@@ -86,13 +86,13 @@ const takeOver = async (): Promise<void> => {
 const points = [...tables.flatMap(table => [[table, false] as const, [table, true] as const])]
 
 describe.each(points)('a crash at the insert into %s, its rows stored: %s', (table, stored) => {
-  it('leaves the same rows and receipts, and nothing twice', async () => {
+  it('leaves the same rows and receipts, without duplicates', async () => {
     const [tiered, register] = [await makeTieredHome(fixture.client), await makeHome(fixture.client, { import: 0.5 })]
     await fixture.client.submit([used(tiered, 1, 6), used(tiered, 2, 6)])
     await readings(register, [0, 100], [1, 110])
     await fixture.waitUntilRead()
     const died = dieAt(table, stored)
-    // The second reading falls; the third is the base of its own interval.
+    // The second reading decreases; the third reading is the start of its own interval.
     const [batch, fallen] = [
       await put([used(tiered, 3, 1), used(tiered, 1, 3)]),
       await readings(register, [2, 90], [3, 95]),
@@ -107,13 +107,13 @@ describe.each(points)('a crash at the insert into %s, its rows stored: %s', (tab
     expect(before).toBeLessThanOrEqual(2)
     expect(await receiptOf(fallen.id)).toMatchObject({ recordsProcessed: 1, failures: [{ recordNumber: 1 }] })
     expect((await rowsOf(register)).map(({ data }) => data.energy.value).toSorted()).toEqual([10_000, 5000])
-    // Counted on from where it stands: 10 kWh, of which the next one fills nothing more.
+    // Counted on from the stored rows: 10 kWh, and the next record fills nothing more.
     await fixture.client.submit([used(tiered, 4, 1)])
     expect(await costsOf(fixture.client, tiered)).toEqual({ d1: 0.3, d2: 0.6, d3: 0.1, d4: 0.5 })
   })
 })
 
-/** Let the process die when it puts back what is left of an order: before that, or behind it, when it stands in the lane. */
+/** Kill the process when it appends the rest of a recost request: before the append, or after it. */
 const dieAtPutBack = (appended: boolean): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let isDead = false
@@ -135,11 +135,11 @@ const dieAtPutBack = (appended: boolean): Promise<void> => {
 }
 
 it.each([false, true])(
-  'a crash when the rest of an order goes back, in the lane: %s, leaves each row costed anew once',
+  'a crash when the rest of a recost request is appended, in the partition: %s, leaves each row recosted once',
   { timeout: 90_000 },
   async appended => {
     const home = await makeHome(fixture.client, { import: 0.5 })
-    // More months than a step does of an order.
+    // More months than one step handles of a request.
     const months = Array.from({ length: 40 }, (_, month) => new Date(Date.UTC(2020, month, 3)))
     const records = months.map(at => bought(home, 2, at.toISOString(), new Date(at.getTime() + 900_000).toISOString()))
     await fixture.client.submit(records)
@@ -156,7 +156,7 @@ it.each([false, true])(
   },
 )
 
-it('a stop waits for no store that hangs, and what was not stored is stored after the next start', {
+it('a stop does not wait for a store that hangs, and rows that were not stored are stored after the next start', {
   timeout: 90_000,
 }, async () => {
   const home = await makeHome(fixture.client, { import: 0.5 })
@@ -174,7 +174,7 @@ it('a stop waits for no store that hangs, and what was not stored is stored afte
   expect(await costsOf(fixture.client, home)).toEqual({ kept: 1 })
 })
 
-it('a crash before the commit, again and again, changes nothing and lets no receipt fall', async () => {
+it('repeated crashes before the commit change nothing and lose no receipt', async () => {
   const home = await makeTieredHome(fixture.client)
   let commits = 0
   fixture.gate.commit = async (_, go) => {

@@ -11,7 +11,7 @@ import { costsOf } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
-/** A month of three rows is too large to be held, and three of them are costed at a time. */
+/** A month of three rows counts as large, and three of its rows are costed at a time. */
 const slices = { rowsInMemory: 2, rowsAtOnce: 3 }
 const count = Number(process.env['HISTORIES'] ?? 3)
 const seed = Number(process.env['HISTORY_SEED'] ?? 6)
@@ -30,9 +30,9 @@ beforeAll(async () => {
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 
-describe('months with more rows than are held', () => {
+describe('months with more rows than fit in memory', () => {
   it.each(fc.sample(histories, { seed, numRuns: count }))(
-    'cost the same in whatever order and cut they arrive: history %#',
+    'cost the same for any order and division of the submissions: history %#',
     { timeout },
     async history => {
       const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(240_000))
@@ -41,7 +41,7 @@ describe('months with more rows than are held', () => {
   )
 })
 
-/** Messages in all lanes. */
+/** Count the messages in all partitions. */
 const appendedIn = async ({ log }: PartitionFixture): Promise<number> => {
   const lags = await Promise.all(Array.from({ length: 4 }, (_, lane) => log.lag(recordTopic, lane, 'cost-worker')))
   return lags.reduce((sum, { end }) => sum + end, 0)
@@ -52,18 +52,18 @@ const day = (home: string, number: number, kwh: number) => {
   return bought(home, kwh, `${date}T08:00:00Z`, `${date}T09:00:00Z`, { record_reference_id: `d${number}` })
 }
 
-describe('behind a late record', () => {
-  it('all rows of the month cost what they cost in order, however many there are', async () => {
+describe('after a late record', () => {
+  it('all rows of the month cost the same as in order, for any number of rows', async () => {
     const home = await makeTieredHome(fixture.client)
     await fixture.client.submit(Array.from({ length: 20 }, (_, index) => day(home, index + 5, 1)))
     await fixture.client.submit([day(home, 2, 9.5)])
     await fixture.waitUntilRead()
-    // Half a kWh is left of the first tier: 0.5 × 0.1 + 0.5 × 0.5, then 1 × 0.5 for each.
+    // 0.5 kWh remains of the first tier: 0.5 × 0.1 + 0.5 × 0.5, then 1 × 0.5 for each.
     const rest = Object.fromEntries(Array.from({ length: 19 }, (_, index) => [`d${index + 6}`, 0.5]))
     expect(await costsOf(fixture.client, home)).toEqual({ d2: 0.95, d5: 0.3, ...rest })
   })
 
-  it('and behind an interval of a register that is no more', async () => {
+  it('and after a removed interval of a register', async () => {
     const home = await makeTieredHome(fixture.client)
     const show = async (value: number): Promise<void> => {
       const data = [
@@ -78,7 +78,7 @@ describe('behind a late record', () => {
       await fixture.waitUntilRead()
     }
     await show(109)
-    // More than are known without a read.
+    // More rows than the worker knows without a read.
     const hours = Array.from({ length: 30 }, (_, index) => Date.UTC(2025, 5, 5, index))
     const times = hours.map(at => [new Date(at).toISOString(), new Date(at + 3_600_000).toISOString()] as const)
     await fixture.client.submit(
@@ -86,14 +86,14 @@ describe('behind a late record', () => {
     )
     await fixture.waitUntilRead()
     await show(50)
-    // Ten of one kWh hold the first tier now, where one did behind 9 kWh.
+    // Ten rows of 1 kWh fill the first tier now, where one did after 9 kWh.
     const costs = Object.entries(await costsOf(fixture.client, home)).filter(([name]) => name.startsWith('h'))
     expect(Object.fromEntries(costs)).toEqual(
       Object.fromEntries(hours.map((_, index) => [`h${index}`, index < 10 ? 0.1 : 0.5])),
     )
   })
 
-  it('and an estimate that lasts over more rows than are costed at a time, with what a tariff of the same step prices', async () => {
+  it('and an estimate over more rows than are costed at a time, with a tariff of the same step', async () => {
     const home = await makeHome(fixture.client, {})
     const estimate = bought(home, 24, '2025-06-01T00:00:00Z', '2025-06-25T00:00:00Z', {
       record_reference_id: 'estimate',
@@ -116,19 +116,19 @@ describe('behind a late record', () => {
     )
     await fixture.start(undefined, { slices })
     await fixture.waitUntilRead()
-    // Sixteen of its 576 hours are known by now.
+    // Actuals cover 16 of its 576 hours.
     const { estimate: rest, ...days } = await costsOf(fixture.client, home)
     expect(rest).toBeCloseTo((24 * (576 - 16)) / 576 / 2, 7)
     expect(new Set(Object.values(days))).toEqual(new Set([0.5]))
   })
 
-  it('and a tariff that comes later prices all of them', async () => {
+  it('and a later tariff prices all of them', async () => {
     const home = await makeHome(fixture.client, {})
     const across = bought(home, 4, '2025-06-09T20:00:00Z', '2025-06-10T00:00:00Z', { record_reference_id: 'across' })
     await fixture.client.submit([...Array.from({ length: 12 }, (_, index) => day(home, index + 4, 1)), across])
     await addTiers(fixture.client, home)
     await fixture.waitUntilRead()
-    // d4 to d9 hold 6 kWh, the one across reaches 10 kWh, the others are beyond.
+    // d4 to d9 have 6 kWh, the crossing row reaches 10 kWh, the others are above the bound.
     const first = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`d${index + 4}`, 0.1]))
     const rest = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`d${index + 10}`, 0.5]))
     expect(await costsOf(fixture.client, home)).toEqual({ ...first, ...rest, across: 0.4 })

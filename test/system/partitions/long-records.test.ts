@@ -9,12 +9,12 @@ const [from, to] = [Date.parse('2024-01-01T00:00:00Z'), Date.parse('2025-01-01T0
 const quarter = 900_000
 const quarters = (to - from) / quarter
 const records = 40
-/** A step holds 200,000 pieces and what its last row has beyond them, of about 52 bytes each. */
+/** A step has at most 200,000 pieces plus the excess of its last row, of about 52 bytes each. */
 const maxBytes = (200_000 + quarters) * 52 + 1_000_000
 
 let fixture: PartitionFixture
 let market = ''
-/** In 0.001 per kWh; no two neighbours cost the same. */
+/** In 0.001 per kWh. Neighbours never cost the same. */
 const prices = Array.from({ length: quarters }, (_, index) => 100 + (index % 96))
 
 const publish = async (values: readonly number[], first = 0): Promise<void> => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 
-/** Bytes of each insert of cost rows. */
+/** Size of each insert of cost rows in bytes. */
 const inserted: number[] = []
 const watch = (): void => {
   inserted.length = 0
@@ -67,7 +67,7 @@ const marketSchedule = [
   },
 ]
 
-/** Records of the whole year, with so many watt-hours in each quarter of an hour. */
+/** Create records of the whole year with these watt-hours in each quarter of an hour. */
 const yearOf = (home: string, wattHours: number, reference: string) =>
   bought(home, (wattHours * quarters) / 1000, new Date(from).toISOString(), new Date(to).toISOString(), {
     record_reference_id: reference,
@@ -89,8 +89,8 @@ const costsAt = (values: readonly number[]) =>
   Array.from({ length: records }, (_, index) => (sum(values) * (index + 1)) / 1e6)
 const costsOf = (rows: readonly Row[]) => rows.map(([, cost]) => Number(cost))
 
-describe('records with more pieces together than the memory should hold', () => {
-  it('are stored part by part, and priced again so; a kill between two parts leaves the same rows', {
+describe('records with more pieces than fit in memory', () => {
+  it('are stored and recosted in parts; a kill between two parts leaves the same rows', {
     timeout: 300_000,
   }, async () => {
     const home = await makeMarketHome()
@@ -99,7 +99,7 @@ describe('records with more pieces together than the memory should hold', () => 
     fixture.gate.insert = async ({ table, bytes }, go) => {
       if (inserted.length === 3) {
         resolve()
-        throw new Failure('killed', 'the process is gone', { retriable: true })
+        throw new Failure('killed', 'The process was killed.', { retriable: true })
       }
       if (table === 'meter_cost') inserted.push(bytes.length)
       await go()
@@ -135,8 +135,8 @@ describe('records with more pieces together than the memory should hold', () => 
   })
 })
 
-describe('an order in a lane that takes no more messages', () => {
-  it('is done to its end, part by part', { timeout: 90_000 }, async () => {
+describe('a recost request in a partition that accepts no more messages', () => {
+  it('is completed in parts', { timeout: 90_000 }, async () => {
     const home = await makeHome(fixture.client, { import: 0.5 })
     const months = Array.from({ length: 60 }, (_, month) => Date.UTC(2015, month, 3))
     await fixture.client.submit(
@@ -150,7 +150,7 @@ describe('an order in a lane that takes no more messages', () => {
     fixture.gate.append = async ({ topic }, go) => {
       if (topic !== recordTopic) return go()
       refused += 1
-      throw new Failure('log_full', 'the lane is full', { retriable: true })
+      throw new Failure('log_full', 'The partition is full.', { retriable: true })
     }
     inserted.length = 0
     const { data } = (await fixture.client.ask('GET', `/tariffs?location_id=${home}`)) as {
@@ -162,7 +162,7 @@ describe('an order in a lane that takes no more messages', () => {
     const rows = await rowsOf(home)
     expect(rows).toHaveLength(months.length)
     expect(new Set(rows.map(([, cost]) => cost))).toEqual(new Set([null]))
-    // The first part twice: it is stored before its rest finds the lane full.
+    // The first part is done twice: it is stored before its rest finds the partition full.
     expect(inserted.length).toBeGreaterThan(2)
   })
 })

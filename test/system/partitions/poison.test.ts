@@ -20,11 +20,11 @@ const codec = await openCodec(localSchemaIds())
 const hourMs = 3_600_000
 const start = Date.parse('2025-06-02T10:00:00Z')
 
-/** What was laid into the lane while the system was down: bytes by what is wrong with them, and batches. */
+/** Messages that were appended while the system was down: invalid bytes by their error, and batches. */
 const poison = {
   'no bytes at all': Buffer.alloc(0),
   'bytes of something else': Buffer.from('{"location_id":"loc_1"}'),
-  'a number of a schema that nobody knows': Buffer.from([0, 1, 2, 3, 4, 0, 2, 2]),
+  'an unknown schema number': Buffer.from([0, 1, 2, 3, 4, 0, 2, 2]),
 }
 let system: RunningSystem | undefined
 let client: Client
@@ -54,7 +54,7 @@ const withLog = async (work: (log: Log) => Promise<void>): Promise<void> => {
   await log.close()
 }
 
-/** Lay poison into the location's lane, with good records behind it. */
+/** Append poison messages to the partition of the location, with good records after them. */
 const appendPoison = async (log: Log): Promise<void> => {
   const { accountId, liveMode } = tenant()
   const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(recordTopic))
@@ -135,8 +135,8 @@ const listed = async (reference: string): Promise<readonly unknown[]> => {
   return data
 }
 
-describe('poison in a lane', () => {
-  it('does not keep the records behind it from being seen within 5 s', { timeout: 120_000 }, async () => {
+describe('poison messages in a partition', () => {
+  it('do not delay the records after them by more than 5 s', { timeout: 120_000 }, async () => {
     const sent = {
       ...{ location_id: locationId, record_reference_id: 'behind', units: 'KWH', value: 2 },
       ...{ start_time: '2025-06-02T10:00:00Z', end_time: '2025-06-02T11:00:00Z' },
@@ -150,7 +150,7 @@ describe('poison in a lane', () => {
     }
   })
 
-  it('leaves receipts true: what was put aside is named as failed, and is not counted as processed', async () => {
+  it('leave correct receipts: a dead-lettered record is listed as failed and not counted as processed', async () => {
     const receiptOf = (id: string) => client.ask('GET', `/meters/batch?batch_id=${id}`)
     expect(await receiptOf(batches.half)).toMatchObject({
       ...{ records_submitted: 2, records_accepted: 2, records_processed: 1 },
@@ -164,7 +164,7 @@ describe('poison in a lane', () => {
     for (const { error } of unreadable.failed_records) expect(error).toContain('kept aside')
   })
 
-  it('is in the dead-letter topic once, with its bytes, its origin and the reason', async () => {
+  it('are in the dead-letter topic once, with their bytes, origin and reason', async () => {
     expect(await system?.stop()).toBe(0)
     await withLog(readLetters)
     const whole = letters.filter(({ position }) => position === -1)
@@ -186,7 +186,7 @@ describe('poison in a lane', () => {
     })
   })
 
-  it('is put aside once: after another start nothing is added', async () => {
+  it('are dead-lettered once: another start adds nothing', async () => {
     const before = letters.length
     system = await startSystem(folder)
     client = await login(system.sandbox)

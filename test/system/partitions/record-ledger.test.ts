@@ -22,7 +22,7 @@ beforeEach(() => fixture.stop())
 
 type Counter = Exclude<keyof Metrics, 'registry'>
 
-/** What a counter stands at over all lanes, of one value of a label or of all. */
+/** Sum of a counter over all partitions, for one value of a label or for all. */
 const total = async (name: Counter, label?: readonly [name: string, value: string]): Promise<number> => {
   const { values } = await fixture.metrics[name].get()
   return values
@@ -46,7 +46,7 @@ const deadLetteredCounts = async () => ({
   failedAgain: await total('replayed', ['outcome', 'dead_lettered']),
 })
 
-/** A step enters the ledger right behind its commit. */
+/** The counters of a step increase directly after its commit. */
 const expectSoon = async <T>(look: () => Promise<T>, wanted: T): Promise<void> => {
   const text = JSON.stringify(wanted)
   expect(await until(look, seen => JSON.stringify(seen) === text, 5_000).catch(look)).toEqual(wanted)
@@ -84,7 +84,7 @@ const erase = async (objectId: string): Promise<void> => {
   )
 }
 
-it('the ledger of the lanes balances after poison, a failed order, an erasure, replays and a step that is begun again', {
+it('the counters of the partitions balance after poison, a failed request, an erasure, replays and a retry', {
   timeout: 120_000,
 }, async () => {
   const [bad, good] = [await makeHome(fixture.client, {}), await makeHome(fixture.client, { import: 0.5 })]
@@ -113,7 +113,7 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   fixture.gate.commit = null
   await expectSoon(ledger, { accepted: 8, stored: 6, superseded: 1, dead: 1, erased: 0 })
 
-  // A chunk of two records that cannot be read, and an order over broken prices.
+  // A chunk of two unreadable records, and a recost request over invalid prices.
   const batchId = `bat_${'0'.repeat(24)}`
   fixture.metrics.accepted.inc({ lane: '0' }, 2)
   await appendBytes(fixture, good, Buffer.from('no chunk'), [{ ...fixture.tenant, batchId, recordNumbers: [1, 2] }])
@@ -122,7 +122,7 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await expectSoon(ledger, { accepted: 10, stored: 6, superseded: 1, dead: 3, erased: 0 })
   await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 0 })
 
-  // A step that is begun again may put the same record aside twice.
+  // A retried step may dead-letter the same record twice.
   await replay((await letters('cost_failed')).slice(0, 1))
   await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 1 })
   fixture.gate.unpriceable.clear()
@@ -142,7 +142,7 @@ it('the ledger of the lanes balances after poison, a failed order, an erasure, r
   await expectSoon(ledger, { accepted: 11, stored: 6, superseded: 1, dead: 3, erased: 1 })
 })
 
-it('a worker that is given a lane later stores nothing of what was erased meanwhile', {
+it('a worker that receives a partition later stores no rows that were erased in the meantime', {
   timeout: 120_000,
 }, async () => {
   const [home, device] = [
@@ -156,7 +156,7 @@ it('a worker that is given a lane later stores nothing of what was erased meanwh
   await fixture.start(undefined, {
     assign: (lanes, go) =>
       resolve(async () => {
-        // Whoever had them before did the erase orders.
+        // The previous reader of the partitions did the erase requests.
         for (const assignment of lanes) {
           await assignment.commit((await fixture.log.lag(assignment.topic, assignment.partition, 'cost-worker')).end)
           await assignment.rewind()
@@ -176,7 +176,7 @@ it('a worker that is given a lane later stores nothing of what was erased meanwh
   expect(records).toBe(1)
 })
 
-it('a worker that loses its lanes in a long step stores nothing of it', { timeout: 120_000 }, async () => {
+it('a worker that loses its partitions in a long step stores nothing of the step', { timeout: 120_000 }, async () => {
   const home = await restingHome()
   const taken = new AbortController()
   const stored: string[] = []
@@ -212,7 +212,7 @@ it('a worker that loses its lanes in a long step stores nothing of it', { timeou
   expect((await recordsOf(fixture.client, home)).length).toBe(1)
 })
 
-/** A home whose orders are done, and no worker. */
+/** A home whose recost requests are done, without a worker. */
 const restingHome = async () => {
   const home = await makeHome(fixture.client, { import: 0.5 })
   await fixture.start()
@@ -221,7 +221,7 @@ const restingHome = async () => {
   return home
 }
 
-it('a step that takes long is alive as long as the engine answers, and not when it does not', {
+it('a long step is alive while ClickHouse answers, and not alive otherwise', {
   timeout: 120_000,
 }, async () => {
   const home = await restingHome()
@@ -240,7 +240,8 @@ it('a step that takes long is alive as long as the engine answers, and not when 
   await put([used(home, 1, 1)])
   await fixture.start(undefined, { at: () => now })
   await hangs
-  // Cost rows and parts of batches are stored: more than a minute since the step began, each within one of the other.
+  // Cost rows and parts of batches are stored more than 60 s after the start of the step, each within 60 s of the
+  // other.
   expect(seen).toEqual([true, true])
   expect(fixture.isLive()).toBe(true)
   now += 60_000
@@ -248,7 +249,9 @@ it('a step that takes long is alive as long as the engine answers, and not when 
   fixture.gate.insert = null
 })
 
-it('a worker that loses its lanes within a step owes nothing and is alive', { timeout: 120_000 }, async () => {
+it('a worker that loses its partitions within a step has no pending work and is alive', {
+  timeout: 120_000,
+}, async () => {
   const home = await restingHome()
   let now = Date.now()
   const losing = new AbortController()
@@ -256,7 +259,7 @@ it('a worker that loses its lanes within a step owes nothing and is alive', { ti
   fixture.gate.insert = async () => {
     losing.abort()
     resolve()
-    throw new Failure('clickhouse_away', 'the engine is away', { retriable: true })
+    throw new Failure('clickhouse_away', 'ClickHouse is unavailable.', { retriable: true })
   }
   await put([used(home, 1, 1)])
   const assign = (lanes: readonly Assignment[], go: () => void): void => {
@@ -266,7 +269,7 @@ it('a worker that loses its lanes within a step owes nothing and is alive', { ti
   await fixture.start(undefined, { at: () => now, assign })
   await isLost
   now += 120_000
-  // Once the step has failed and the worker has begun anew.
+  // After the step has failed and the worker has restarted.
   await until(fixture.isLive, live => live)
   fixture.gate.insert = null
   await fixture.stop()

@@ -9,7 +9,7 @@ import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 const partitions = 4
 const minutes = 1_440
 const [from, to] = [Date.parse('2024-01-01T00:00:00Z'), Date.parse('2024-01-31T00:00:00Z')]
-/** Thirty days of minutes: 43,200 pieces a record. */
+/** Thirty days of minutes: 43,200 pieces per record. */
 const days = 30
 const longRecords = 4
 
@@ -28,7 +28,7 @@ afterEach(async () => {
 const clock = (minute: number): string =>
   `${String(Math.floor(minute / 60) % 24).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
 
-/** No two neighbours cost the same. A day costs 1 + 2 + … + 1,440 times 0.0001 for a kWh in each minute. */
+/** Neighbours never cost the same. A day costs 1 + 2 + … + 1,440 times 0.0001 with 1 kWh in each minute. */
 const minuteSchedule = [
   {
     days_and_hours: [
@@ -43,7 +43,7 @@ const minuteSchedule = [
 
 const partitionOfLocation = (id: string): number => partitionOf(partitionKey(fixture.tenant.accountId, id), partitions)
 
-/** A location with a price a minute, and one with one price in the same lane. */
+/** Create a location with a price per minute, and a location with one price in the same partition. */
 const makeNeighbours = async (): Promise<{ readonly long: string; readonly plain: string }> => {
   const long = await makeHome(fixture.client, {}, { timezone: 'UTC' })
   await makeOne(fixture.client, '/tariffs', {
@@ -58,7 +58,7 @@ const makeNeighbours = async (): Promise<{ readonly long: string; readonly plain
   }
 }
 
-/** A record of some watt-hours in each minute. */
+/** Create a record with these watt-hours in each minute. */
 const longRecord = (home: string, wattHours: number, reference: string) =>
   bought(home, (wattHours * minutes * days) / 1000, new Date(from).toISOString(), new Date(to).toISOString(), {
     record_reference_id: reference,
@@ -82,7 +82,7 @@ const until = async (isReached: () => Promise<boolean>): Promise<void> => {
 }
 
 describe('a location whose records take long to cost', () => {
-  it('keeps no other one of its lane waiting, and nothing of it is committed or told before it is stored', {
+  it('delays no other location of its partition, and is not committed or counted before it is stored', {
     timeout: 240_000,
   }, async () => {
     const { long, plain } = await makeNeighbours()
@@ -92,7 +92,7 @@ describe('a location whose records take long to cost', () => {
     const slow = await put(Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`)))
     const quick = await put([shortRecord(plain, 2)])
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    // Long rows are not stored before the test says so.
+    // The test decides when the long rows are stored.
     fixture.gate.insert = async ({ bytes }, go) => {
       if (bytes.length > 1_000_000) await released
       await go()
@@ -102,7 +102,7 @@ describe('a location whose records take long to cost', () => {
       async () => (await receiptOfBatch(fixture.clickHouse, fixture.tenant, quick.id))?.recordsProcessed === 1,
     )
     expect(await costsOf(plain)).toEqual([1])
-    // What comes later in the lane passes too, but for what is of the same location.
+    // Later messages of the partition pass too, except messages of the same location.
     await put([
       shortRecord(plain, 3),
       bought(long, 1, '2024-05-01T00:00:00Z', '2024-05-01T00:01:00Z', { record_reference_id: 'short' }),
@@ -122,7 +122,7 @@ describe('a location whose records take long to cost', () => {
     expect((await receiptOfBatch(fixture.clickHouse, fixture.tenant, slow.id))?.recordsProcessed).toBe(longRecords)
   })
 
-  it('is costed the same after a worker was stopped in between, and by a tariff that comes meanwhile', {
+  it('costs the same after a worker was stopped in between, and with a tariff that arrives meanwhile', {
     timeout: 240_000,
   }, async () => {
     const { long } = await makeNeighbours()
@@ -147,7 +147,7 @@ describe('a location whose records take long to cost', () => {
   })
 })
 
-/** Hold rows of many pieces until the test lets them go. */
+/** Delay rows with many pieces until the test releases them. */
 const holdLongRows = (): (() => void) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   fixture.gate.insert = async ({ bytes }, go) => {
@@ -160,8 +160,8 @@ const holdLongRows = (): (() => void) => {
 const longRecordsOf = (long: string) =>
   Array.from({ length: longRecords }, (_, index) => longRecord(long, index + 1, `r${index}`))
 
-describe('an account of which much slow work waits', () => {
-  it('is refused for the moment, and other accounts are not', { timeout: 240_000 }, async () => {
+describe('an account with much waiting slow work', () => {
+  it('is refused temporarily, and other accounts are not', { timeout: 240_000 }, async () => {
     const { long, plain } = await makeNeighbours()
     const stranger = await fixture.makeAccount()
     const other = await makeHome(stranger, { import: 0.5 })
@@ -182,8 +182,8 @@ describe('an account of which much slow work waits', () => {
   })
 })
 
-describe('a worker that has no room for more slow work', () => {
-  it('takes no more messages, and tells and commits meanwhile what is stored', { timeout: 240_000 }, async () => {
+describe('a worker without capacity for more slow work', () => {
+  it('fetches no more messages, and still reports and commits stored work', { timeout: 240_000 }, async () => {
     const { long, plain } = await makeNeighbours()
     await fixture.start()
     await fixture.waitUntilRead()
@@ -201,7 +201,7 @@ describe('a worker that has no room for more slow work', () => {
       slow: { maxRecords: longRecords, maxRecordsPerAccount: 1e9, maxPiecesPerAccount: 1e12 },
     })
     await isCosting
-    // It is there before the first step ends: the worker has no quiet moment for receipts.
+    // The message is there before the first step ends, so the worker has no idle time for receipts.
     const second = await put([shortRecord(plain, 3)])
     await sleep(500)
     cost()

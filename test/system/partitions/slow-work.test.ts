@@ -7,7 +7,7 @@ import { describeHistory } from '../../support/history/stored-state.ts'
 import { openPartitionFixture, type PartitionFixture } from '../../support/partitions/partition-fixture.ts'
 import { makeOne } from '../../support/system/home.ts'
 
-/** Nearly everything is costed beside the steps, and rows are costed again a few at a time. */
+/** Nearly all work is slow work, and rows are recosted a few at a time. */
 const load = { maxPieces: 2, minPiecesPerRecord: 0 }
 const count = Number(process.env['HISTORIES'] ?? 2)
 const seed = Number(process.env['HISTORY_SEED'] ?? 11)
@@ -26,9 +26,9 @@ beforeAll(async () => {
 })
 afterAll(() => fixture?.[Symbol.asyncDispose]())
 
-describe('work beside the steps', () => {
+describe('slow work', () => {
   it.each(fc.sample(histories, { seed, numRuns: count }))(
-    'costs the same in whatever order and cut it arrives: history %#',
+    'costs the same for any order and division of the submissions: history %#',
     { timeout },
     async history => {
       const { faults } = await comparePlays(stage, history, 20_000, () => fixture.waitUntilRead(240_000))

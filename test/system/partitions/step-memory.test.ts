@@ -18,23 +18,23 @@ const collectGarbage = (): void => {
   runInNewContext('gc')()
 }
 
-/** Take note of the records that a codec reads, without holding them. */
+/** Collect weak references to the records that a codec decodes. */
 const watchRecords = (codec: Codec): readonly WeakRef<object>[] => {
   const read: WeakRef<object>[] = []
-  const { decodeMeterMessage: decodeLane } = codec
+  const { decodeMeterMessage } = codec
   const watched: Codec['decodeMeterMessage'] = async value => {
-    const content = await decodeLane(value)
+    const content = await decodeMeterMessage(value)
     if (content.kind === 'records')
       for (const { records } of content.parts) read.push(...records.map(record => new WeakRef(record)))
     return content
   }
-  Object.assign(codec, { decodeLane: watched })
+  Object.assign(codec, { decodeMeterMessage: watched })
   return read
 }
 
 const hours = 200
 
-it('a worker lets go of the records of a step while its rows are stored, and until its receipts are written', async () => {
+it('a worker releases the records of a step before its rows are stored and its receipts are written', async () => {
   const home = await makeHome(fixture.client, { import: 0.25 })
   const records = Array.from({ length: hours }, (_, hour) => {
     const start = Date.parse('2025-06-01T00:00:00Z') + hour * 3_600_000
@@ -45,7 +45,7 @@ it('a worker lets go of the records of a step while its rows are stored, and unt
   const alive = (): number => read.filter(one => one.deref() !== undefined).length
   const left: Record<string, number> = {}
   fixture.gate.insert = async ({ table }, go) => {
-    // Some turns later all that led to the call has ended, but for what waits for it.
+    // After some turns, only the references of pending work remain.
     await new Promise(resolve => setTimeout(resolve, 50))
     collectGarbage()
     left[table] ??= alive()

@@ -46,7 +46,7 @@ for (const one of [...formulas, ...handling]) {
   it.skip(`${one.id}: ${reason}`)
 }
 
-/** What a record of constant power costs by the prices that are answered for its span. */
+/** Cost of a record of constant power by the answered prices of its interval. */
 const costOf = async (client: Client, apiVersion: ApiVersion, of: MarketCase, locationId: string): Promise<number> => {
   let cost = 0
   for (const { start_time, end_time, units, value } of of.records) {
@@ -59,7 +59,7 @@ const costOf = async (client: Client, apiVersion: ApiVersion, of: MarketCase, lo
   return cost
 }
 
-describe.each(['current', 'earlier'] as const)('published prices in the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('published prices in the %s API version', apiVersion => {
   it.each(expressible(series))('%s', async (_, one) => {
     const client = clients[apiVersion] as Client
     const found = await askPrices(client, apiVersion, await createSeries(client, one, apiVersion), one.request)
@@ -98,7 +98,7 @@ describe.each(['current', 'earlier'] as const)('published prices in the %s layou
     expect(Math.abs(charged - expected)).toBeLessThanOrEqual(one.tolerance.abs)
   })
 
-  it.each(expressible(handling))('%s, as one element for each price', async (_, one) => {
+  it.each(expressible(handling))('%s, as one element per price', async (_, one) => {
     const client = clients[apiVersion] as Client
     const locationId = await createSteps(client, apiVersion, one.input, base)
     const [first, last] = [one.input[0]?.[0] ?? 0, one.input.at(-1)?.[1] ?? 0]

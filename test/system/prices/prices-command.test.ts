@@ -15,7 +15,7 @@ let home = ''
 beforeAll(async () => {
   system = await startSystem(folder)
   const client = await login(system.sandbox)
-  // A zone without clock changes: its day has the same hours whenever the test runs.
+  // A zone without clock changes, so that its day always has the same hours.
   home = await makeHome(client, {}, { timezone: 'Asia/Tokyo' })
   const band = (from: string, to: string, fixed: number) => ({ valid_from: from, valid_to: to, rate: [{ fixed }] })
   const hours = [band('00:00:00', '12:00:00', 0.2), band('12:00:00', '00:00:00', 0.4)]
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 describe('wattledger prices', () => {
-  it('draws a day from this hour on, and says what is lowest and highest', async () => {
+  it('draws one day from the current hour, with the lowest and the highest price', async () => {
     const { code, out, err } = await runCommand(['prices', home], variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
@@ -40,7 +40,7 @@ describe('wattledger prices', () => {
     expect(text).toMatch(/lowest +0\.2 {2}.*00 to .*00\n +highest +0\.4 .*\n +mean +0\.3000/)
   })
 
-  it('gives the answer itself to scripts', async () => {
+  it('prints the JSON answer for scripts', async () => {
     const { code, out } = await runCommand(
       ['prices', home, '--hours', '2', '--direction', 'LOCAL', '--json'],
       variables,
@@ -64,12 +64,12 @@ describe('wattledger prices', () => {
     [['prices', 'loc_1', '--hours', '2161'], 2, '--hours must be a whole number'],
     [['prices', 'loc_1', '--direction', 'OUT'], 2, '--direction must be one of IMPORT, EXPORT, LOCAL'],
     [['prices', 'loc_1'], 1, 'No location has this id'],
-  ])('%j ends with %i and says why', async (args, expected, reason) => {
+  ])('%j exits with code %i and the reason', async (args, expected, reason) => {
     const { code, err } = await runCommand(args, variables)
     expect([code, err]).toEqual([expected, expect.stringContaining(reason)])
   })
 
-  it('says what to do where there is no tariff', async () => {
+  it('says what to do if there is no tariff', async () => {
     const { code, err } = await runCommand(['prices', home, '--direction', 'EXPORT'], variables)
     expect([code, err]).toEqual([1, expect.stringContaining('post one to /tariffs with direction EXPORT')])
   })
@@ -87,7 +87,7 @@ describe('a chart in the terminal', () => {
       ),
     ).split('\n')
 
-  it('has columns above and below the line of zero, and marks under them', () => {
+  it('has columns above and below the zero line, and marks under them', () => {
     expect(chartOf([4, 2, -4, 0, 4], [[1, 3]])).toEqual([
       '   4.0000 │████            ████',
       '          │████            ████',
@@ -103,7 +103,7 @@ describe('a chart in the terminal', () => {
     ])
   })
 
-  it('is never wider than a terminal', () => {
+  it('is never wider than the terminal', () => {
     for (const hours of [1, 5, 16, 24, 33, 64, 65, 200, 2160]) {
       const lines = chartOf(Array.from({ length: hours }, (_, index) => 0.1 + (index % 7) / 100))
       expect(Math.max(...lines.map(line => [...line].length))).toBeLessThanOrEqual(80)

@@ -19,7 +19,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** A location at the market, with a percentage, a fee with tiers, and records that fill the first of them. */
+/** Create a location with market price, percentage and tiered fee, and records that fill the first tier. */
 const makeMarketHome = async (client: Client): Promise<string> => {
   const source = await makeOne(client, '/markets', { display_name: 'golden', currency_code: 'EUR' })
   const hours = ['00', '01', '02', '03', '04'].map(hour => `2025-09-14T${hour}:00:00+02:00`)
@@ -73,11 +73,11 @@ const answersIn = async (
   }
 }
 
-/** Times that follow the present, blotted out like those of the making. */
+/** Mask times that depend on the current time, like creation times. */
 const blotted = (text: string): string =>
   goldenText(text).replace(/("(?:last_updated|next_update)": )"[^"]+"/g, '$1"…"')
 
-describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes prices and audits as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const home = await makeMarketHome(await login(system.sandbox))
@@ -95,7 +95,7 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
     expect(blotted(other.text)).toBe(blotted(one.text))
   })
 
-  it('tells when prices last changed, and in the earlier one when to ask again', async () => {
+  it('contains the last change of prices, and in the earlier version the next update', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const maker = await login(system.sandbox)
     const client = await login(system.sandbox, 'test', apiVersion)
@@ -120,8 +120,8 @@ describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
   })
 })
 
-describe('the next update of the earlier layout', () => {
-  it('is the next publication of the market source that prices the location, where that comes before 23:00', async () => {
+describe('the next update of the earlier API version', () => {
+  it('is the next publication of the market source of the location, if it is before 23:00', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const maker = await login(system.sandbox)
     const client = await login(system.sandbox, 'test', 'earlier')

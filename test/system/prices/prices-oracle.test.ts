@@ -47,7 +47,7 @@ type Audit = {
   readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price_breakdown: object }[]
 }
 
-/** Elements that follow each other without a gap. */
+/** Elements follow each other without a gap. */
 const runsOf = (elements: readonly PriceAuditElement[]): readonly (readonly PriceAuditElement[])[] => {
   const runs: PriceAuditElement[][] = []
   for (const element of elements) {
@@ -58,7 +58,10 @@ const runsOf = (elements: readonly PriceAuditElement[]): readonly (readonly Pric
   return runs
 }
 
-/** Compare the audits of a direction with what all records, counted one by one, make of the same tariffs; gives how many tiers were met. */
+/**
+ * Compare the audits of a direction with the same tariffs after all records are counted one by one. Returns the number
+ * of tiers reached.
+ */
 const compare = async (
   { input, records, locationId }: CreatedScenario,
   direction: TariffDirection,
@@ -88,12 +91,12 @@ const compare = async (
   return elements.filter(({ breakdown }) => breakdown.commodity.tier > 0n || breakdown.nonCommodity.tier > 0n).length
 }
 
-describe.each(zones)('in %s, audits over HTTP are those of the tariffs with every record counted', zone => {
+describe.each(zones)('in %s, audits over HTTP equal the tariffs with every record counted', zone => {
   const all = drawn(zone)
 
   it(`has ${perZone} scenarios`, () => expect(all).toHaveLength(perZone))
 
-  it('and meet tiers', { timeout: 120_000 }, async () => {
+  it('and reach tiers', { timeout: 120_000 }, async () => {
     let tiers = 0
     for (const scenario of all) {
       const created = await createScenario(client, scenario, deviceIds)

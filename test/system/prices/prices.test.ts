@@ -44,9 +44,9 @@ const shown = ({ data }: Answer) => data.map(({ valid_from, valid_to, price }) =
 describe('prices with tiers', () => {
   const june = { start_time: '2025-06-10T00:00:00Z', end_time: '2025-07-02T00:00:00Z' }
 
-  it('are those that the next energy meets: cut where the record that fills a tier starts, and anew each month', async () => {
+  it('are the prices of the next energy, divided at the start of a record that fills a tier', async () => {
     const { client } = clients()
-    // 0.1 up to 10 kWh a month, 0.5 beyond
+    // 0.1 up to 10 kWh per month, 0.5 above.
     const home = await makeTieredHome(client)
     await client.submit([
       bought(home, 6, '2025-06-10T08:00:00Z', '2025-06-10T09:00:00Z'),
@@ -57,22 +57,22 @@ describe('prices with tiers', () => {
       ['2025-06-10T10:00:00Z', '2025-06-30T22:00:00Z', 0.5],
       ['2025-06-30T22:00:00Z', '2025-07-02T00:00:00Z', 0.1],
     ])
-    // Energy that comes late counts at its own time
+    // A late record counts at its own time,
     await client.submit([bought(home, 5, '2025-06-10T07:00:00Z', '2025-06-10T07:30:00Z')])
     expect(shown(await prices(home, june))[0]).toEqual(['2025-06-10T00:00:00Z', '2025-06-10T08:00:00Z', 0.1])
-    // and what is withdrawn does not count
+    // and a cancelled record does not count.
     await client.submit([bought(home, 0, '2025-06-10T10:00:00Z', '2025-06-10T11:00:00Z')])
     await client.submit([bought(home, 0, '2025-06-10T07:00:00Z', '2025-06-10T07:30:00Z')])
     expect(shown(await prices(home, june))).toEqual([[june.start_time, june.end_time, 0.1]])
   })
 
-  it('count devices and shares of records that reach into a month, and not what storage supplies', async () => {
+  it('count devices and shares of records that reach into a month, but not energy from storage', async () => {
     const { client } = clients()
     const home = await makeTieredHome(client)
     const car = await makeOne(client, '/devices', { reference_id: 'car that charges over the start of June' })
     const supplied = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }
     await client.submit([
-      // Half of it is June's, which begins at 22:00Z
+      // Half of the record belongs to June, which begins at 22:00Z.
       bought(home, 12, '2025-05-31T20:00:00Z', '2025-06-01T00:00:00Z', { device_id: car }),
       bought(home, 40, '2025-06-01T06:00:00Z', '2025-06-01T07:00:00Z', supplied),
       bought(home, 4, '2025-06-01T08:00:00Z', '2025-06-01T09:00:00Z'),
@@ -84,17 +84,17 @@ describe('prices with tiers', () => {
     ])
   })
 
-  it('count what actuals leave of an estimate in the month in which they leave it', async () => {
+  it('count the remaining energy of an estimate in the month of that energy', async () => {
     const { client } = clients()
     const home = await makeTieredHome(client)
-    // 20 kWh over the start of July; the half of June is measured as 1 kWh, so that July alone has counted 10.
+    // 20 kWh across the start of July. The half in June is measured as 1 kWh, so July alone has counted 10.
     await client.submit([bought(home, 20, '2025-06-30T20:00:00Z', '2025-07-01T00:00:00Z', { confidence: 0.5 })])
     await client.submit([bought(home, 1, '2025-06-30T20:00:00Z', '2025-06-30T22:00:00Z')])
     const around = { start_time: '2025-06-30T21:00:00Z', end_time: '2025-07-02T00:00:00Z' }
     expect(shown(await prices(home, around)).map(element => element[2])).toEqual([0.1, 0.5])
   })
 
-  it('are what a record of one kWh is charged, wherever it starts', async () => {
+  it('equal the charge of a record of 1 kWh, for any start', async () => {
     const { client } = clients()
     const home = await makeHome(client, {})
     await addTiers(client, home, [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.2, to_kwh: 23 }, { fixed: 0.5 }])
@@ -119,8 +119,8 @@ describe('prices with tiers', () => {
   })
 })
 
-describe('the span of prices', () => {
-  it('may lie however far away', async () => {
+describe('the interval of prices', () => {
+  it('may be at any distance from now', async () => {
     const { client } = clients()
     const source = await makeOne(client, '/markets', { display_name: 'of one day', currency_code: 'EUR' })
     await client.ask('PUT', `/markets/${source}/prices`, [
@@ -141,7 +141,7 @@ describe('the span of prices', () => {
     }
   })
 
-  it('is up to 90 days, in the past or from the present on, and answered in the offsets of the location', async () => {
+  it('has at most 90 days, in the past or from now, and answers in the offsets of the location', async () => {
     const home = await makeHome(clients().client, { import: 0.3 })
     const whole = { start_time: '2025-01-01T00:00:00Z', end_time: '2025-04-01T02:00:00+02:00' }
     const answer = await prices(home, whole)
@@ -168,7 +168,7 @@ describe('the span of prices', () => {
     expect([status, code, field]).toEqual([400, expected, of])
   })
 
-  it('has whole seconds in the earlier layout, where 90 days hold after that', async () => {
+  it('has whole seconds in the earlier API version, and its limit of 90 days applies after the rounding', async () => {
     const { client, earlier } = clients()
     const home = await makeHome(client, { import: 0.3 })
     const ask = (query: string) => earlier.send('GET', `/tariffs/rates/${home}?${query}`)
@@ -178,7 +178,7 @@ describe('the span of prices', () => {
     expect([data[0]?.valid_from, data.at(-1)?.valid_to]).toEqual(['2025-01-01T00:00:00Z', '2025-04-01T00:00:00Z'])
     const [status, { code }] = refusalOf(await ask('start_time=2025-01-01T00:00:00.999Z&end_time=2025-04-01T00:00:01Z'))
     expect([status, code]).toEqual([409, 'interval_too_long'])
-    // A + that was not encoded is read as one
+    // A + that was not encoded counts as a plus sign.
     expect((await ask('start_time=2025-01-01T00:00:00+01:00&end_time=2025-01-02T00:00:00%2B01:00')).status).toBe(200)
     const wrong = refusalOf(await ask('end_time=2099-01-01T00:00:00Z&tariff_direction=IMPORT'))
     expect([wrong[0], wrong[1].field, wrong[1].message]).toEqual([
@@ -196,7 +196,7 @@ describe('time without a price', () => {
     ...more,
   })
 
-  it('is left out before the first contract, and refused when nothing else is left', async () => {
+  it('is left out before the first contract, and is refused if nothing else remains', async () => {
     const { client, earlier } = clients()
     const home = await makeHome(client, {})
     const [status, { code, message }] = await refused(home, day)
@@ -215,7 +215,7 @@ describe('time without a price', () => {
     expect(late.code).toBe('no_tariff_connected')
   })
 
-  it('is refused behind a tariff that was deleted, and not behind a contract that ended', async () => {
+  it('is refused after a deleted tariff, and not after the end of a contract', async () => {
     const { client } = clients()
     const ended = await makeHome(client, {})
     const made = await makeOne(client, '/tariffs', terms(ended, { contract_end_date: '2025-06-10T12:00:00Z' }))
@@ -226,7 +226,7 @@ describe('time without a price', () => {
     expect([status, code]).toEqual([422, 'no_tariff_connected'])
   })
 
-  it('is refused where the market has no price, naming the first such instant', async () => {
+  it('is refused if the market has no price, with the first such instant', async () => {
     const { client } = clients()
     const source = await makeOne(client, '/markets', { display_name: 'with a gap', currency_code: 'EUR' })
     await client.ask('PUT', `/markets/${source}/prices`, [
@@ -244,20 +244,20 @@ describe('time without a price', () => {
     expect(shown(await prices(home, known))).toEqual([[known.start_time, known.end_time, 0.12]])
     const audit = (await client.ask('POST', `/audits/prices/${home}`, known)) as { market_sources: string[] }
     expect(audit.market_sources).toEqual([source])
-    // A corrected price is in the next answer
+    // A corrected price is in the next answer.
     await client.ask('PUT', `/markets/${source}/prices`, [
       { start_time: day.start_time, end_time: '2025-06-10T01:00:00Z', value: 0.5 },
     ])
     expect(shown(await prices(home, known))[0]).toEqual([day.start_time, '2025-06-10T01:00:00Z', 0.52])
   })
 
-  it('does not exist on site: own generation without a tariff is free', async () => {
+  it('does not exist for own generation: without a tariff it is free', async () => {
     const home = await makeHome(clients().client, {})
     const answer = await prices(home, { ...day, tariff_direction: 'LOCAL' })
     expect(answer.data.map(({ price }) => price)).toEqual([{ value: 0, confidence: 1 }])
   })
 
-  it('is told apart from a location that does not exist', async () => {
+  it('differs from an unknown location', async () => {
     const { client } = clients()
     const reply = await client.send('POST', '/prices/loc_0198c0ffee00112233445566', day)
     expect(refusalOf(reply)[0]).toBe(404)

@@ -51,7 +51,7 @@ type Entry = { readonly action: string; readonly object_id: string; readonly act
 const entries = async (mode: 'live' | 'test'): Promise<readonly Entry[]> =>
   (await json<readonly Entry[]>('audit-log', 'list', account(), '--mode', mode, '--limit', '1000')).toReversed()
 
-/** Do what auditors want to hear of, and write down what was done: action and object. */
+/** Make changes that the audit log must contain, and record them: action and object. */
 const work = async (client: Client): Promise<readonly (readonly [string, string])[]> => {
   const ledger: [string, string][] = []
   const made = async (path: string, body: object) =>
@@ -112,7 +112,7 @@ const asSuperuser = async (statement: string): Promise<void> => {
 }
 
 describe('the audit log', () => {
-  it('holds every change of keys and tariffs and every deletion, and nothing else', async () => {
+  it('contains every change of keys and tariffs and every deletion, and nothing else', async () => {
     const client = await login(system?.sandbox ?? expect.fail())
     const [sandboxKey] = await entries('test')
     const ledger = await work(client)
@@ -127,7 +127,7 @@ describe('the audit log', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('All entries are unchanged.')])
   })
 
-  it('takes entries from many at once into one chain', async () => {
+  it('adds entries of concurrent requests to one chain', async () => {
     const client = await login(system?.sandbox ?? expect.fail())
     const before = (await testChain()).entries
     const locations = await Promise.all(Array.from({ length: 12 }, () => createLocation(client)))
@@ -135,7 +135,7 @@ describe('the audit log', () => {
     expect(await testChain()).toMatchObject({ entries: before + 12, faults: [] })
   })
 
-  it('is neither changed nor shortened by anybody', async () => {
+  it('cannot be changed or shortened', async () => {
     for (const role of ['wattledger_tenant', 'wattledger_operator', 'postgres']) {
       for (const statement of [
         "update audit_log set action = 'x'",
@@ -152,7 +152,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('names the entry that a superuser has altered by hand', async () => {
+  it('names an entry that a superuser has changed', async () => {
     const noted = await testChain()
     const index = 4
     const of = `from audit_log where account_id = '${account()}' and not live_mode and place = ${index}`
@@ -180,7 +180,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('misses an entry that was removed, in the middle and at the end', async () => {
+  it('finds a removed entry, in the middle and at the end', async () => {
     const whole = await testChain()
     for (const [index, what] of [
       [3, 'entry 3 is missing'],
@@ -197,7 +197,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('goes through a hash that was noted earlier, and a chain that was written anew does not', async () => {
+  it('contains a hash that was noted earlier, and a rewritten chain does not', async () => {
     const { hash } = await testChain()
     const client = await login(system?.sandbox ?? expect.fail())
     await client.ask('DELETE', `/locations/${await createLocation(client)}`)
@@ -207,7 +207,7 @@ describe('the audit log', () => {
     expect((await run('audit-log', 'verify', '--holds', 'short')).code).toBe(2)
   })
 
-  it('keeps its chain where an erasure has emptied details', async () => {
+  it('keeps its chain after an erasure has emptied details', async () => {
     const client = await login(system?.sandbox ?? expect.fail())
     const id = await createLocation(client)
     const { id: tariff } = (await client.ask('POST', '/tariffs', {

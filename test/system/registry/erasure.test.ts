@@ -32,7 +32,7 @@ type Receipt = {
 const receiptOf = (id: string): Promise<Receipt> =>
   ready().client.ask('GET', `/meters/batch?batch_id=${id}`) as Promise<Receipt>
 
-/** Submissions in which every text that a caller can give holds a word, refused at each place where a record can be. */
+/** Create submissions with a marker word in every text field, each refused at another field of a record. */
 const submitWords = async (locationId: string, deviceId: string, word: string): Promise<readonly string[]> => {
   const { client: caller } = ready()
   const [start, end] = ['2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z']
@@ -67,15 +67,15 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
   ]
 }
 
-/** Name a location by its reference before there is one. */
+/** Use the reference of a location before the location exists. */
 const submitEarly = async (word: string): Promise<string> => {
   const words = { record_reference_id: `${word} record` }
   const record = bought(`reference:${word} home`, 1, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z', words)
   return ((await ready().client.ask('PUT', '/meters/interval', [record, { ...record, value: -1 }])) as Receipt).id
 }
 
-describe('what failures say of an erased location', () => {
-  it('is nowhere in its receipts and in no table, and what they say of others stays', async () => {
+describe('failure texts about an erased location', () => {
+  it('are in no receipt and no table, and texts about other locations remain', async () => {
     const { system: running, client: caller } = ready()
     const device = await makeOne(caller, '/devices', { reference_id: 'a wall box' })
     const early = await Promise.all(['canary-erased', 'canary-stays'].map(submitEarly))

@@ -97,7 +97,7 @@ describe('an own reference', () => {
     expect((await caller.send('HEAD', `/locations/${inPath}`)).status).toBe(200)
   })
 
-  it('of several kinds is refused where it decides nothing; the kind before it decides', async () => {
+  it('of several kinds is refused if it is ambiguous; a prefix with the kind decides', async () => {
     const caller = ready()
     const reference_id = 'twice'
     const location = await makeHome(caller, { import: 0.3 }, { reference_id })
@@ -126,12 +126,12 @@ describe('an own reference', () => {
       readonly data: readonly { readonly type: string }[]
     }
     expect(data.map(({ type }) => type)).toEqual(['device.create'])
-    // One kind alone can stand here.
+    // Only one kind is possible here.
     expect(await caller.ask('GET', '/devices/reference:twice')).toMatchObject({ id: device })
     expect((await caller.send('GET', '/devices/location:twice')).status).toBe(404)
   })
 
-  it('of no object is refused like an id of none, and named', async () => {
+  it('of no object is refused like an unknown id, and is named', async () => {
     const caller = ready()
     expect((await caller.send('GET', '/locations/reference:none')).json).toMatchObject({
       code: 'not_found',
@@ -153,8 +153,8 @@ describe('an own reference', () => {
   })
 })
 
-describe('a record that names its objects by references', () => {
-  it('is the record that names them by ids', async () => {
+describe('a record with references', () => {
+  it('is the same record as with ids', async () => {
     const caller = ready()
     const location = await makeHome(caller, { import: 0.3 }, { reference_id: 'same' })
     const device = await makeOne(caller, '/devices', { reference_id: 'same' })
@@ -187,7 +187,7 @@ describe('a record that names its objects by references', () => {
     expect(await recordsOf('reference:same')).toHaveLength(3)
   })
 
-  it('fails alone if no object has the reference, with the reference named', async () => {
+  it('fails alone if no object has the reference, and the failure names the reference', async () => {
     await makeHome(ready(), { import: 0.3 }, { reference_id: 'here' })
     const records = [
       bought('reference:nowhere', 1, start, end),
@@ -220,7 +220,7 @@ describe('a record that names its objects by references', () => {
     })
   })
 
-  it('goes to the object that has the reference by then: changed, deleted, made again', async () => {
+  it('belongs to the object that has the reference at that time: changed, deleted, created again', async () => {
     const caller = ready()
     const accepts = async () => (await put([bought('reference:moving', 1, start, end)])).records_accepted === 1
     const first = await makeHome(caller, { import: 0.3 }, { reference_id: 'moving' })
@@ -247,7 +247,7 @@ describe('a record that names its objects by references', () => {
 })
 
 describe('an import of the earlier version', () => {
-  it('takes references of its session', async () => {
+  it('accepts references of its session', async () => {
     const customer = await makeOne(ready(), '/customers', { reference_id: 'imported' })
     const location = await makeHome(ready(), {}, { reference_id: 'imported', customer_id: customer })
     const session = { customer_id: 'reference:imported', location_id: 'reference:imported', direction: 'IMPORT' }

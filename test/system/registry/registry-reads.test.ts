@@ -34,7 +34,7 @@ type Page = {
 
 const pageOf = (path: string, by: Client = ready().client): Promise<Page> => by.ask('GET', path) as Promise<Page>
 
-/** Walk a list to its end in one direction; gives the ids in the order of the list. */
+/** Read a list to its end in one direction. Returns the ids in the order of the list. */
 const walk = async (
   path: string,
   limit: number,
@@ -54,7 +54,7 @@ const walk = async (
 }
 
 describe('the list of providers', () => {
-  it('is whole in both directions, the same in both modes, and narrowed by country and kind of address', async () => {
+  it('is complete in both directions, equal in both modes, and filtered by country and address type', async () => {
     const forth = await walk('/providers?', 100, 'starting_after')
     expect(forth.length).toBeGreaterThan(100)
     expect(new Set(forth).size).toBe(forth.length)
@@ -86,7 +86,7 @@ describe('the list of providers', () => {
     expect(commercial).toEqual(german.filter(id => id !== first?.id))
   })
 
-  it('leaves null texts out in the earlier version, and refuses what it does not know', async () => {
+  it('leaves null texts out in the earlier API version, and refuses unknown parameters', async () => {
     const [first] = (await pageOf('/providers?limit=1', ready().earlier)).data
     expect(first).toMatchObject({ object: 'provider', direct: false })
     expect(first).not.toHaveProperty('logo_url')
@@ -104,7 +104,7 @@ describe('the list of providers', () => {
 })
 
 describe('the devices of a location', () => {
-  it('are those with stored records there and not deleted, page by page in both directions', async () => {
+  it('are active devices with stored records there, page by page in both directions', async () => {
     const { client: caller } = ready()
     const [here, there] = [
       await makeHome(caller, { import: 0.3 }, { reference_id: 'here' }),
@@ -129,7 +129,7 @@ describe('the devices of a location', () => {
     expect(await walk(`/devices?location_id=${here}&`, 2, 'ending_before', expected.at(-1))).toEqual(
       expected.slice(0, -1),
     )
-    // A cursor goes on behind a device that was deleted, and behind one of another place.
+    // A cursor works for a deleted device and for a device of another location.
     expect(await walk(`/devices?location_id=${here}&`, 2, 'starting_after', mine[4])).toEqual(
       mine.slice(0, 3).reverse(),
     )
@@ -166,7 +166,7 @@ describe('the devices of a location', () => {
 })
 
 describe('a schedule by amount', () => {
-  it('is answered again for 24 hours, byte by byte, in the words of either version', async () => {
+  it('is answered again for 24 h, byte for byte, in each API version', async () => {
     const { client: caller, earlier: old, records: database } = ready()
     const location = await makeHome(caller, { import: 0.3 })
     const device_id = await makeOne(caller, '/devices', { reference_id: 'planned' })
@@ -192,7 +192,7 @@ describe('a schedule by amount', () => {
     })
   })
 
-  it('is not found by another id, nor by that of a schedule that is not kept', async () => {
+  it('is not found by another id, nor by the id of a schedule that is not stored', async () => {
     const { client: caller } = ready()
     const location = await makeHome(caller, { import: 0.3 })
     const span = { start_time: '2026-01-05T00:00:00Z', end_time: '2026-01-05T06:00:00Z', duration: 60, segment: 'LOW' }

@@ -23,7 +23,7 @@ afterAll(async () => {
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** A price for each hour of the day, so that hours cut every answer. */
+/** Tariff with a price per hour of the day, so that hours divide every answer. */
 const hourly = (locationId: string, direction: string) => ({
   ...{ location_id: locationId, direction, type: 'COMMODITY' },
   schedule: [
@@ -43,7 +43,7 @@ const hourly = (locationId: string, direction: string) => ({
   ],
 })
 
-/** Every instant of a series of an answer, as it is written. */
+/** Return every instant of a series as it is written in the answer. */
 const instantsOf = (value: unknown): string[] => {
   if (Array.isArray(value)) return value.flatMap(instantsOf)
   if (typeof value !== 'object' || value === null) return []
@@ -52,7 +52,7 @@ const instantsOf = (value: unknown): string[] => {
   )
 }
 
-/** A zone, the instant at which its clock changes, and the offsets (minutes) before and after. */
+/** Zone, instant of its clock change, and offsets in minutes before and after. */
 const changes = [
   ['America/Denver', '2026-03-08T09:00:00Z', -420, -360],
   ['America/Denver', '2026-11-01T08:00:00Z', -360, -420],
@@ -62,12 +62,12 @@ const changes = [
   ['Australia/Lord_Howe', '2026-10-03T15:30:00Z', 630, 660],
 ] as const
 
-/** The offset (minutes) in which a request writes start_time and end_time, and whether its answer is in UTC. */
+/** Offset in minutes of start_time and end_time, and whether the answer is in UTC. */
 const requests = [
-  ['in an offset of its own', 0, 120, false],
+  ['in another offset', 0, 120, false],
   ['whose start_time is in another offset', 330, -60, false],
   ['in Z', 0, 0, true],
-  ['whose end_time alone is in Z', 90, 0, true],
+  ['with only end_time in Z', 90, 0, true],
 ] as const
 
 describe.each(changes)('in %s at %s', (zone, text, before, after) => {
@@ -91,7 +91,7 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
     })
     const query = (body: Readonly<Record<string, string>>) => new URLSearchParams(body).toString()
 
-    /** Expect each instant in its offset, and instants of both sides of the clock change. */
+    /** Expect each instant in its offset, with instants before and after the clock change. */
     const expectOffsets = (data: unknown) => {
       const found = instantsOf(data)
       for (const one of found) {
@@ -105,7 +105,7 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       ((await clients[apiVersion].ask(body === undefined ? 'GET' : 'POST', path, body)) as { readonly data: unknown })
         .data
 
-    it('is answered with prices and audits in the offset of the location at each instant', async () => {
+    it('has prices and audits in the offset of the location at each instant', async () => {
       const body = span(-2 * dayMs, 2 * dayMs)
       for (const path of [`/prices/${home}`, `/audits/prices/${home}`])
         expectOffsets(await askData('current', path, body))
@@ -114,13 +114,13 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       }
     })
 
-    it('is answered so in a long answer too, which a thread writes', async () => {
+    it('has the same offsets in a long answer, which the work thread writes', async () => {
       const data = (await askData('current', `/prices/${home}`, span(-44 * dayMs, 45 * dayMs))) as readonly unknown[]
       expect(data.length).toBeGreaterThan(2_000)
       expectOffsets(data)
     })
 
-    it('is answered with schedules so', async () => {
+    it('has the same offsets in schedules', async () => {
       const window = { ...span(-dayMs, dayMs), segment: 'LOW' }
       const cases = [
         ['duration', '/slots/time', { duration: 20 * 60 }],
@@ -145,7 +145,7 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
       )
     })
 
-    it('is answered with the cost of a record and of a span so', async () => {
+    it('has the same offsets in the cost of a record and of an interval', async () => {
       const { start_time, end_time } = span(-hourMs, hourMs)
       const record = bought(home, 1.5, start_time, end_time)
       expectOffsets(await askData('current', '/costs/instant?non_persistent=true', record))
@@ -153,7 +153,7 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
     })
   })
 
-  it('a refusal names instants so', async () => {
+  it('has the same offsets in a refusal', async () => {
     const bare = await makeHome(clients.current, {}, { timezone: zone })
     const body = { start_time: writeInstant(change - hourMs, 0), end_time: writeInstant(change + hourMs, 120) }
     const { text: refusal } = await clients.current.send('POST', `/prices/${bare}`, body)
@@ -161,7 +161,7 @@ describe.each(changes)('in %s at %s', (zone, text, before, after) => {
   })
 })
 
-it('each window of a plan is written in the offset that its own end_time asks for, and unpriced time as the first one asks', async () => {
+it('has each window of a plan in the offset of its own end_time, and unpriced time as the first window', async () => {
   const home = await makeHome(clients.current, {}, { timezone: 'America/Denver' })
   const start = '2026-11-01T06:00:00Z'
   await makeOne(clients.current, '/tariffs', { ...hourly(home, 'IMPORT'), contract_start_date: start })

@@ -6,10 +6,10 @@ const probe = await openProbe()
 const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
-/** Letters that take one, two and four units of UTF-16; each is one character. */
+/** Characters of one, two and four UTF-16 units. Each is one character. */
 const letters = ['a', 'ß', '\u{1f50c}'] as const
 
-describe.each(letters)('a text of the letter %s', letter => {
+describe.each(letters)('a text of the character %s', letter => {
   const text = (characters: number) => letter.repeat(characters)
 
   it('has at most 255 characters', async () => {
@@ -30,7 +30,7 @@ describe.each(letters)('a text of the letter %s', letter => {
     ).toEqual([1, ['2 record_reference_id must have at most 255 characters.']])
   })
 
-  it('names a session in a path with up to 255 characters', async () => {
+  it('can be a session in a path with up to 255 characters', async () => {
     const times = { start_time: '2025-09-16T10:00:00Z', end_time: '2025-09-16T11:00:00Z' }
     await client.submit([record({ session_reference_id: text(255), ...times })])
     const cost = async (characters: number) =>
@@ -41,7 +41,7 @@ describe.each(letters)('a text of the letter %s', letter => {
 })
 
 describe('counts', () => {
-  it('of metadata are at most 20', async () => {
+  it('of metadata fields are at most 20', async () => {
     const metadata = (count: number) =>
       JSON.stringify({ metadata: Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, 'x'])) })
     expect(await told('POST', '/customers', metadata(20))).toBe(201)
@@ -102,7 +102,7 @@ describe('counts', () => {
   })
 })
 
-describe('a span', () => {
+describe('an interval', () => {
   const cost = (start_time: string, end_time: string, aggregation = '') =>
     told('POST', `/costs/interval/${fixture.location}${aggregation}`, JSON.stringify({ start_time, end_time }))
 
@@ -123,7 +123,7 @@ describe('a span', () => {
 })
 
 describe('headers', () => {
-  it('take at most 16 KiB together, 255 characters of an Idempotency-Key, and 128 of a request id', async () => {
+  it('have at most 16 KiB together, an Idempotency-Key 255 characters, and a request id 128 characters', async () => {
     expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(15 * 1_024) })).toBe(200)
     expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(17 * 1_024) })).toEqual([
       431,

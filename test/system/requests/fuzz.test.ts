@@ -16,7 +16,7 @@ import { createObjectFixture } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
-/** Requests for each layout; `FUZZ_RUNS` and `FUZZ_SEED` choose others. */
+/** Number of requests per API version. `FUZZ_RUNS` and `FUZZ_SEED` set others. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500)
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_250_914)
 const atOnce = 12
@@ -38,7 +38,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** Ids by prefix, the newest last; those of the world that was made first stay, so that some always exist. */
+/** Ids by prefix, newest last. The ids of the first fixture remain, so that some objects always exist. */
 const idCollection = (first: readonly string[]) => {
   const known = new Map<string, string[]>()
   const add = (id: string): void => {
@@ -89,7 +89,7 @@ const fuzz = async (document: OpenApiDocument, apiVersion: 'current' | 'earlier'
   const counts: FuzzCounts = { sent: 0, accepted: 0, codes: new Set(), faults: new Map() }
   const setting = { version: versions[apiVersion], token, operatorKey: sandbox.operator_key, known: ids.known, random }
   for (let first = 0; first < runs; first += atOnce) {
-    // Answers are looked at in the order of the requests, so that the seed alone decides what comes next.
+    // Answers are checked in the order of the requests, so that the seed alone decides the next requests.
     const planned = Array.from({ length: atOnce }, (_, index) => operations[(first + index) % operations.length])
       .filter(one => one !== undefined)
       .map(operation => planRequest(operation, setting))
@@ -105,21 +105,21 @@ const fuzz = async (document: OpenApiDocument, apiVersion: 'current' | 'earlier'
   return counts
 }
 
-describe.each(['current', 'earlier'] as const)('any request in the %s layout', apiVersion => {
-  it('is answered as documented or refused with the error object, never with a fault', {
+describe.each(['current', 'earlier'] as const)('any request in the %s API version', apiVersion => {
+  it('is answered as documented or refused with the error object, never with an internal error', {
     timeout: 60_000 + runs * 100,
   }, async () => {
     const document = await readDocument(running().sandbox.base_url, apiVersion)
     const counts = await fuzz(document, apiVersion)
     const report = [...counts.faults].map(([key, example]) => `${key}\n    ${example}`).join('\n')
     expect(report, `seed ${seed}, ${counts.sent} requests`).toBe('')
-    // A run that is all refused, or refused for few reasons, would prove little.
+    // A run in which all requests are refused, or with few reasons, would prove little.
     expect(counts.accepted / counts.sent).toBeGreaterThan(0.15)
     expect(counts.codes.size).toBeGreaterThan(20)
   })
 })
 
-describe('the checks of a run', () => {
+describe('the checks of a fuzz run', () => {
   const schema: JsonSchema = {
     type: 'object',
     properties: { id: { type: 'string' }, at: { anyOf: [{ type: 'null' }, { type: 'integer' }] } },
@@ -148,9 +148,9 @@ describe('the checks of a run', () => {
 
   it.each([
     ['a missing member', {}],
-    ['a member that is not documented', { id: 'a', more: 1 }],
+    ['an undocumented member', { id: 'a', more: 1 }],
     ['another type', { id: 1 }],
-    ['no alternative', { id: 'a', at: 'b' }],
+    ['no valid alternative', { id: 'a', at: 'b' }],
   ])('find %s in an answer', (_, value) => {
     expect(departures({ id: 'a', at: null }, schema)).toEqual([])
     expect(departures(value, schema)).toHaveLength(1)
@@ -184,13 +184,13 @@ describe('the checks of a run', () => {
     ['an undocumented refusal', reply(404, corrupted(notFound)), {}],
     ['an undocumented media type', reply(200, { id: 'a' }, { 'content-type': 'text/html' }), {}],
     ['no media type', reply(200, { id: 'a' }, { 'content-type': undefined }), {}],
-    ['CSV that is not documented', inCsv('id\r\n'), { success: { ...csv, mediaTypes: ['application/json'] } }],
-    ['CSV without names', inCsv(''), {}],
+    ['undocumented CSV', inCsv('id\r\n'), { success: { ...csv, mediaTypes: ['application/json'] } }],
+    ['CSV without a header', inCsv(''), {}],
     ['CSV of uneven lines', inCsv('id,at\r\na,1\r\nb\r\n'), {}],
-    ['an answer that departs from its schema', reply(200, { id: 1 }), {}],
+    ['an answer that does not match its schema', reply(200, { id: 1 }), {}],
     ['another API version', reply(200, { id: 'a' }, { 'api-version': versions.earlier }), {}],
     [
-      'a fault of the program',
+      'an internal error',
       reply(500, corrupted({ code: 'internal_error', type: 'api_error' })),
       { refusals: new Map([[500, []]]) },
     ],
@@ -207,9 +207,9 @@ describe('the checks of a run', () => {
     ['another id', 400, { request_id: 'req_2' }],
     ['another type', 400, { type: 'api_error' }],
     ['no message', 400, { message: '' }],
-    ['talk of the inside', 400, { message: 'Cannot read properties of undefined.' }],
+    ['an internal detail', 400, { message: 'Cannot read properties of undefined.' }],
     ['a foreign member', 400, { stack: 'at' }],
-    ['a 401 that asks for nothing', 401, { code: 'bad_credentials' }],
+    ['a 401 without WWW-Authenticate', 401, { code: 'bad_credentials' }],
   ])('find %s in an error', (_, status, change) => {
     expect(errorFaults(reply(400, corrupted({})))).toEqual([])
     expect(errorFaults(reply(status, corrupted(change)))).toHaveLength(1)

@@ -13,11 +13,11 @@ import { until } from '../../support/system/until.ts'
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 4)
 
 describe('every POST', () => {
-  /** What a POST may do without taking a key: it reads, or it belongs to a flow that has a state of its own. */
+  /** Reasons for a POST without a key: it only reads, or it belongs to a flow with its own state. */
   const readsOnly =
     /^\/(?:login|costs\/(?:interval|session)|prices|audits|schedules|tariffs\/(?:rates|audits?)|slots)\b/
 
-  it('takes an Idempotency-Key unless it only reads', () => {
+  it('accepts an Idempotency-Key unless it only reads', () => {
     const posts = operations.filter(({ routes }) =>
       [...routes.current, ...routes.earlier].some(({ method }) => method === 'POST'),
     )
@@ -34,7 +34,7 @@ describe('every POST', () => {
   })
 })
 
-describe('a process that died within a request', () => {
+describe('a process that died during a request', () => {
   const folder = dataFolder()
   let system: RunningSystem | null = null
   beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('a process that died within a request', () => {
     return login(system.sandbox)
   }
 
-  it(`has done it once or not at all, and its twin knows at once, ${rounds} times`, {
+  it(`has done the change once or not at all, and a duplicate is answered at once, ${rounds} times`, {
     timeout: 60_000 + rounds * 20_000,
   }, async () => {
     const random = seeded(3)
@@ -94,7 +94,7 @@ describe('a process that died within a request', () => {
 })
 
 describe('the lock of a process', () => {
-  it('keeps its attempts from others while it lives, and frees them as it ends', async () => {
+  it('protects its attempts while the process is alive, and releases them when the process ends', async () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)
@@ -112,7 +112,7 @@ describe('the lock of a process', () => {
     await other[Symbol.asyncDispose]()
   })
 
-  it('is held again after the connection broke', async () => {
+  it('is acquired again after the connection broke', async () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)

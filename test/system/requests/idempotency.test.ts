@@ -42,7 +42,7 @@ const codeOf = ({ text }: Reply): unknown => (JSON.parse(text) as { readonly cod
 const isReplay = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
 const keyed = (key: string) => ({ 'Idempotency-Key': key })
 
-/** A body for every operation that takes a key, by its id; a new operation needs a row here. */
+/** Body of every operation that accepts a key, by operation id. A new operation needs an entry here. */
 const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   customer_create: async count => ({ reference_id: `customer-${count}` }),
   location_create: async count => ({ reference_id: `location-${count}`, timezone: 'UTC', currency_code: 'EUR' }),
@@ -90,7 +90,7 @@ const bodies: Readonly<Record<string, (count: number) => Promise<object>>> = {
   },
 }
 
-/** A path with the ids of objects that are made for it. */
+/** Return a path with ids of new objects. */
 const pathOf = async (path: string): Promise<string> => {
   const { client } = clients()
   if (path.startsWith('/schedules/')) return path.replace('{id}', await makeHome(client, { import: 0.3 }))
@@ -104,7 +104,7 @@ const pathOf = async (path: string): Promise<string> => {
 const copies = 12
 
 describe('an Idempotency-Key', () => {
-  it('makes parallel twins one, at every operation that takes it', async () => {
+  it('makes concurrent duplicates one request, at every operation that accepts a key', async () => {
     const { client } = clients()
     const document = await readDocument(system?.sandbox.base_url ?? '', 'current')
     const operations = operationsOf(document).filter(one => one.takesIdempotencyKey)
@@ -116,7 +116,7 @@ describe('an Idempotency-Key', () => {
       const replies = await Promise.all(Array.from({ length: copies }, send))
       const made = replies.filter(({ status }) => status === success.status)
       const others = replies.filter(({ status }) => status !== success.status)
-      // One does the work; the others see its answer or, while it runs, that it runs.
+      // One request does the work. The others get its answer, or an error while it is in progress.
       expect([id, made.filter(one => !isReplay(one)).length]).toEqual([id, 1])
       expect([id, new Set(made.map(({ text }) => text)).size]).toEqual([id, 1])
       for (const one of others) expect([id, one.status, codeOf(one)]).toEqual([id, 409, 'idempotency_in_progress'])
@@ -127,7 +127,7 @@ describe('an Idempotency-Key', () => {
     expect(data).toHaveLength(1)
   })
 
-  it('gives a secret that is shown once to the repeats of its request alone, and keeps it sealed', async () => {
+  it('returns a secret that is shown once only to repeats of its request, and stores it encrypted', async () => {
     const { client } = clients()
     const body = { url: 'https://1.1.1.1/sealed', event_types: ['schedule.created'] }
     const send = () => client.send('POST', '/webhooks', body, keyed('sealed'))
@@ -141,7 +141,7 @@ describe('an Idempotency-Key', () => {
     for (const { text } of rows) for (const part of [secret, secret.slice(6, 30)]) expect(text).not.toContain(part)
   })
 
-  it('belongs to one request, down to its query, layout and path', async () => {
+  it('belongs to one request, including query, API version and path', async () => {
     const { client, earlier } = clients()
     const first = await client.send('POST', '/devices', { reference_id: 'one' }, keyed('belongs'))
     expect(first.status).toBe(201)
@@ -157,7 +157,7 @@ describe('an Idempotency-Key', () => {
     expect([again.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
   })
 
-  it('means nothing to another account or mode', async () => {
+  it('has no effect for another account or mode', async () => {
     const { client, live, stranger } = clients()
     const body = { reference_id: 'same' }
     const replies = await Promise.all(
@@ -167,7 +167,7 @@ describe('an Idempotency-Key', () => {
     expect(new Set(replies.map(({ json }) => (json as { readonly id: string }).id)).size).toBe(3)
   })
 
-  it('is not burnt by a refused request', async () => {
+  it('remains usable after a refused request', async () => {
     const { client } = clients()
     await client.ask('POST', '/customers', { reference_id: 'taken' })
     const refused = await client.send('POST', '/customers', { reference_id: 'taken' }, keyed('refused'))
@@ -176,7 +176,7 @@ describe('an Idempotency-Key', () => {
     expect([other.status, isReplay(other)]).toEqual([201, false])
   })
 
-  it('is passed over by what only reads or simulates', async () => {
+  it('is ignored by requests that only read or simulate', async () => {
     const { client } = clients()
     const record = await bodies['instant_cost_calculate']?.(0)
     for (const value of [1, 2]) {

@@ -38,7 +38,7 @@ describe('a request', () => {
     }
   })
 
-  it('may have parameters without a value, which count as absent', async () => {
+  it('may have empty parameters, which count as absent', async () => {
     const all = await current.send('GET', '/customers')
     expect((await current.send('GET', '/customers?reference_id=&starting_after=&limit=')).text).toBe(all.text)
     expect((await current.send('GET', '/meters/batch?batch_id=')).json).toMatchObject({
@@ -47,7 +47,7 @@ describe('a request', () => {
     })
   })
 
-  it('may ask for carbon in both versions, and gets none', async () => {
+  it('may request carbon in both API versions, and gets none', async () => {
     const record = { location_id: fixture.location, units: 'KWH', value: 1, ...span }
     for (const client of clients()) {
       const instant = await client.send('POST', '/costs/instant?include_carbon=true&non_persistent=true', record)
@@ -61,7 +61,7 @@ describe('a request', () => {
     ).toBe(200)
   })
 
-  it('of the earlier version may name the direction of slots tariff or direction', async () => {
+  it('of the earlier API version may use tariff or direction for the direction of slots', async () => {
     const requestBody = { ...span, segment: 'LOW' }
     for (const path of [
       `/slots/time/${fixture.location}?duration=60&`,
@@ -92,7 +92,7 @@ describe('a request', () => {
     })
   })
 
-  it('of the earlier version may send the power of a plan as a string', async () => {
+  it('of the earlier API version may send the power of a plan as a string', async () => {
     const plan = (value: unknown) => ({
       location_id: fixture.location,
       max_power: { units: 'KW', value },
@@ -116,7 +116,7 @@ describe('a request', () => {
     })
   })
 
-  it('of a webhook may name the version of its header', async () => {
+  it('of a webhook may send the version of its header', async () => {
     const url = 'https://example.com/hook'
     for (const [client, version] of [
       [current, '2025-09-14'],
@@ -132,7 +132,7 @@ describe('a request', () => {
     }
   })
 
-  it('of an import may say that it disconnects nothing', async () => {
+  it('of an import may send that it disconnects nothing', async () => {
     const body = (disconnect: boolean) => ({
       session: { location_id: fixture.location, direction: 'EXPORT', disconnect },
       tariff: {
@@ -148,7 +148,7 @@ describe('a request', () => {
     })
   })
 
-  it.each(['/locations', '/connect/token'])('to POST %s that writes UK is told to write GB', async path => {
+  it.each(['/locations', '/connect/token'])('with UK to POST %s is refused with the advice to send GB', async path => {
     const address = { city: 'London', country_code: 'UK' }
     const more =
       path === '/locations' ? {} : { connect_url: 'https://example.com', callback_url: 'https://example.com' }
@@ -167,7 +167,7 @@ describe('an update', () => {
     `${isCurrent ? '/tariffs' : '/tariffs/elements'}/${fixture.tariff}`,
   ]
 
-  it('may send back the object that was read, and changes nothing', async () => {
+  it('may send back an unchanged object, and changes nothing', async () => {
     for (const client of clients()) {
       for (const path of pathsOf(client === current)) {
         const before = await client.ask('GET', path)
@@ -177,7 +177,7 @@ describe('an update', () => {
     }
   })
 
-  it('may write the same instant another way, and no other instant', async () => {
+  it('may write the same instant in another form, and no other instant', async () => {
     const path = `/tariffs/${fixture.tariff}`
     const { time_created: created } = (await current.ask('GET', path)) as { time_created: string }
     const shifted = new Date(Date.parse(created) + 3_600_000).toISOString().replace('Z', '+01:00')
@@ -234,7 +234,7 @@ describe('the message of a refusal', () => {
       { postal_address: { city: 'Xyzzyville', state: 'Nowhere', country_code: 'BR' } },
       'The city "Xyzzyville" cannot be placed in BR: check spelling and post code or give timezone and currency_code.',
     ],
-  ])('to %s %s with %j says what to change', async (method, path, body, message) => {
+  ])('to %s %s with %j names the required change', async (method, path, body, message) => {
     const filled = path.replace('{location}', fixture.location).replace('{market}', fixture.market)
     expect(((await current.send(method, filled, body)).json as { message: string }).message).toBe(message)
   })
@@ -245,7 +245,7 @@ describe('the message of a refusal', () => {
     ['POST', '/costs/instant', 'energy_flow_direction', 'direction'],
     ['POST', '/costs/instant', 'tariff_direction', 'tariff_rate'],
     ['PUT', '/meters/interval', 'tariff_direction', 'tariff_rate'],
-  ])('to %s %s of the earlier version names %s and what stands for it', async (method, path, foreign, own) => {
+  ])('to %s %s of the earlier API version names %s and its replacement', async (method, path, foreign, own) => {
     const one = { location_id: fixture.location, units: 'WH', [foreign]: 'INBOUND' }
     const body = path === '/meters/interval' ? [one] : one
     const { text, json } = await earlier.send(method, path, body)

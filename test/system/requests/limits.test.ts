@@ -7,7 +7,7 @@ const probe = await openProbe()
 const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
-/** A record with a raw number for its value. */
+/** Return the text of a record with a raw number as its value. */
 const recordOf = (value: string): string =>
   JSON.stringify(record({ value: 0 })).replace('"value":0', `"value":${value}`)
 
@@ -38,7 +38,7 @@ describe('the size of a body', () => {
     }
   })
 
-  it('of an instant cost, which is one record, is at most 8 KiB', async () => {
+  it('of an instant cost, which has one record, is at most 8 KiB', async () => {
     const body = JSON.stringify(record())
     expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_192))).toBe(200)
     expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_193))).toEqual([
@@ -47,7 +47,7 @@ describe('the size of a body', () => {
     ])
   })
 
-  it('of one record is at most 8 KiB, and a longer one spoils itself alone', async () => {
+  it('of one record is at most 8 KiB, and a longer record fails alone', async () => {
     const sized = (bytes: number, at: number): string => {
       const text = JSON.stringify(record({ record_reference_id: `sized-${at}` }))
       return `${text.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(text))}}`
@@ -70,7 +70,7 @@ describe('the size of a body', () => {
 })
 
 describe('a submission', () => {
-  it('has 1 to 10,000 records, as a list or in lines', async () => {
+  it('has 1 to 10,000 records, as a list or as lines', async () => {
     const records = Array.from({ length: 10_001 }, () => '{}')
     expect((await submitted(records.slice(1)))[1]).toHaveLength(10_000)
     expect(await told('PUT', '/meters/interval', `[${records.join(',')}]`)).toEqual([400, 'too_many_records'])
@@ -96,7 +96,7 @@ describe('a submission', () => {
 })
 
 describe('a record', () => {
-  it('spans at most 366 days, from 2000-01-01 to 7 days ahead', async () => {
+  it('has at most 366 days, from 2000-01-01 to 7 days ahead', async () => {
     const span = (start: string | number, end: string | number) =>
       record({ start_time: new Date(start).toISOString(), end_time: new Date(end).toISOString() })
     const day = 86_400_000
@@ -122,7 +122,7 @@ describe('a record', () => {
     ])
   })
 
-  it('holds at most 1e11 Wh in at most 17 significant digits, and never less than nothing', async () => {
+  it('has at most 1e11 Wh in at most 17 significant digits, and never less than 0', async () => {
     const values = [
       '100000000',
       '1e8',

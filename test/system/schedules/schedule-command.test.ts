@@ -41,7 +41,7 @@ const args = (more: readonly string[] = []) => [
 ]
 
 describe('wattledger schedule', () => {
-  it('draws the prices, marks when the device runs under them, and says what that costs', async () => {
+  it('draws the prices, marks when the device runs, and prints the cost', async () => {
     const { code, out, err } = await runCommand(args(), variables)
     expect([code, err]).toEqual([0, ''])
     const text = stripVTControlCharacters(out)
@@ -52,12 +52,12 @@ describe('wattledger schedule', () => {
     expect(text).toMatch(/energy +4 kWh\n +cost +1 EUR\n +savings +0 EUR \(0 %\) compared with an immediate start/)
   })
 
-  it('plans and draws as far as prices are known', async () => {
+  it('plans and draws until the end of known prices', async () => {
     const client = await login(system?.sandbox ?? fail())
     const source = await makeOne(client, '/markets', { display_name: 'known for some hours', currency_code: 'EUR' })
     const hour = Math.floor(Date.now() / 3_600_000)
     const iso = (hours: number): string => new Date((hour + hours) * 3_600_000).toISOString()
-    // Known to the end of the sixth hour, but for one hour in between
+    // Prices are known until the end of the sixth hour, except for one hour in between.
     await client.ask('PUT', `/markets/${source}/prices`, [
       { start_time: iso(0), end_time: iso(3), value: 0.4 },
       { start_time: iso(4), end_time: iso(6), value: 0.1 },
@@ -85,7 +85,7 @@ describe('wattledger schedule', () => {
     expect(out).toMatch(/cost +0\.4 EUR/)
   })
 
-  it('gives the plan itself to scripts', async () => {
+  it('prints the JSON plan for scripts', async () => {
     const { code, out } = await runCommand(args(['--hours', '3', '--json']), variables)
     expect([code, JSON.parse(out)]).toMatchObject([
       0,
@@ -106,12 +106,12 @@ describe('wattledger schedule', () => {
       '--hours must be a whole number from 1 to 168',
     ],
     [['schedule', 'loc_1', '--device', 'dev_1', '--energy', '1', '--power', '2'], 1, 'No location has this id'],
-  ])('%j ends with %i and says why', async (given, expected, reason) => {
+  ])('%j exits with code %i and the reason', async (given, expected, reason) => {
     const { code, err } = await runCommand(given, variables)
     expect([code, err]).toEqual([expected, expect.stringContaining(reason)])
   })
 
-  it('says why a plan cannot be', async () => {
+  it('explains why a plan is impossible', async () => {
     const { code, err } = await runCommand(args(['--hours', '1']), variables)
     expect([code, err]).toEqual([
       1,

@@ -30,12 +30,12 @@ const task = (device: string, energy: number, more: object) => ({
   ...more,
 })
 
-describe('days over the end of summer time', () => {
-  // 00:00 to 00:00 in Berlin, an hour more than as many times 24
+describe('days across the end of summer time', () => {
+  // From 00:00 to 00:00 in Berlin, one hour more than the same number of 24-hour days.
   const from = (day: string) => ({ start_time: `${day}T00:00:00+02:00`, end_time: '2026-10-27T00:00:00+01:00' })
   const late = { end_time: '2026-10-27T00:00:00.001+01:00' }
 
-  it('are days: three are a window, seven a plan, ninety a span of prices', async () => {
+  it('count as days: three in a window, seven in a plan, ninety in an interval of prices', async () => {
     const { client, earlier } = clients()
     const [home, [device = '']] = [await makeHome(client, { import: 0.3 }), await makeDevices(client, 1)]
     const schedule = (more: object) =>
@@ -68,7 +68,7 @@ describe('days over the end of summer time', () => {
 })
 
 describe('plans', () => {
-  it('without a tariff name the path that posts one in the version of the request', async () => {
+  it('without a tariff name the path for a new tariff, in the API version of the request', async () => {
     const { client, earlier } = clients()
     const home = await makeHome(client, {})
     const [device = ''] = await makeDevices(client, 1)
@@ -85,7 +85,7 @@ describe('plans', () => {
     }
   })
 
-  it('list each moment without a price once, whichever direction lacks it', async () => {
+  it('list each instant without a price once, for either direction', async () => {
     const { client } = clients()
     const home = await makeHome(client, {})
     const [buys = '', sells = ''] = await makeDevices(client, 2)
@@ -113,11 +113,11 @@ describe('plans', () => {
       { ...sun, value: 1, confidence: 0.5, start_time: '2026-03-10T11:00:00Z', end_time: '2026-03-10T12:00:00Z' },
     ])
     const noon = { start_time: '2026-03-10T10:00:00Z', end_time: '2026-03-10T13:00:00Z' }
-    // 1 kWh at 0.20, for the first tier was used up in the morning, and 1 kWh at 0.30
+    // 1 kWh at 0.20, because the morning has filled the first tier, and 1 kWh at 0.30.
     expect((await askPlan(client, 'current', home, { data: [task(device, 2, noon)] })).cost?.value).toBe(0.5)
   })
 
-  it('count what is stored when the first window of a direction begins, whatever the other does before', async () => {
+  it('count stored records until the first window of each direction, independent of the other direction', async () => {
     const { client } = clients()
     const [home, [sells = '', buys = '']] = [await makeHome(client, { export: 0.1 }), await makeDevices(client, 2)]
     await addTiers(client, home)
@@ -126,7 +126,7 @@ describe('plans', () => {
     const earlier = { start_time: '2026-03-10T08:00:00Z', end_time: '2026-03-10T09:00:00Z', tariff_direction: 'EXPORT' }
     const alone = await askPlan(client, 'current', home, { data: [later] })
     const beside = await askPlan(client, 'current', home, { data: [later, task(sells, 1, earlier)] })
-    // 2 kWh are left at 0.10, 2 kWh cost 0.50
+    // 2 kWh remain at 0.10, 2 kWh cost 0.50.
     expect([alone, beside].map(({ data }) => data[0]?.cost?.value)).toEqual([1.2, 1.2])
   })
 })

@@ -17,7 +17,7 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** A location at the market, the third hour of which is not known, and a location of one price with generation that is expected. */
+/** Create a market location without a price in the third hour, and a one-price location with expected generation. */
 const createLocations = async (client: Client) => {
   const market = await createPrices(client, 'current', {
     start: '2025-09-14T00:00:00Z',
@@ -86,7 +86,7 @@ const answersIn = async (
 
 const blotted = (text: string): string => goldenText(text).replace(/("next_update": )"[^"]+"/g, '$1"…"')
 
-describe.each(['current', 'earlier'] as const)('the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes schedules as published', async () => {
     if (system === undefined) throw new Error('the system did not start')
     const answers = await answersIn(

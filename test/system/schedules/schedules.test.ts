@@ -38,7 +38,7 @@ const refusalOf = ({ status, text }: Reply) => {
 
 const at = (hours: number): string => new Date(Date.UTC(2025, 8, 14) + hours * 3_600_000).toISOString()
 
-/** Four hours of prices, the third of which is not known. */
+/** Four hours of prices, without a price in the third hour. */
 const gapped = async (client: Client) => {
   const known = { step_minutes: 60, start: at(0) }
   const locationId = await createPrices(client, 'current', { ...known, values: [0.3, 0.1] })
@@ -53,15 +53,15 @@ const window = (from: number, to: number) => ({ start_time: at(from), end_time: 
 
 type Slots = { readonly data: readonly object[]; readonly unpriced: readonly object[]; readonly duration?: number }
 
-describe('a window that is partly without price', () => {
-  it('is scheduled in the rest of it, off the grid too, and lists what was left out', async () => {
+describe('a window with time without a price', () => {
+  it('is scheduled in the remaining time, also off the grid, and lists the excluded time', async () => {
     const client = clientOf('current')
     const locationId = await gapped(client)
     const low = { ...window(0.5, 3.25), segment: 'LOW' }
     const split = (await client.ask('POST', `/schedules/duration/${locationId}`, { ...low, duration: 90 })) as Slots
     expect(split.unpriced).toEqual([{ start_time: '2025-09-14T02:00:00Z', end_time: '2025-09-14T03:00:00Z' }])
     expect(split.data).toEqual([
-      // 15 minutes at 0.30 and 60 at 0.10: 0.14
+      // 15 minutes at 0.30 and 60 at 0.10: 0.14.
       { start_time: '2025-09-14T00:45:00Z', end_time: '2025-09-14T02:00:00Z', price: { average: 0.14, confidence: 1 } },
       { start_time: '2025-09-14T03:00:00Z', end_time: '2025-09-14T03:15:00Z', price: { average: 0.2, confidence: 1 } },
     ])
@@ -69,7 +69,7 @@ describe('a window that is partly without price', () => {
     expect([limited.data.length, limited.duration, limited.unpriced.length]).toEqual([2, 75, 1])
   })
 
-  it('is refused where the rest cannot hold what is asked for', async () => {
+  it('is refused if the remaining time is too short', async () => {
     const client = clientOf('current')
     const locationId = await gapped(client)
     const ask = (body: object) =>
@@ -95,7 +95,7 @@ describe('a window that is partly without price', () => {
 })
 
 describe('windows', () => {
-  it('last three days, and ninety in the earlier layout', async () => {
+  it('have at most three days, and ninety in the earlier API version', async () => {
     const home = await makeHome(clientOf('current'), { import: 0.3 }, { timezone: 'UTC' })
     const current = async (kind: string, hours: number) => {
       const body = {
@@ -124,7 +124,7 @@ describe('windows', () => {
     }
   })
 
-  it('are asked for in the words of their layout', async () => {
+  it('use the field names of their API version', async () => {
     const home = await makeHome(clientOf('current'), { import: 0.3 })
     const send = async (kind: string, body: object) =>
       refusalOf(await clientOf('current').send('POST', `/schedules/${kind}/${home}`, body))
@@ -161,8 +161,8 @@ const task = (deviceId: string, energy: number, more: object = {}) => ({
 const piecesOf = ({ data }: PlanAnswer) =>
   data.map(({ schedule }) => schedule.map(({ start_time: start, end_time: end, power }) => [start, end, power.value]))
 
-describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVersion => {
-  it('tell of themselves in an event of the same transaction, once for a key', async () => {
+describe.each(['current', 'earlier'] as const)('plans in the %s API version', apiVersion => {
+  it('write an event in the same transaction, once per key', async () => {
     const client = clientOf(apiVersion)
     const [home, [device = '']] = [
       await makeHome(clientOf('current'), { import: 0.3 }),
@@ -184,7 +184,7 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVers
     expect(createdEvents.data[0]?.data.location_id).toBe(home)
   })
 
-  it('name what they do not know by its field', async () => {
+  it('name the field of an unknown object', async () => {
     const client = clientOf(apiVersion)
     const [home, [device = '']] = [
       await makeHome(clientOf('current'), { import: 0.3 }),
@@ -232,7 +232,7 @@ describe.each(['current', 'earlier'] as const)('plans in the %s layout', apiVers
 })
 
 describe('plans', () => {
-  it('use the generation that is estimated, not that which was measured', async () => {
+  it('use estimated generation, not measured generation', async () => {
     const client = clientOf('current')
     const [home, [device = '']] = [await makeHome(client, { import: 0.3 }), await makeDevices(client, 1)]
     const sun = { location_id: home, tariff_direction: 'LOCAL', units: 'KWH' }
@@ -241,12 +241,12 @@ describe('plans', () => {
       { ...sun, value: 9, ...window(1, 2) },
     ])
     const plan = await askPlan(client, 'current', home, { data: [task(device, 2)] })
-    // 1.5 kWh for nothing at confidence 0.8 and 0.5 kWh at 0.30: 0.15; (1.5 × 0.8 + 0.5) / 2
+    // 1.5 kWh at 0 with confidence 0.8 and 0.5 kWh at 0.30: 0.15; (1.5 × 0.8 + 0.5) / 2
     expect(plan.cost).toEqual({ value: 0.15, confidence: 0.85 })
     expect(plan.savings).toEqual({ value: 0.45, percentage: 75 })
   })
 
-  it('count what is stored for the tiers of their month', async () => {
+  it('count stored records for the tiers of their month', async () => {
     const client = clientOf('current')
     const home = await makeHome(client, {})
     const rate = [{ fixed: 0.1, to_kwh: 3 }, { fixed: 0.2 }]
@@ -255,11 +255,11 @@ describe('plans', () => {
     await client.ask('POST', '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule })
     await client.submit([{ location_id: home, units: 'KWH', value: 2, ...window(-5, -4) }])
     const [device = ''] = await makeDevices(client, 1)
-    // 1 kWh is left at 0.10, the second costs 0.20
+    // 1 kWh remains at 0.10, the second costs 0.20.
     expect((await askPlan(client, 'current', home, { data: [task(device, 2)] })).cost?.value).toBe(0.3)
   })
 
-  it('leave out what has no price, and give the same plan for the same request', async () => {
+  it('exclude time without a price, and are the same for the same request', async () => {
     const client = clientOf('current')
     const [locationId, devices] = [await gapped(client), await makeDevices(client, 2)]
     const request = { max_power: kilowatts(2), data: devices.map(device => task(device, 2)) }
@@ -269,13 +269,13 @@ describe('plans', () => {
     ]
     expect(one.unpriced).toEqual([{ start_time: '2025-09-14T02:00:00Z', end_time: '2025-09-14T03:00:00Z' }])
     expect(piecesOf(one)).toEqual(piecesOf(other))
-    // 2 kWh at 0.10 and 2 kWh at 0.20; at once both would run at 0.30
+    // 2 kWh at 0.10 and 2 kWh at 0.20; without a plan both would run at 0.30.
     expect([one.cost?.value, one.savings]).toEqual([0.6, { value: 0.6, percentage: 50 }])
     const tooMuch = planRequest('current', locationId, { data: devices.map(device => task(device, 7)) })
     expect(refusalOf(await client.send('POST', tooMuch.path, tooMuch.body))).toEqual([422, 'no_price_data', undefined])
   })
 
-  it('answer each element in the offset of its own end', async () => {
+  it('answer each element in the offset of its end_time', async () => {
     const client = clientOf('current')
     const [home, [device = '']] = [await makeHome(client, { import: 0.3 }), await makeDevices(client, 1)]
     const summer = { start_time: at(0), end_time: '2025-09-14T04:00:00+02:00' }
@@ -286,7 +286,7 @@ describe('plans', () => {
     ])
   })
 
-  it('hold 2,000 windows of 1,000 devices within seven days', async () => {
+  it('support 2,000 windows of 1,000 devices within seven days', async () => {
     const client = clientOf('current')
     const [home, [device = '']] = [await makeHome(client, { import: 0.3 }), await makeDevices(client, 1)]
     const send = async (data: readonly object[]) => {

@@ -9,7 +9,7 @@ import { dataFolder, type RunningSystem, removeData, startSystem } from '../../s
 const root = join(import.meta.dirname, '../../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** The rows of the table of deploy/README.md: what grants authority, where it is shown, what it opens, when it ends. */
+/** Rows of the table in deploy/README.md: secret, where it is shown, access that it grants, end of its validity. */
 const table = (): readonly (readonly string[])[] => {
   const section = read('deploy/README.md').split('## Tokens, keys and links')[1]?.split('\n## ')[0] ?? ''
   const rows = section.split('\n').filter(line => line.startsWith('| ') && !line.startsWith('| ---'))
@@ -21,7 +21,7 @@ const table = (): readonly (readonly string[])[] => {
   )
 }
 
-/** What everything that grants authority looks like. */
+/** Patterns of all secrets. */
 const secretShapes =
   /sk_(?:live|test)_[0-9a-f]{48}|cot_[0-9a-f]{32}|whsec_[A-Za-z0-9+/=]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/
 
@@ -43,17 +43,17 @@ const ready = () => {
 }
 
 describe('the table of tokens, keys and links', () => {
-  it('says of each where it is shown, what it opens and when it ends', () => {
+  it('contains where each secret is shown, its access, and its end', () => {
     const rows = table()
     expect(rows.length).toBeGreaterThan(7)
     for (const row of rows) expect([row[0], row.length, row.every(cell => cell.length > 3)]).toEqual([row[0], 4, true])
   })
 
-  it('has every secret that the program makes: a new kind needs a row', () => {
+  it('contains every secret that the program creates: a new kind needs a row', () => {
     const services = join(root, 'services')
     const sources = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
     const makers = sources.filter(path => /\brandomBytes\(/.test(readFileSync(join(services, path), 'utf8'))).toSorted()
-    // Files that draw random bytes, and the row of what they make; null: no secret.
+    // Files that create random bytes, and the table row of the created secret; null: not a secret.
     const known: Readonly<Record<string, string | null>> = {
       'command-line/walk-record.ts': null,
       'ingest-gateway/chunk-writer.ts': null,
@@ -79,7 +79,7 @@ describe('the table of tokens, keys and links', () => {
 })
 
 describe('a key of scope read', () => {
-  it('is shown nothing that grants authority, in any answer of any read', async () => {
+  it('receives no secret in any answer of any read', async () => {
     const { system: running, owner: all } = ready()
     await all.ask('POST', '/webhooks', { url: 'https://1.1.1.1/hooks', event_types: ['*'] })
     const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }]
@@ -129,7 +129,7 @@ describe('a key of scope read', () => {
       }
     }
     expect(requestCount).toBeGreaterThan(20)
-    // The same search finds what is shown to who may see it.
+    // The same search finds a secret that its owner may see.
     expect(secretShapes.test(JSON.stringify(imported))).toBe(true)
   }, 60_000)
 })

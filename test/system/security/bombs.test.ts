@@ -14,7 +14,7 @@ const slowClients = 50
 
 let system: RunningSystem | undefined
 let headers: Readonly<Record<string, string>> = {}
-/** Clients that send a header, or a body, a byte at a time; they begin before all else and are looked at last. */
+/** Clients that send a header or a body one byte at a time. They start first and are checked last. */
 let slow: { readonly inHeaders: Promise<readonly SlowEnd[]>; readonly inBody: Promise<readonly SlowEnd[]> } | undefined
 
 const running = (): RunningSystem => {
@@ -38,13 +38,13 @@ afterAll(async () => {
   removeData(folder)
 })
 
-/** Memory of the running process in bytes, as the kernel counts it. */
+/** Return the memory of the running process in bytes, from the kernel. */
 const residentBytes = (): number => {
   const [, kibibyte] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running().process.pid}/status`, 'utf8')) ?? []
   return Number(kibibyte) * 1_024
 }
 
-/** Send bodies, 32 at a time, and give the answers and the most memory that was seen meanwhile, above what it was before. */
+/** Send bodies, 32 at a time. Returns the answers and the maximum increase of memory during the requests. */
 const watchMemory = async (bodies: readonly (string | Uint8Array)[], more: Readonly<Record<string, string>>) => {
   const sender = rawSender(running().sandbox.base_url, 32)
   const before = residentBytes()
@@ -63,8 +63,8 @@ const statusAndCode = (reply: RawReply) => {
   return [reply.status, (JSON.parse(reply.text) as { readonly code: string }).code]
 }
 
-describe('a body that is far larger than it looks', () => {
-  it('is inflated no further than the limit, and memory stays flat', { timeout: 120_000 }, async () => {
+describe('a body that expands to a very large size', () => {
+  it('is decompressed only up to the limit, and memory does not grow', { timeout: 120_000 }, async () => {
     const member = gzipSync(Buffer.alloc(16 * mebibyte, ' '))
     // Many members in one body: 1 GiB in 1 MiB.
     const bomb = Buffer.concat(Array.from({ length: 64 }, () => member))
@@ -75,21 +75,21 @@ describe('a body that is far larger than it looks', () => {
       Array.from({ length: 64 }, () => bomb),
       gzip,
     )
-    // Those for which there is no room at the time are not even read.
+    // The service does not read bodies without free capacity.
     const answers = new Set(replies.map(reply => statusAndCode(reply).join(' ')))
     expect([...answers].filter(answer => answer !== '503 unavailable')).toEqual(['413 body_too_large'])
-    // All of them inflated at once would take 1 GiB; what the collector has not come to on a busy machine has its room.
+    // All bodies decompressed at once would take 1 GiB. The limit leaves space for garbage on a busy machine.
     expect(grownBytes / mebibyte).toBeLessThan(256)
   })
 
-  it('nests a hundred thousand levels or has a million members, and is refused soon', {
+  it('with a hundred thousand levels or a million members is refused quickly', {
     timeout: 120_000,
   }, async () => {
     const deep = '['.repeat(4 * mebibyte)
     const wide = `[{${Array.from({ length: 500_000 }, (_, at) => `"m${at}":1`).join(',')}}]`
     const long = `[{"value":${'9'.repeat(8 * mebibyte)}}]`
     const quotes = `["${'\\u0061'.repeat(2 * mebibyte)}`
-    // One at a time: together they are more than an account may have worked on in test mode.
+    // One at a time: together they exceed the capacity of an account in test mode.
     const sendInTurn = async (): Promise<readonly RawReply[]> => {
       const replies: RawReply[] = []
       for (const body of [deep, quotes, wide, long]) replies.push(...(await watchMemory([body], {})).replies)
@@ -98,14 +98,14 @@ describe('a body that is far larger than it looks', () => {
     const { value: replies, ms } = await measureCpuTime(sendInTurn)
     expect(ms).toBeLessThan(10_000)
     expect(replies.slice(0, 3).map(statusAndCode)).toEqual(Array.from({ length: 3 }, () => [400, 'body_invalid']))
-    // One member of a submission that is too long spoils itself alone.
+    // A member of a submission that is too long fails alone.
     for (const { status, text } of replies.slice(3))
       expect([status, text]).toEqual([200, expect.stringContaining('"records_accepted":0')])
   })
 })
 
 describe('slow clients', () => {
-  it('hold up nobody else', { timeout: 60_000 }, async () => {
+  it('do not delay others', { timeout: 60_000 }, async () => {
     const sender = rawSender(running().sandbox.base_url, 4)
     const ask = () =>
       Promise.all(Array.from({ length: 20 }, () => sender.send({ method: 'GET', path: '/account', headers })))
@@ -115,7 +115,9 @@ describe('slow clients', () => {
     sender.close()
   })
 
-  it('are cut: 15 s for the headers, 30 s for the whole request', { timeout: 90_000 }, async () => {
+  it('are disconnected: after 15 s for the headers, after 30 s for the whole request', {
+    timeout: 90_000,
+  }, async () => {
     const [inHeaders = [], inBody = []] = await Promise.all([slow?.inHeaders, slow?.inBody])
     expect([inHeaders.length, inBody.length]).toEqual([slowClients, slowClients])
     for (const { text, afterMs } of inHeaders) {

@@ -16,7 +16,7 @@ type Ready = {
   readonly records: Awaited<ReturnType<typeof openRecords>>
   readonly sender: RawSender
   readonly signer: BearerTokens
-  /** A key of scope `all` in test mode, and whom its tokens speak for. */
+  /** Key of scope `all` in test mode, with its account. */
   readonly key: string
   readonly subject: TokenSubject
 }
@@ -55,14 +55,14 @@ const get = (path: string, authorization: string): Promise<RawReply> =>
 
 const codeOf = ({ text }: RawReply): unknown => (JSON.parse(text) as { readonly code?: string }).code
 
-/** An answer without what names the request: what a caller can learn from it. */
+/** Return an answer without the members that identify the request. */
 const words = ({ status, headers, text }: RawReply): string => {
   const { 'x-request-id': _, date: __, 'ratelimit-remaining': ___, ...others } = headers
   return JSON.stringify([status, others, text.replace(/"(?:request_id|time_created)":"[^"]*"/g, '')])
 }
 
 describe('a bearer token', () => {
-  it('that was forged or altered is refused, in the same words as none of ours', async () => {
+  it('that was forged or altered is refused, with the same error as a foreign token', async () => {
     const { signer, subject } = all()
     const now = Date.now()
     const token = await signer.sign(subject, now)
@@ -98,7 +98,7 @@ describe('a bearer token', () => {
     expect((await get('/account', `Bearer ${token}`)).status).toBe(200)
   })
 
-  it('holds for an hour and is then refused as expired', async () => {
+  it('is valid for 1 h, and is then refused as expired', async () => {
     const { signer, subject } = all()
     const now = Date.now()
     const codeAfter = async (ms: number) =>
@@ -106,7 +106,7 @@ describe('a bearer token', () => {
     expect(await codeAfter(3_590_000)).toBeUndefined()
     expect(await codeAfter(3_601_000)).toBe('token_expired')
     expect(await codeAfter(86_400_000)).toBe('token_expired')
-    // A token that speaks for a key of another account or of none is as good as forged.
+    // A token for a key of another account, or of no account, counts as forged.
     const codeFor = async (change: Partial<TokenSubject>) =>
       codeOf(await get('/account', `Bearer ${await signer.sign({ ...subject, ...change }, now)}`))
     expect(await codeFor({ accountId: `acc_${'0'.repeat(24)}` })).toBe('bad_credentials')
@@ -115,19 +115,19 @@ describe('a bearer token', () => {
   })
 })
 
-/** Which scopes open an operation, by what it does; written down here apart from the contract. */
+/** Scopes that allow an operation, by its effect. Written here independent of the contract. */
 const opensFor = ({ method, path }: DocumentedOperation): readonly string[] => {
   if (path === '/account') return ['read', 'metering', 'all']
   if (path.startsWith('/meters/') && method === 'PUT') return ['metering', 'all']
   if (path === '/costs/instant') return ['metering', 'all']
-  // A plan is told to all who listen, and they may act on it.
+  // A plan is sent to all subscribers, which may act on it.
   if (path === '/schedules' || path.startsWith('/schedules/amount/')) return ['all']
   const reads = method === 'GET' || /^\/(?:costs|prices|audits|schedules)\b/.test(path)
   return reads ? ['read', 'all'] : ['all']
 }
 
-describe.each(['current', 'earlier'] as const)('the scope of a key in the %s layout', apiVersion => {
-  it('opens what it names and nothing else, at every operation', async () => {
+describe.each(['current', 'earlier'] as const)('the scope of a key in the %s API version', apiVersion => {
+  it('allows the operations that it names and no others', async () => {
     const { system, records, sender } = all()
     const document = await readDocument(system.sandbox.base_url, apiVersion)
     const operations = operationsOf(document).filter(({ scopes }) => scopes !== null)
@@ -160,7 +160,7 @@ describe.each(['current', 'earlier'] as const)('the scope of a key in the %s lay
 describe('the login', () => {
   const basic = (account: string, key: string): string => `Basic ${Buffer.from(`${account}:${key}`).toString('base64')}`
 
-  it('says the same whatever is wrong', async () => {
+  it('answers every error in the same way', async () => {
     const { system, records, key } = all()
     const { account_id: account, live_key: liveKey } = system.sandbox
     const stranger = await createOtherAccount(records, folder, system.sandbox)
@@ -185,7 +185,7 @@ describe('the login', () => {
       expect([reply.status, codeOf(reply), errorFaults(reply)]).toEqual([401, 'bad_credentials', []])
   })
 
-  it('answers ten wrong keys of a peer for an account, then asks to wait; the right key and other accounts get in all the same', async () => {
+  it('limits an address to ten wrong keys of an account; the right key and other accounts can log in', async () => {
     const { system, records, key } = all()
     const stranger = await createOtherAccount(records, folder, system.sandbox)
     const wrong = basic(stranger.account_id, `sk_live_${'0'.repeat(48)}`)
@@ -204,7 +204,7 @@ describe('the login', () => {
     expect((await get('/login', basic(system.sandbox.account_id, key))).status).toBe(200)
   })
 
-  it('of the right key goes on while other requests of its peer and of others flood it with wrong keys', async () => {
+  it('with the right key works while the same and other addresses send many wrong keys', async () => {
     const { system, key } = all()
     const flood = Array.from({ length: 300 }, (_, index) => {
       const random = newApiKey(index % 2 === 0)
@@ -222,7 +222,7 @@ describe('the login', () => {
 })
 
 describe('a secret', () => {
-  /** The text of every row of every table. */
+  /** Return the text of every row of every table. */
   const everyRow = async (): Promise<string> => {
     const { operator } = all().records
     const { rows: tables } = await operator<{ name: string }>(sql`
@@ -239,7 +239,7 @@ describe('a secret', () => {
     return texts.join('\n')
   }
 
-  it('is kept as a keyed hash in no table as it was shown', async () => {
+  it('is stored as a keyed hash, and in no table in clear text', async () => {
     const { system, key } = all()
     const { live_key: liveKey, test_key: testKey, account_id: account, operator_key: operatorKey } = system.sandbox
     const rows = await everyRow()
@@ -250,7 +250,7 @@ describe('a secret', () => {
     }
   })
 
-  it('is in no line of the log, whatever goes wrong with the request that carries it', async () => {
+  it('is in no log line after any error of the request that contains it', async () => {
     const { system, sender, signer, subject, key } = all()
     const token = await signer.sign(subject, Date.now())
     const canaries = {

@@ -24,14 +24,14 @@ import type { Reply } from '../../support/system/client.ts'
 
 useIsolationFixtures()
 
-/** Where deleted objects of the account itself are still of use: their costs, records and events, and pages that go on behind them. */
+/** Uses of the account's own deleted objects: their costs, records and events, and cursors of lists. */
 const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
   id === 'interval_cost_calculate' ||
   id === 'session_cost_calculate' ||
   (idPath.in === 'query' &&
     (id === 'meter_record_list' || ['object_id', 'starting_after', 'ending_before'].includes(idPath.name)))
 
-/** Providers are the operator's and the same for everybody. */
+/** Providers belong to the operator and are the same for all accounts. */
 const shared = ['prv']
 
 const differences = async (planned: PlannedIdRequest): Promise<readonly string[]> => {
@@ -61,7 +61,7 @@ const differences = async (planned: PlannedIdRequest): Promise<readonly string[]
   return faults.map(fault => `${nameOf(planned)}: ${fault}`)
 }
 
-/** Changes leave events that name what was asked for, so reads come first. */
+/** Reads run first, because changes write events with the requested ids. */
 const phases = [
   ['reads', 'current'],
   ['reads', 'earlier'],
@@ -69,8 +69,8 @@ const phases = [
   ['changes', 'earlier'],
 ] as const
 
-describe('an object of another account, of the other mode, deleted or never made', () => {
-  it.each(['current', 'earlier'] as const)('is in no list of the %s layout', async apiVersion => {
+describe('an object of another account, of the other mode, deleted or unknown', () => {
+  it.each(['current', 'earlier'] as const)('is in no list of the %s API version', async apiVersion => {
     const isList = (one: DocumentedOperation) =>
       one.method === 'GET' && one.id.endsWith('_list') && !one.path.includes('{')
     const lists = assertDefined(documents[apiVersion]).filter(isList)
@@ -85,20 +85,17 @@ describe('an object of another account, of the other mode, deleted or never made
     }
   })
 
-  it.each(phases)(
-    'is answered alike in every byte at every place of %s that takes an id, in the %s layout',
-    async (phase, apiVersion) => {
-      const isChange = ({ operation }: PlannedIdRequest) =>
-        operation.method !== 'GET' && !operation.path.startsWith('/costs/')
-      const plans = planRequests(apiVersion).filter(
-        one => isChange(one) === (phase === 'changes') && !shared.includes(one.idPath.prefix),
-      )
-      expect(plans.length).toBeGreaterThan(15)
-      const faults: string[] = []
-      for (const planned of plans) faults.push(...(await differences(planned)))
-      expect(faults.join('\n')).toBe('')
-    },
-  )
+  it.each(phases)('has byte-identical answers at every id of %s, in the %s API version', async (phase, apiVersion) => {
+    const isChange = ({ operation }: PlannedIdRequest) =>
+      operation.method !== 'GET' && !operation.path.startsWith('/costs/')
+    const plans = planRequests(apiVersion).filter(
+      one => isChange(one) === (phase === 'changes') && !shared.includes(one.idPath.prefix),
+    )
+    expect(plans.length).toBeGreaterThan(15)
+    const faults: string[] = []
+    for (const planned of plans) faults.push(...(await differences(planned)))
+    expect(faults.join('\n')).toBe('')
+  })
 })
 
 const referencesOf = (session: string): Readonly<Record<string, string>> => ({
@@ -109,7 +106,7 @@ const referencesOf = (session: string): Readonly<Record<string, string>> => ({
 
 const kindsOf = { cus: 'customers', loc: 'locations', dev: 'devices' } as const
 
-/** Make an object with a reference that was never used, and give the reference. */
+/** Create an object with a new reference, and return the reference. */
 const newObject = async (prefix: 'cus' | 'loc' | 'dev'): Promise<string> => {
   const reference = newReference()
   const locationBody = prefix === 'loc' ? { timezone: 'Europe/Berlin', currency_code: 'EUR' } : {}
@@ -119,7 +116,7 @@ const newObject = async (prefix: 'cus' | 'loc' | 'dev'): Promise<string> => {
 
 const isReferenced = (prefix: string): prefix is keyof typeof kindsOf => prefix in kindsOf
 
-/** An answer without the words of the reference that was asked for, and without the length that they give it. */
+/** Return an answer without the requested reference and its length. */
 const without = (reference: string, reply: Reply): string => {
   const headers = new Headers(reply.headers)
   headers.delete('content-length')
@@ -130,7 +127,7 @@ const without = (reference: string, reply: Reply): string => {
   })
 }
 
-/** The reference that an object of the caller's own has by now: tests before may have changed it. */
+/** Return the current reference of an own object: earlier tests may have changed it. */
 const createdReference = async (prefix: keyof typeof kindsOf): Promise<string> => {
   const { reference_id: reference } = (await assertDefined(callers.current).ask(
     'GET',
@@ -169,9 +166,9 @@ const referenceDifferences = async (
   return faults.map(fault => `${nameOf(planned)}: ${fault}`)
 }
 
-describe('an own reference of another account, of the other mode, of a deleted object or of none', () => {
+describe('a reference of another account, of the other mode, of a deleted object or of no object', () => {
   it.each(phases)(
-    'is answered alike at every place of %s that takes one, in the %s layout',
+    'has identical answers at every reference of %s, in the %s API version',
     async (phase, apiVersion) => {
       const isChange = ({ operation }: PlannedIdRequest) =>
         operation.method !== 'GET' && !operation.path.startsWith('/costs/')
@@ -195,7 +192,7 @@ describe('an own reference of another account, of the other mode, of a deleted o
   )
 })
 
-describe('what the account itself deleted', () => {
+describe('an object that the account itself deleted', () => {
   it('keeps its costs, records and events', async () => {
     const client = assertDefined(callers.current)
     const fixture = await createObjectFixture(client, 'session-deleted')

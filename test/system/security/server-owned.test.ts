@@ -39,13 +39,13 @@ afterAll(async () => {
 const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, JsonSchema>) : {}
 
-/** What a body, or each element of one, may have. */
+/** Allowed members of a body, or of each of its elements. */
 const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => {
   const items = schemasIn(schema['items'])
   return schemasIn(schema['properties'] ?? items['properties'])
 }
 
-/** Members that only the service sets, and that callers of other interfaces try: those of the answer, and what rows keep. */
+/** Members that only the service sets: members of answers and of rows. Callers of other APIs try to send them. */
 const hidden = {
   revision: { type: 'integer' },
   version: { type: 'integer' },
@@ -91,7 +91,7 @@ type RefusalBody = {
   readonly records_accepted?: number
 }
 
-/** Tell what is wrong with the answer to a body that sets a field of the service's own. */
+/** Return the fault of an answer to a body that sets a member of the service; null if there is none. */
 const faultOf = async (
   operation: DocumentedOperation,
   name: string,
@@ -104,13 +104,13 @@ const faultOf = async (
     : { ...example, [name]: value }
   const { status, json, text } = await client.send(operation.method, pathOf(operation), body)
   const { code, field = '', failed_records: failed, records_accepted: taken }: RefusalBody = json
-  // A submission refuses record by record.
+  // A submission refuses each record separately.
   if (failed !== undefined) return taken === 0 && failed.every(({ error }) => error.includes(name)) ? null : text
   const isRefused = (status === 400 || status === 409) && (code === 'unknown_field' || code === 'field_immutable')
   return isRefused && field.endsWith(name) ? null : text
 }
 
-/** All that a caller can read of the objects it made. */
+/** Read all objects that the caller created. */
 const everything = async (client: Client): Promise<string> => {
   const { location, market, batch, record } = given(fixture)
   const lists = [
@@ -128,67 +128,72 @@ const everything = async (client: Client): Promise<string> => {
   return replies.map(({ text }) => text).join('\n')
 }
 
-describe.each(['current', 'earlier'] as const)('what only the service sets, in the %s layout', apiVersion => {
-  it('is refused in every body by its name, and nothing is stored', async () => {
-    const client = given(clients[apiVersion])
-    const random = seededRandom(17)
-    const before = await everything(given(clients.current))
-    // Clients of the Connect flow send members of their own, which are not looked at.
-    const bodies = given(documents[apiVersion]).filter(({ body, id }) => body !== null && id !== 'connect_step')
-    expect(bodies.length).toBeGreaterThan(12)
-    const faults: string[] = []
-    for (const operation of bodies) {
-      const fields = ownedFields(operation)
-      expect(fields.length, operation.id).toBeGreaterThan(2)
-      const tried = fields.map(async ([name, schema]) => {
-        // An update takes a member back that is as it was.
-        const value = operation.method === 'PATCH' ? 'another value' : generateValue(schema, new Map(), random)
-        const fault = await faultOf(operation, name, value, client)
-        return fault === null ? [] : [`${operation.id} ${name}: ${fault}`]
-      })
-      faults.push(...(await Promise.all(tried)).flat())
-    }
-    expect(faults.join('\n')).toBe('')
-    expect(await everything(given(clients.current))).toBe(before)
-  })
-
-  it('is refused as a parameter of every operation', async () => {
-    const client = given(clients[apiVersion])
-    for (const operation of given(documents[apiVersion])) {
-      // A Connect session reads no parameter: what stands there is passed over.
-      if (operation.path === '/login' || operation.path === '/connect') continue
-      for (const name of ['account_id', 'live_mode']) {
-        const query = operation.parameters.filter(one => one.in === 'query' && one.required).map(one => `${one.name}=x`)
-        const { json, text } = await client.send(
-          operation.method,
-          `${pathOf(operation)}?${[...query, `${name}=true`].join('&')}`,
-          operation.body === null ? undefined : '{}',
-        )
-        expect((json as RefusalBody).code, `${operation.id} ${text}`).toBe('unknown_parameter')
+describe.each(['current', 'earlier'] as const)(
+  'members that only the service sets, in the %s API version',
+  apiVersion => {
+    it('are refused by name in every body, and nothing is stored', async () => {
+      const client = given(clients[apiVersion])
+      const random = seededRandom(17)
+      const before = await everything(given(clients.current))
+      // Clients of the Connect flow send members of their own, which the service ignores.
+      const bodies = given(documents[apiVersion]).filter(({ body, id }) => body !== null && id !== 'connect_step')
+      expect(bodies.length).toBeGreaterThan(12)
+      const faults: string[] = []
+      for (const operation of bodies) {
+        const fields = ownedFields(operation)
+        expect(fields.length, operation.id).toBeGreaterThan(2)
+        const tried = fields.map(async ([name, schema]) => {
+          // An update accepts an unchanged member.
+          const value = operation.method === 'PATCH' ? 'another value' : generateValue(schema, new Map(), random)
+          const fault = await faultOf(operation, name, value, client)
+          return fault === null ? [] : [`${operation.id} ${name}: ${fault}`]
+        })
+        faults.push(...(await Promise.all(tried)).flat())
       }
-    }
-  })
-
-  it('of a tariff may be said again where it is so, and not otherwise', async () => {
-    const client = given(clients[apiVersion])
-    const path = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
-    const create = given(documents[apiVersion]).find(one => one.id === 'tariff_create')
-    const body = { ...(create?.body?.example as object), location_id: await createLocation(given(clients.current)) }
-    const codeOf = async (more: object) =>
-      ((await client.send('POST', path, { ...body, ...more })).json as RefusalBody).code
-    expect(await codeOf({ connection_type: 'DIRECT' })).toBe('field_invalid')
-    expect(await codeOf({ timezone: 'Europe/London' })).toBe('field_invalid')
-    const made = (await client.ask('POST', path, {
-      ...body,
-      connection_type: 'MANUAL',
-      timezone: 'Europe/Berlin',
-    })) as object
-    expect(made).toMatchObject({
-      connection_type: 'MANUAL',
-      timezone: 'Europe/Berlin',
-      status: 'CONNECTED',
-      is_linked: false,
-      live_mode: false,
+      expect(faults.join('\n')).toBe('')
+      expect(await everything(given(clients.current))).toBe(before)
     })
-  })
-})
+
+    it('are refused as a parameter of every operation', async () => {
+      const client = given(clients[apiVersion])
+      for (const operation of given(documents[apiVersion])) {
+        // A Connect session reads no parameters and ignores them.
+        if (operation.path === '/login' || operation.path === '/connect') continue
+        for (const name of ['account_id', 'live_mode']) {
+          const query = operation.parameters
+            .filter(one => one.in === 'query' && one.required)
+            .map(one => `${one.name}=x`)
+          const { json, text } = await client.send(
+            operation.method,
+            `${pathOf(operation)}?${[...query, `${name}=true`].join('&')}`,
+            operation.body === null ? undefined : '{}',
+          )
+          expect((json as RefusalBody).code, `${operation.id} ${text}`).toBe('unknown_parameter')
+        }
+      }
+    })
+
+    it('of a tariff are accepted unchanged, and refused otherwise', async () => {
+      const client = given(clients[apiVersion])
+      const path = apiVersion === 'current' ? '/tariffs' : '/tariffs/elements'
+      const create = given(documents[apiVersion]).find(one => one.id === 'tariff_create')
+      const body = { ...(create?.body?.example as object), location_id: await createLocation(given(clients.current)) }
+      const codeOf = async (more: object) =>
+        ((await client.send('POST', path, { ...body, ...more })).json as RefusalBody).code
+      expect(await codeOf({ connection_type: 'DIRECT' })).toBe('field_invalid')
+      expect(await codeOf({ timezone: 'Europe/London' })).toBe('field_invalid')
+      const made = (await client.ask('POST', path, {
+        ...body,
+        connection_type: 'MANUAL',
+        timezone: 'Europe/Berlin',
+      })) as object
+      expect(made).toMatchObject({
+        connection_type: 'MANUAL',
+        timezone: 'Europe/Berlin',
+        status: 'CONNECTED',
+        is_linked: false,
+        live_mode: false,
+      })
+    })
+  },
+)

@@ -13,7 +13,7 @@ import { until } from '../../support/system/until.ts'
 
 const mebibyte = 1_048_576
 
-/** Write a file until the disk takes no more; at the end no faster than a disk. */
+/** Write a file until the disk is full, at the end at the speed of a disk. */
 const fillDisk = async (disk: string, file: string): Promise<void> => {
   const descriptor = openSync(file, 'a')
   const block = Buffer.alloc(mebibyte, 1)
@@ -29,7 +29,7 @@ const fillDisk = async (disk: string, file: string): Promise<void> => {
   }
 }
 
-/** Wait until the journal holds enough answers; a system that has ended will bring no more. */
+/** Wait until the journal has enough answers, or the system has ended. */
 const untilAnswered = (system: RunningSystem, answers: () => number, enough: number): Promise<number> =>
   until(
     () => {
@@ -41,7 +41,7 @@ const untilAnswered = (system: RunningSystem, answers: () => number, enough: num
     60_000,
   )
 
-/** Submit while the disk is filled and while room is made again, then audit; gives the statuses of all answers. */
+/** Submit while the disk is filled and emptied again, then audit. Returns the statuses of all answers. */
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
   const client = await login(system.sandbox)
   const size = { locations: 4, maxTotalRecords: 3_000, restMs: 50 }
@@ -71,7 +71,9 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
 }
 
 describe('a full disk', () => {
-  it('refuses with 503, loses nothing it took, and goes on once there is room', { timeout: 240_000 }, async context => {
+  it('refuses with 503, loses no accepted record, and continues after space is free', {
+    timeout: 240_000,
+  }, async context => {
     const disk = dataFolder()
     if (!mountSmallDisk(disk, 300)) return context.skip('a small disk needs the rights to mount')
     const folder = join(disk, 'data')

@@ -14,7 +14,7 @@ import {
   startSystem,
 } from '../../support/system/running-system.ts'
 
-/** More rounds, or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
+/** For more rounds or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
 const rounds = Number(process.env['KILL_ROUNDS'] ?? 12)
 const size = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, restMs: 100 }
 const seed = Number(process.env['KILL_SEED'] ?? 1)
@@ -40,7 +40,7 @@ const start = async (): Promise<Client> => {
   return client
 }
 
-/** The client of the system that runs now. */
+/** Return the client of the running system. */
 const running = (): Client => {
   if (client === null) throw new Error('no system runs')
   return client
@@ -57,7 +57,7 @@ const postmaster = (): number => Number(readFileSync(join(folder, 'postgres', 'p
 const openLedgerHere = (random: Random): Promise<Ledger> =>
   openLedger({ file: join(folder, '..', 'ledger.ndjson'), random, target: () => client, ...size })
 
-/** End the process while it starts, before it is ready. */
+/** Kill the process during its start, before it is ready. */
 const killWhileStarting = async (afterMs: number): Promise<void> => {
   const launched = launchSystem(folder)
   await sleep(afterMs)
@@ -65,7 +65,7 @@ const killWhileStarting = async (afterMs: number): Promise<void> => {
   await launched.exited
 }
 
-/** One round under load: a kill at some moment, now and then of PostgreSQL too, or again while it starts. */
+/** Run one round under load: kill the process at some moment, sometimes also PostgreSQL, or the next start. */
 const killOnce = async (random: Random): Promise<void> => {
   await sleep(100 + random.whole(1_200))
   const withPostgres = random.chance(0.4)
@@ -75,7 +75,7 @@ const killOnce = async (random: Random): Promise<void> => {
   if (random.chance(0.3)) await killWhileStarting(random.whole(1_000))
 }
 
-/** Ask again and again until the status comes, for half a minute at most; gives all statuses. */
+/** Repeat a request until the status is returned, for at most 30 s. Returns all statuses. */
 const statusesUntil = async (
   status: number,
   ask: () => Promise<{ readonly status: number }>,
@@ -114,7 +114,7 @@ describe('kill -9', () => {
     expect(verdict.seen.records).toBeGreaterThan(1_000)
   })
 
-  it('of PostgreSQL alone stops no metering, and changes are taken again within seconds', {
+  it('of PostgreSQL alone does not stop metering, and changes are accepted again within seconds', {
     timeout: 120_000,
   }, async () => {
     const current = await start()
@@ -128,7 +128,7 @@ describe('kill -9', () => {
     )
     enough.abort()
     await load
-    // While it is away a change is refused as something to ask again, never as a fault.
+    // While PostgreSQL is unavailable, a change is refused as retriable, never with an internal error.
     expect(statuses.filter(status => status !== 503)).toEqual([201])
     const verdict = await ledger.audit(current)
     expect(faultsOf(verdict)).toEqual([])
@@ -136,9 +136,9 @@ describe('kill -9', () => {
     expect(await system?.stop()).toBe(0)
   })
 
-  it('of a first start leaves nothing that a later start could not finish', { timeout: 120_000 }, async () => {
+  it('of a first start leaves nothing that prevents a later start', { timeout: 120_000 }, async () => {
     const random = seeded(seed)
-    // Later and later, so that each part of the first start is cut once.
+    // Each kill is later, so that each part of the first start is interrupted once.
     for (let kills = 0; kills < 8; kills += 1) await killWhileStarting(100 + kills * 200 + random.whole(200))
     const current = await start()
     await using ledger = await openLedgerHere(random)

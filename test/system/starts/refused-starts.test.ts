@@ -24,7 +24,7 @@ const endOf = async (environment: Readonly<Record<string, string>> = {}, args: r
   return { code, output: launched.output(), errors: launched.errors() }
 }
 
-/** The one line of a refused start: what a person sees, without a stack. */
+/** Return the single line that a refused start prints, without a stack. */
 const refusalOf = async (environment: Readonly<Record<string, string>> = {}, at = folder): Promise<string> => {
   const { code, output, errors } = await endOf(environment, [], at)
   expect(code, output).toBe(1)
@@ -69,7 +69,7 @@ describe('a damaged file', () => {
 
 describe('a lost secret', () => {
   it.each(['{}', null])(
-    'is never replaced: secrets.json %j stops the start, and the right one starts again',
+    'is never replaced: secrets.json %j stops the start, and the right secret starts again',
     async content => {
       const before = readFileSync(secretsFile)
       if (content === null) rmSync(secretsFile)
@@ -83,7 +83,7 @@ describe('a lost secret', () => {
     },
   )
 
-  it('is refused also if only the key of the providers is lost', async () => {
+  it('stops the start also if only the key of the providers is lost', async () => {
     const before = readFileSync(secretsFile, 'utf8')
     const { credentials_key: _, ...rest } = JSON.parse(before) as Record<string, string>
     writeFileSync(secretsFile, JSON.stringify(rest))
@@ -91,7 +91,7 @@ describe('a lost secret', () => {
     writeFileSync(secretsFile, before)
   })
 
-  it('is refused for a database of an earlier version, which has no fingerprint yet, and the right one is taken over', async () => {
+  it('stops the start for an older database without a fingerprint, and the right secret is accepted', async () => {
     const before = readFileSync(secretsFile)
     await run(async () => {
       const address = await findEmbeddedServer(folder)
@@ -111,8 +111,8 @@ describe('a lost secret', () => {
   })
 })
 
-describe('a data folder that cannot be used', () => {
-  it('stops the start with one line if its path leads through a file', async () => {
+describe('an unusable data folder', () => {
+  it('stops the start with one line if its path contains a file', async () => {
     const file = join(folder, '..', 'a-file')
     writeFileSync(file, '')
     expect(await refusalOf({}, join(file, 'data'))).toContain(
@@ -126,7 +126,7 @@ describe('a data folder that cannot be used', () => {
     mkdirSync(path, { recursive: true })
     if (process.getuid?.() !== 0) chmodSync(path, 0o555)
     else {
-      // Root may write wherever the file system lets it: only a read-only mount refuses.
+      // Root may write despite the file mode: only a read-only mount refuses.
       chownSync(path, 0, 0)
       try {
         execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'none', path], { stdio: 'ignore' })
@@ -145,7 +145,7 @@ describe('a data folder that cannot be used', () => {
 })
 
 describe('the default port of the metrics', () => {
-  it('is replaced by a free one if it is taken, and the start says so', async () => {
+  it('is replaced by a free port if it is taken, and the start reports it', async () => {
     const taken = createServer()
     await new Promise<void>(resolve => taken.listen(9464, '127.0.0.1', resolve).once('error', () => resolve()))
     const launched = launchSystem(folder, { WATTLEDGER_METRICS_PORT: '' })
@@ -162,7 +162,7 @@ describe('the default port of the metrics', () => {
 })
 
 describe('the default rate limit', () => {
-  it('is 1,000 requests at once for reads and changes, and none for metering', async () => {
+  it('allows 1,000 requests at once for reads and changes, and does not limit metering', async () => {
     await using system = await startSystem(join(folder, 'limited'), { WATTLEDGER_RATE_LIMIT: '' })
     const { base_url: base, test_key: key } = system.sandbox
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
@@ -174,15 +174,15 @@ describe('the default rate limit', () => {
   })
 })
 
-describe('the words of a start', () => {
-  it('--version prints the version alone', async () => {
+describe('the options of a start', () => {
+  it('--version prints only the version', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
       readonly version: string
     }
     expect(await endOf({}, ['--version'])).toMatchObject({ code: 0, output: `${version}\n` })
   })
 
-  it('--help shows the default of each setting that has one', async () => {
+  it('--help prints the default of each setting with a default', async () => {
     const { output } = await endOf({}, ['--help'])
     expect(output).toMatch(/WATTLEDGER_PORT .*Default: 8080\./)
     expect(output).toMatch(/WATTLEDGER_LOG_RETENTION_HOURS .*Default: 168\./)

@@ -13,13 +13,13 @@ afterAll(async () => {
 
 const startWith = async (variables: Readonly<Record<string, string>>): Promise<RunningSystem> => {
   if (system !== undefined) expect(await system.stop()).toBe(0)
-  // Whoever holds a token goes on at the same address.
+  // Clients with a token continue at the same address.
   system = await startSystem(folder, variables)
   return system
 }
 
 describe('a changed secret', () => {
-  it('leaves all that callers hold as it is, while the former one is named; keys that were used outlive it', async () => {
+  it('keeps tokens and keys valid while the former secret is configured; used keys outlive it', async () => {
     const { sandbox } = await startWith({ WATTLEDGER_SECRET: before })
     const client = await login(sandbox)
     const home = await makeHome(client, { import: 0.3 })

@@ -31,14 +31,14 @@ afterEach(async () => {
 
 afterAll(() => removeData(folder))
 
-/** Launch with words and settings that end it; gives its exit code and what it wrote. */
+/** Launch with arguments and settings that end the process. Returns exit code and output. */
 const endOf = async (environment: Readonly<Record<string, string>>, args: readonly string[] = []) => {
   const launched = launchSystem(folder, environment, args)
   const code = await launched.exited
   return { code, output: launched.output(), errors: launched.errors() }
 }
 
-/** Processes that a process started, and theirs. */
+/** Return the child processes of a process, with their children. */
 const processesOf = (pid: number): readonly number[] => {
   const parents = readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -49,7 +49,7 @@ const processesOf = (pid: number): readonly number[] => {
           .split(' ')
         return [{ pid: Number(name), parent: Number(fields[1]) }]
       } catch {
-        // It ended meanwhile.
+        // The process has ended in the meantime.
         return []
       }
     })
@@ -70,7 +70,10 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Begin a submission: the server has its head and waits for its body; the function that is given sends it and brings the answer. */
+/**
+ * Begin a submission: the server has the head and waits for the body. The returned function sends the body and returns
+ * the answer.
+ */
 const begin = async ({ base_url, account_id, test_key }: Sandbox, body: string) => {
   const basic = Buffer.from(`${account_id}:${test_key}`).toString('base64')
   const { bearer_token: token } = (await (
@@ -100,7 +103,7 @@ const record = (locationId: string, reference: string) => ({
 })
 
 describe('a second process on the same data', () => {
-  it('is refused with the reason and exit code 1, and the first one goes on', async () => {
+  it('is refused with the reason and exit code 1, and the first process continues', async () => {
     const first = await start()
     const second = await endOf({})
     expect(second).toMatchObject({ code: 1, output: expect.stringContaining(`${folder} is in use by another process`) })
@@ -110,7 +113,7 @@ describe('a second process on the same data', () => {
 })
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
-  it('lets a request under way be answered, leaves no process behind, and exits 0', { timeout: 60_000 }, async () => {
+  it('answers a running request, ends all processes, and exits with code 0', { timeout: 60_000 }, async () => {
     const system = await start()
     const client = await login(system.sandbox)
     const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
@@ -129,8 +132,8 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
   })
 })
 
-describe('a request that takes as long as the log may', () => {
-  it('is answered while its process is asked to stop, though the roles end beside it', {
+describe('a request with the longest wait for the log', () => {
+  it('is answered while its process stops, although the roles end at the same time', {
     timeout: 60_000,
   }, async () => {
     const system = await start()
@@ -154,7 +157,7 @@ describe('a request that takes as long as the log may', () => {
 })
 
 describe('Ctrl-C under npm', () => {
-  it('arrives twice, from the terminal and from npm, and drains all the same', async () => {
+  it('arrives twice, from the terminal and from npm, and still drains the service', async () => {
     const system = await start()
     const children = processesOf(system.process.pid ?? 0)
     const stopped = system.stop('SIGINT')
@@ -166,7 +169,7 @@ describe('Ctrl-C under npm', () => {
 })
 
 describe('a start', () => {
-  it('gives the sandbox to its owner alone, and writes no secret into its log', async () => {
+  it('makes the sandbox file readable by its owner only, and writes no secret to the log', async () => {
     const system = await start({ WATTLEDGER_LOG_LEVEL: 'debug' })
     const { sandbox } = system
     for (const file of ['sandbox.json', 'secrets.json']) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
@@ -181,17 +184,17 @@ describe('a start', () => {
     const { secret } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { secret: string }
     for (const one of [sandbox.live_key, sandbox.test_key, sandbox.operator_key, basic, token, secret])
       expect(system.errors()).not.toContain(one)
-    // A check that finds nothing must be able to find something: the log lines are there.
+    // The check must be able to find a line: the log lines exist.
     expect(system.errors()).toContain('"msg":"ready"')
   })
 
-  it('on a port of 0 takes a free one and tells which', async () => {
+  it('on port 0 uses a free port and prints it', async () => {
     const { sandbox, metricsUrl } = await start()
     expect(new URL(sandbox.base_url).port).toMatch(/^[1-9]\d+$/)
     expect((await fetch(metricsUrl)).status).toBe(200)
   })
 
-  it('works after a kill, on what the killed one left', async () => {
+  it('works after a kill, with the data of the killed process', async () => {
     const first = await start()
     const client = await login(first.sandbox)
     const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
@@ -200,12 +203,12 @@ describe('a start', () => {
     const second = await login((await start()).sandbox)
     await second.submit([record(id, 'after the kill')])
     const { data } = (await second.ask('GET', `/meters/records?location_id=${id}`)) as { data: readonly unknown[] }
-    // Both went the same way, so that the later one is not there without the earlier.
+    // Both messages took the same path, so the later one never arrives first.
     expect(data).toHaveLength(2)
   })
 })
 
-describe('a start that cannot be', () => {
+describe('an impossible start', () => {
   let taken: Server | undefined
 
   beforeAll(async () => {
@@ -222,25 +225,22 @@ describe('a start that cannot be', () => {
     return typeof address === 'object' && address !== null ? String(address.port) : ''
   }
 
-  it.each(['WATTLEDGER_PORT', 'WATTLEDGER_METRICS_PORT'])(
-    'says which port is taken and names the setting: %s',
-    async name => {
-      const ended = await endOf({ [name]: portTaken() })
-      expect(ended).toMatchObject({
-        code: 1,
-        output: expect.stringContaining(`port ${portTaken()} is taken by another program`),
-      })
-      expect(ended.output).toContain(name)
-      expect(ended.output).not.toContain('    at ')
-    },
-  )
+  it.each(['WATTLEDGER_PORT', 'WATTLEDGER_METRICS_PORT'])('names the taken port and its setting: %s', async name => {
+    const ended = await endOf({ [name]: portTaken() })
+    expect(ended).toMatchObject({
+      code: 1,
+      output: expect.stringContaining(`port ${portTaken()} is taken by another program`),
+    })
+    expect(ended.output).toContain(name)
+    expect(ended.output).not.toContain('    at ')
+  })
 
   it.each([
     ['WATTLEDGER_PROT', '8080', 'WATTLEDGER_PROT: no such setting'],
     ['WATTLEDGER_PORT', '80800', 'WATTLEDGER_PORT: '],
     ['WATTLEDGER_LOG_LEVEL', 'loud', 'WATTLEDGER_LOG_LEVEL: '],
     ['WATTLEDGER_SECRET', 'short', 'WATTLEDGER_SECRET: '],
-  ])('names a setting that cannot be used: %s=%s', async (name, value, reason) => {
+  ])('names an invalid setting: %s=%s', async (name, value, reason) => {
     const ended = await endOf({ [name]: value })
     expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(reason) })
     expect(ended.output).not.toContain('    at ')
@@ -260,7 +260,7 @@ describe('a start that cannot be', () => {
 })
 
 describe('--help', () => {
-  it('tells every setting and starts nothing', async () => {
+  it('lists every setting and starts nothing', async () => {
     const { code, output } = await endOf({}, ['--help'])
     expect(code).toBe(0)
     for (const name of ['WATTLEDGER_PORT', 'WATTLEDGER_DATA_DIR', 'WATTLEDGER_LOG_MAX_GIB', '--roles'])
