@@ -56,7 +56,7 @@ const begin = async (apiVersion: ApiVersion, more: object = {}): Promise<Flow> =
 const choose = (flow: Flow): Promise<FlowPage> => flow.submit('provider_select', { provider: { id: provider.id } })
 
 /** Visit every page once. Returns each page by the name of its content. */
-const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPage>> => {
+const visitPages = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPage>> => {
   const pages = new Map<string, FlowPage>()
   const keep = async (name: string, page: Promise<FlowPage>): Promise<void> => void pages.set(name, await page)
   // The session leaves this summary for another summary, which needs edit_tariff.
@@ -105,7 +105,7 @@ const walk = async (apiVersion: ApiVersion): Promise<ReadonlyMap<string, FlowPag
 
 describe.each(apiVersions)('the pages of the %s API version', apiVersion => {
   it('equal the published pages', async () => {
-    for (const [name, page] of await walk(apiVersion)) {
+    for (const [name, page] of await visitPages(apiVersion)) {
       await expect(written(page)).toMatchFileSnapshot(`../../golden/${apiVersion}/connect_${name}.json`)
     }
   })

@@ -12,7 +12,7 @@ import {
 } from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
 
-const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
+const { begin, saveFixed, service, openSession } = connectFixture()
 
 const everyRow = async (): Promise<string> => {
   const { operator } = service().database
@@ -31,7 +31,7 @@ describe.each(apiVersions)('the id of a session, in the %s API version', apiVers
   const base = apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'
 
   it('is returned with the token, and is in connect_session.complete without the token', async () => {
-    const { call, token } = await keepFixed(apiVersion, 0.3)
+    const { call, token } = await saveFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const data = (event?.['data'] ?? {}) as Readonly<Record<string, unknown>>
     const sessionId = String(data['session_id'])
@@ -59,14 +59,14 @@ describe.each(apiVersions)('the id of a session, in the %s API version', apiVers
     )
     const sessionId = String(made.body['session_id'])
     expect(await call('GET', `${base}/${sessionId}`)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
-    const { call: stranger } = await connectAccount(service(), apiVersion)
-    expect((await stranger('GET', `${base}/${sessionId}`)).status).toBe(404)
+    const { call: otherAccount } = await connectAccount(service(), apiVersion)
+    expect((await otherAccount('GET', `${base}/${sessionId}`)).status).toBe(404)
     for (const none of [`fps_${'0'.repeat(24)}`, `cot_${'0'.repeat(32)}`, 'x'])
       expect((await call('GET', `${base}/${none}`)).status).toBe(404)
   })
 
   it('grants no access: the flow accepts tokens only', async () => {
-    const { call, flow } = await keepFixed(apiVersion, 0.3)
+    const { call, flow } = await saveFixed(apiVersion, 0.3)
     const [event] = await completed(call)
     const sessionId = String((event?.['data'] as Readonly<Record<string, unknown>> | undefined)?.['session_id'])
     expect(sessionId).not.toBe(flow.token)
@@ -76,7 +76,7 @@ describe.each(apiVersions)('the id of a session, in the %s API version', apiVers
   })
 
   it('is stored, and the token is in no row of any table', async () => {
-    const { token, call } = await keepFixed(apiVersion, 0.3)
+    const { token, call } = await saveFixed(apiVersion, 0.3)
     const rows = await everyRow()
     expect(rows).toContain(String((await retrieve(call, apiVersion, token)).body['session_id']))
     expect(rows).not.toContain(token)
@@ -88,7 +88,7 @@ describe.each(apiVersions)('a token after its session is complete, in the %s API
   const { end, fixedSummary } = routesOf(apiVersion)
 
   it('can read, but not change', async () => {
-    const { call, flow } = await keepFixed(apiVersion, 0.3)
+    const { call, flow } = await saveFixed(apiVersion, 0.3)
     const before = [await tariffsOf(call), await locationOf(call)]
     const shown = await flow.submit('session_start')
     expect(shown.route).toBe(apiVersion === 'current' ? fixedSummary : end)
@@ -130,8 +130,8 @@ describe.each(apiVersions)('a token after its session is complete, in the %s API
   })
 
   it('can change the tariff if the session was created with edit_tariff', async () => {
-    const { call } = await keepFixed(apiVersion, 0.3)
-    const flow = await visitAs(call, apiVersion, {
+    const { call } = await saveFixed(apiVersion, 0.3)
+    const flow = await openSession(call, apiVersion, {
       location_id: (await locationOf(call))['id'],
       actions: { edit_tariff: true },
     })

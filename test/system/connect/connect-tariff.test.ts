@@ -15,7 +15,7 @@ import {
 import { connectAccount, visit } from '../../support/connect/connect-service.ts'
 import type { Call } from '../../support/registry/service.ts'
 
-const { begin, saveFixed: keepFixed, service, openSession: visitAs } = connectFixture()
+const { begin, saveFixed, service, openSession } = connectFixture()
 const dayMs = 86_400_000
 const dayOf = (at: number): string => `${new Date(at).toISOString().slice(0, 10)}T00:00:00Z`
 
@@ -23,8 +23,8 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
   const { fixedSummary, end } = routesOf(apiVersion)
 
   it('starts at its summary; EDIT leads to the providers until the session is complete', async () => {
-    const { call } = await keepFixed(apiVersion, 0.3)
-    const flow = await visitAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
+    const { call } = await saveFixed(apiVersion, 0.3)
+    const flow = await openSession(call, apiVersion, { location_id: (await locationOf(call))['id'] })
     const shown = await flow.submit('session_start')
     expect(shown).toMatchObject({ route: fixedSummary, data: { provider: { display_name: 'Ecotricity' } } })
     if (apiVersion === 'earlier') {
@@ -41,11 +41,11 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
   it('is found by its reference, with its customer, after a session was abandoned', async () => {
     const references = { customer_reference_id: 'household', location_reference_id: 'the-home', route_options: {} }
     const { call } = await begin(apiVersion, references)
-    const again = await visitAs(call, apiVersion, references)
+    const again = await openSession(call, apiVersion, references)
     await toRate(again, 'FIXED')
     const shown = await again.submit('rate_fixed_capture', { cost: 0.3 })
     if (apiVersion === 'earlier') await again.act('SAVE', shown.route)
-    const third = await visitAs(call, apiVersion, references)
+    const third = await openSession(call, apiVersion, references)
     expect((await third.submit('session_start')).route).toBe(fixedSummary)
     const { body } = await call('GET', '/customers')
     expect((body['data'] as unknown as object[]).length).toBe(1)
@@ -56,8 +56,8 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
   })
 
   it('starts at the providers with edit_tariff; the new tariff replaces the old one at local midnight', async () => {
-    const { call } = await keepFixed(apiVersion, 0.3)
-    const flow = await visitAs(call, apiVersion, {
+    const { call } = await saveFixed(apiVersion, 0.3)
+    const flow = await openSession(call, apiVersion, {
       location_id: (await locationOf(call))['id'],
       actions: { edit_tariff: true },
     })
@@ -75,8 +75,10 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
     const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { postal_address: { city: 'Dresden', country_code: 'DE' } })
     const more = { location_id: made['id'], postal_address: { country_code: 'DE' } }
-    expect((await (await visitAs(call, apiVersion, more)).submit('session_start')).route).toBe('postal_address_capture')
-    const flow = await visitAs(call, apiVersion, { ...more, actions: { edit_tariff: true } })
+    expect((await (await openSession(call, apiVersion, more)).submit('session_start')).route).toBe(
+      'postal_address_capture',
+    )
+    const flow = await openSession(call, apiVersion, { ...more, actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('provider_select')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -85,21 +87,21 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
     expect((await tariffsOf(call)).map(tariff => tariff['display_name'])).toEqual(['Corner Shop'])
     expect((await locationOf(call))['postal_address']).toEqual(made['postal_address'])
     if (apiVersion === 'current') return
-    const later = await visitAs(call, apiVersion, { location_id: made['id'] })
+    const later = await openSession(call, apiVersion, { location_id: made['id'] })
     expect((await later.act('EDIT', (await later.submit('session_start')).route)).route).toBe('provider_select')
   })
 
   it('starts at the address with edit_tariff if no country is known', async () => {
     const { call } = await connectAccount(service(), apiVersion)
     const { body: made } = await call('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })
-    const flow = await visitAs(call, apiVersion, { location_id: made['id'], actions: { edit_tariff: true } })
+    const flow = await openSession(call, apiVersion, { location_id: made['id'], actions: { edit_tariff: true } })
     expect((await flow.submit('session_start')).route).toBe('postal_address_capture')
   })
 
   it('is renewed with prefilled values', async () => {
-    const { call } = await keepFixed(apiVersion, 0.3)
+    const { call } = await saveFixed(apiVersion, 0.3)
     const [tariff] = await tariffsOf(call)
-    const flow = await visitAs(call, apiVersion, {
+    const flow = await openSession(call, apiVersion, {
       tariff_id: tariff?.['id'],
       route_options: { tariff_name_capture: true },
     })
@@ -118,9 +120,12 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
   })
 
   it('is disconnected without pages, and its history remains', async () => {
-    const { call } = await keepFixed(apiVersion, 0.3)
+    const { call } = await saveFixed(apiVersion, 0.3)
     const location = await locationOf(call)
-    const flow = await visitAs(call, apiVersion, { location_id: location['id'], actions: { disconnect_tariff: true } })
+    const flow = await openSession(call, apiVersion, {
+      location_id: location['id'],
+      actions: { disconnect_tariff: true },
+    })
     expect((await flow.submit('session_start')).route).toBe(end)
     expect((await flow.submit('session_start')).route).toBe(end)
     expect(await tariffsOf(call)).toEqual([])
@@ -134,7 +139,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
   })
 
   it('is disconnected from its summary by a session with edit_tariff', async () => {
-    const { call, flow } = await keepFixed(apiVersion, 0.3, { actions: { edit_tariff: true } })
+    const { call, flow } = await saveFixed(apiVersion, 0.3, { actions: { edit_tariff: true } })
     expect((await flow.act('DISCONNECT', fixedSummary)).route).toBe(end)
     expect(await tariffsOf(call)).toEqual([])
     expect((await locationOf(call))['tariff_status']).toMatchObject({ commodity_import: 'NOT_CONNECTED' })
@@ -163,9 +168,9 @@ describe('a session that saves a second tariff', () => {
   })
 
   const edited = async () => {
-    const { call } = await keepFixed('current', 0.3)
+    const { call } = await saveFixed('current', 0.3)
     const options = { actions: { edit_tariff: true }, route_options: { contract_term_capture: true } }
-    const flow = await visitAs(call, 'current', { location_id: (await locationOf(call))['id'], ...options })
+    const flow = await openSession(call, 'current', { location_id: (await locationOf(call))['id'], ...options })
     await flow.submit('session_start')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -233,9 +238,9 @@ describe('a save', () => {
   })
 
   it('reports its location once if both address and tariff have changed', async () => {
-    const { call } = await keepFixed('current', 0.3)
+    const { call } = await saveFixed('current', 0.3)
     const before = (await eventsOf(call, 'location.update')).length
-    const flow = await visitAs(call, 'current', {
+    const flow = await openSession(call, 'current', {
       location_id: (await locationOf(call))['id'],
       actions: { edit_tariff: true },
     })
@@ -252,8 +257,8 @@ describe('a save', () => {
   })
 
   it('uses the token of its session, independent of other sessions at the location', async () => {
-    const { call, token } = await keepFixed('current', 0.3)
-    const other = await visitAs(call, 'current', {
+    const { call, token } = await saveFixed('current', 0.3)
+    const other = await openSession(call, 'current', {
       location_id: (await locationOf(call))['id'],
       actions: { edit_tariff: true },
     })

@@ -10,7 +10,7 @@ import {
 } from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress, visit } from '../../support/connect/connect-service.ts'
 
-const { begin, service, openSession: visitAs, saveFixed: keepFixed } = connectFixture()
+const { begin, service, openSession, saveFixed } = connectFixture()
 const good = { connect_url: 'https://a.example.com/back', callback_url: 'https://a.example.com/done' }
 
 describe('a token', () => {
@@ -124,7 +124,7 @@ describe('a token', () => {
   it('sets the route of its summary, otherwise the account sets it', async () => {
     const { call } = await connectAccount(service(), 'current')
     const summaryOf = async (route_options: object | undefined) => {
-      const flow = await visitAs(call, 'current', { postal_address: londonAddress, route_options })
+      const flow = await openSession(call, 'current', { postal_address: londonAddress, route_options })
       await flow.submit('session_start')
       await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
       await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -167,7 +167,7 @@ describe('a token', () => {
     const { call } = await connectAccount(service(), 'current')
     const berlin = { address_line1: 'Rathausstraße 15', city: 'Berlin', post_code: '10178', country_code: 'DE' }
     const options = { actions: { edit_tariff: true }, route_options: { contract_term_capture: true } }
-    const flow = await visitAs(call, 'current', { postal_address: berlin, ...options })
+    const flow = await openSession(call, 'current', { postal_address: berlin, ...options })
     await flow.submit('session_start')
     await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -189,7 +189,7 @@ describe('a token', () => {
 
   it('shows suppliers without a logo with an image of their initials', async () => {
     const { call } = await connectAccount(service(), 'current')
-    const flow = await visitAs(call, 'current', { postal_address: londonAddress })
+    const flow = await openSession(call, 'current', { postal_address: londonAddress })
     const list = await flow.submit('session_start')
     const providers = list.data['providers'] as unknown as readonly { display_name: string; logo_url: string }[]
     const pictureOf = (name: string) => {
@@ -219,9 +219,9 @@ describe('a token', () => {
 
   it('skips the page of a complete address; a country alone starts at the address', async () => {
     const { call } = await begin('current')
-    const whole = await visitAs(call, 'current', { postal_address: londonAddress })
+    const whole = await openSession(call, 'current', { postal_address: londonAddress })
     expect((await whole.submit('session_start')).route).toBe('provider_select')
-    const country = await visitAs(call, 'current', { postal_address: { country_code: 'gb' } })
+    const country = await openSession(call, 'current', { postal_address: { country_code: 'gb' } })
     expect(await country.submit('session_start')).toMatchObject({
       route: 'postal_address_capture',
       data: { postal_address: { country_code: 'GB' } },
@@ -252,9 +252,9 @@ describe('a token', () => {
     const { token, call } = await begin('current')
     expect(await retrieve(call, 'current', token)).toMatchObject({ status: 422, body: { code: 'pending_connect' } })
     expect((await retrieve(call, 'current', `cot_${'0'.repeat(32)}`)).status).toBe(404)
-    const { call: stranger } = await connectAccount(service(), 'current')
-    expect((await retrieve(stranger, 'current', token)).status).toBe(404)
-    const saved = await keepFixed('earlier', 0.3)
+    const { call: otherAccount } = await connectAccount(service(), 'current')
+    expect((await retrieve(otherAccount, 'current', token)).status).toBe(404)
+    const saved = await saveFixed('earlier', 0.3)
     expect((await retrieve(saved.call, 'earlier', saved.token)).body).toMatchObject({
       ...{ id: saved.token, object: 'connect_token', is_tariff_processed: true, complete_action: 'SAVE' },
       ...{ time_created: expect.any(String), time_expiry: expect.any(String) },

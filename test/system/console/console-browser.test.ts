@@ -210,7 +210,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await tab.getByRole('button', { name: 'Add the endpoint' }).click()
     expect(await tab.locator('.secret').textContent()).toMatch(/^whsec_/)
     await look(tab, 'story-1-added')
-    await client.ask('POST', '/customers', { reference_id: 'told of' })
+    await client.ask('POST', '/customers', { reference_id: 'notified' })
     await expect.poll(() => subscriber.state.received.length, { timeout: 20_000 }).toBeGreaterThan(0)
     const endpointLink = tab.getByRole('link', { name: subscriber.url })
     await endpointLink.click()

@@ -113,8 +113,8 @@ describe('the console', () => {
     const evil = '<script>alert(1)</script>"\'&'
     const client = await login(own)
     const mine = await createLocation(client, { reference_id: evil })
-    const stranger = await createOtherAccount(database(), folder, own)
-    const foreign = [await createLocation(await login(stranger)), await createLocation(await login(own, 'live'))]
+    const otherAccount = await createOtherAccount(database(), folder, own)
+    const foreign = [await createLocation(await login(otherAccount)), await createLocation(await login(own, 'live'))]
     const one = await testVisitor()
     const list = await one.get('/console/locations')
     expect(list.text).toContain(mine)
@@ -184,16 +184,19 @@ describe('the console', () => {
 
 describe('signing in', () => {
   it('limits an address to ten wrong keys of an account; the right key always signs in', async () => {
-    const stranger = await createOtherAccount(database(), folder, sandbox())
+    const otherAccount = await createOtherAccount(database(), folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
-      const failed = await one.send(signInPath, signInPath, { account: stranger.account_id, key: 'sk_test_wrong' })
+      const failed = await one.send(signInPath, signInPath, { account: otherAccount.account_id, key: 'sk_test_wrong' })
       expect([failed.status, failed.text.includes('The account id or the API key is wrong.')]).toEqual([401, true])
       expect(failed.text).not.toContain('sk_test_wrong')
     }
-    const over = await one.send(signInPath, signInPath, { account: stranger.account_id, key: 'sk_test_wrong' })
+    const over = await one.send(signInPath, signInPath, { account: otherAccount.account_id, key: 'sk_test_wrong' })
     expect([over.status, over.headers.get('set-cookie')]).toEqual([429, null])
-    const right = await one.send(signInPath, signInPath, { account: stranger.account_id, key: stranger.test_key })
+    const right = await one.send(signInPath, signInPath, {
+      account: otherAccount.account_id,
+      key: otherAccount.test_key,
+    })
     expect([right.status, right.to]).toEqual([303, '/console'])
   })
 
@@ -223,9 +226,9 @@ describe('signing in', () => {
     expect((await one.get('/console')).status).toBe(200)
     await revokeApiKey(database().operator, { accountId: sandbox().account_id, liveMode: false }, id, Date.now())
     expect((await one.get('/console')).status).toBe(303)
-    const stranger = await createOtherAccount(database(), folder, sandbox())
-    const other = await signIn(stranger.account_id, stranger.test_key)
-    await database().operator(sql`update accounts set disabled_at = now() where id = ${stranger.account_id}`)
+    const otherAccount = await createOtherAccount(database(), folder, sandbox())
+    const other = await signIn(otherAccount.account_id, otherAccount.test_key)
+    await database().operator(sql`update accounts set disabled_at = now() where id = ${otherAccount.account_id}`)
     expect((await other.get('/console')).status).toBe(303)
   })
 

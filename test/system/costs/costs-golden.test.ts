@@ -35,7 +35,7 @@ const answersIn = async (
   apiVersion: ApiVersion,
 ): Promise<Readonly<Record<string, Reply>>> => {
   const { flow, query } = words[apiVersion]
-  const home = await makeHome(maker, { import: 0.3 }, { reference_id: `home in the ${apiVersion} layout` })
+  const home = await makeHome(maker, { import: 0.3 }, { reference_id: `home in API version ${apiVersion}` })
   const sold = { location_id: home, direction: 'EXPORT', type: 'COMMODITY' }
   const tiers = [{ fixed: 0.08, to_kwh: 1 }, { fixed: 0.0612345 }]
   const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: tiers }]
@@ -43,7 +43,7 @@ const answersIn = async (
     ...sold,
     schedule: [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }],
   })
-  const car = await makeOne(maker, '/devices', { reference_id: `car in the ${apiVersion} layout` })
+  const car = await makeOne(maker, '/devices', { reference_id: `car in API version ${apiVersion}` })
   const record = {
     location_id: home,
     device_id: car,

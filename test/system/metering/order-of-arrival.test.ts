@@ -26,9 +26,9 @@ const drawn = (zone: string): readonly Scenario[] =>
  * twice.
  */
 const atRandom =
-  (chance: number): Arrival =>
+  (seed: number): Arrival =>
   records => {
-    const random = seededRandom(chance)
+    const random = seededRandom(seed)
     const wrong = records
       .filter(() => random.oneIn(3))
       .map(({ id, record }) => ({ id, record: { ...record, energy: record.energy / 3n + 1n } }))

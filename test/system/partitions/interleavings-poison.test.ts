@@ -214,30 +214,30 @@ describe('an error in the pure code', () => {
 describe('a partition with too many failing locations', () => {
   it('stops the worker, which reports it, commits nothing, and continues after the cause is fixed', async () => {
     const home = await makeHome(fixture.client, { import: 0.5 })
-    const lane = partitionOfLocation(fixture, home)
-    const strangers = unknownLocationsIn(fixture, lane, 6).slice(1)
+    const partition = partitionOfLocation(fixture, home)
+    const unknownLocations = unknownLocationsIn(fixture, partition, 6).slice(1)
     await fixture.stop()
     const [before, letterCount] = [
-      await fixture.log.lag(recordTopic, lane, 'cost-worker'),
+      await fixture.log.lag(recordTopic, partition, 'cost-worker'),
       (await letters('location_unknown')).length,
     ]
-    for (const id of strangers)
+    for (const id of unknownLocations)
       await appendRecords(fixture, id, [acceptedRecord(fixture, id, { recordReferenceId: 'd2' })])
     await fixture.client.ask('PUT', '/meters/interval', [used(home, 10, 1)])
     await fixture.start({ share: 0.5, minLocations: 3 })
     const live = () => fixture.client.send('GET', '/health/live')
     await until(live, ({ status }) => status === 503)
     expect((await live()).json).toMatchObject({ checks: { 'cost-worker': false } })
-    expect((await fixture.log.lag(recordTopic, lane, 'cost-worker')).committed).toBe(before.committed)
+    expect((await fixture.log.lag(recordTopic, partition, 'cost-worker')).committed).toBe(before.committed)
     expect(await letters('location_unknown')).toHaveLength(letterCount)
     expect(await costsOf(fixture.client, home)).toEqual({})
     await fixture.stop()
-    for (const id of strangers) await found(id)
+    for (const id of unknownLocations) await found(id)
     await fixture.start({ share: 0.5, minLocations: 3 })
     await fixture.waitUntilRead()
     expect((await live()).status).toBe(200)
     expect(await costsOf(fixture.client, home)).toEqual({ d10: 0.5 })
-    for (const id of strangers) expect(await costsOf(fixture.client, id)).toEqual({ d2: null })
+    for (const id of unknownLocations) expect(await costsOf(fixture.client, id)).toEqual({ d2: null })
     expect(await letters('location_unknown')).toHaveLength(letterCount)
   })
 })

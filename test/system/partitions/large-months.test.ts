@@ -43,7 +43,9 @@ describe('months with more rows than fit in memory', () => {
 
 /** Count the messages in all partitions. */
 const appendedIn = async ({ log }: PartitionFixture): Promise<number> => {
-  const lags = await Promise.all(Array.from({ length: 4 }, (_, lane) => log.lag(recordTopic, lane, 'cost-worker')))
+  const lags = await Promise.all(
+    Array.from({ length: 4 }, (_, partition) => log.lag(recordTopic, partition, 'cost-worker')),
+  )
   return lags.reduce((sum, { end }) => sum + end, 0)
 }
 

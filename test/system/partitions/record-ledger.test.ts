@@ -39,7 +39,7 @@ const ledger = async () => ({
 })
 
 const deadLetteredCounts = async () => ({
-  orders: await total('messagesFailed', ['kind', 'order']),
+  requests: await total('messagesFailed', ['kind', 'order']),
   unreadable: await total('messagesFailed', ['kind', 'unreadable']),
   readings: await total('messagesFailed', ['kind', 'readings']),
   replayed: await total('replayed', ['outcome', 'handled']),
@@ -120,11 +120,11 @@ it('the counters of the partitions balance after poison, a failed request, an er
   await addTiers(fixture.client, bad)
   await fixture.waitUntilRead()
   await expectSoon(ledger, { accepted: 10, stored: 6, superseded: 1, dead: 3, erased: 0 })
-  await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 0 })
+  await expectSoon(deadLetteredCounts, { requests: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 0 })
 
   // A retried step may dead-letter the same record twice.
   await replay((await letters('cost_failed')).slice(0, 1))
-  await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 1 })
+  await expectSoon(deadLetteredCounts, { requests: 1, unreadable: 1, readings: 0, replayed: 0, failedAgain: 1 })
   fixture.gate.unpriceable.clear()
   await replay([
     ...(await letters('cost_failed')).slice(0, 1),
@@ -133,7 +133,7 @@ it('the counters of the partitions balance after poison, a failed request, an er
   ])
   expect(await recordsOf(fixture.client, bad)).toHaveLength(2)
   await expectSoon(ledger, { accepted: 10, stored: 6, superseded: 1, dead: 3, erased: 0 })
-  await expectSoon(deadLetteredCounts, { orders: 1, unreadable: 2, readings: 0, replayed: 1, failedAgain: 3 })
+  await expectSoon(deadLetteredCounts, { requests: 1, unreadable: 2, readings: 0, replayed: 1, failedAgain: 3 })
 
   await erase(device)
   fixture.metrics.accepted.inc({ lane: '0' })
@@ -154,10 +154,10 @@ it('a worker that receives a partition later stores no rows that were erased in 
   await fixture.stop()
   const { promise: standing, resolve } = Promise.withResolvers<() => Promise<void>>()
   await fixture.start(undefined, {
-    assign: (lanes, go) =>
+    assign: (assignments, go) =>
       resolve(async () => {
         // The previous reader of the partitions did the erase requests.
-        for (const assignment of lanes) {
+        for (const assignment of assignments) {
           await assignment.commit((await fixture.log.lag(assignment.topic, assignment.partition, 'cost-worker')).end)
           await assignment.rewind()
         }
@@ -191,9 +191,9 @@ it('a worker that loses its partitions in a long step stores nothing of the step
     await released
   }
   await fixture.start(undefined, {
-    assign: (lanes, go) => {
-      const losable = lanes as Assignment[]
-      for (const [at, assignment] of lanes.entries())
+    assign: (assignments, go) => {
+      const losable = assignments as Assignment[]
+      for (const [at, assignment] of assignments.entries())
         losable[at] = { ...assignment, lost: AbortSignal.any([assignment.lost, taken.signal]) }
       go()
     },
@@ -262,8 +262,8 @@ it('a worker that loses its partitions within a step has no pending work and is 
     throw new Failure('clickhouse_away', 'ClickHouse is unavailable.', { retriable: true })
   }
   await put([used(home, 1, 1)])
-  const assign = (lanes: readonly Assignment[], go: () => void): void => {
-    for (const assignment of lanes) Object.assign(assignment, { lost: losing.signal })
+  const assign = (assignments: readonly Assignment[], go: () => void): void => {
+    for (const assignment of assignments) Object.assign(assignment, { lost: losing.signal })
     go()
   }
   await fixture.start(undefined, { at: () => now, assign })

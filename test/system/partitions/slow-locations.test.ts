@@ -148,7 +148,7 @@ describe('a location whose records take long to cost', () => {
 })
 
 /** Delay rows with many pieces until the test releases them. */
-const holdLongRows = (): (() => void) => {
+const delayLongRows = (): (() => void) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   fixture.gate.insert = async ({ bytes }, go) => {
     if (bytes.length > 1_000_000) await released
@@ -163,18 +163,18 @@ const longRecordsOf = (long: string) =>
 describe('an account with much waiting slow work', () => {
   it('is refused temporarily, and other accounts are not', { timeout: 240_000 }, async () => {
     const { long, plain } = await makeNeighbours()
-    const stranger = await fixture.makeAccount()
-    const other = await makeHome(stranger, { import: 0.5 })
+    const otherAccount = await fixture.makeAccount()
+    const other = await makeHome(otherAccount, { import: 0.5 })
     await fixture.start(undefined, {
       slow: { maxRecords: 100_000, maxRecordsPerAccount: longRecords, maxPiecesPerAccount: 1e9 },
     })
     await fixture.waitUntilRead()
-    const release = holdLongRows()
+    const release = delayLongRows()
     await put(longRecordsOf(long))
-    const statusOf = async (client: typeof stranger, home: string) =>
+    const statusOf = async (client: typeof otherAccount, home: string) =>
       (await client.send('PUT', '/meters/interval', [shortRecord(home, 2)])).status
     await until(async () => (await statusOf(fixture.client, plain)) === 503)
-    expect(await statusOf(stranger, other)).toBe(200)
+    expect(await statusOf(otherAccount, other)).toBe(200)
     release()
     await until(async () => (await statusOf(fixture.client, plain)) === 200)
     await fixture.waitUntilRead(120_000)
@@ -188,7 +188,7 @@ describe('a worker without capacity for more slow work', () => {
     await fixture.start()
     await fixture.waitUntilRead()
     await fixture.stop()
-    const release = holdLongRows()
+    const release = delayLongRows()
     const { promise: isCosting, resolve: costing } = Promise.withResolvers<void>()
     const { promise: costed, resolve: cost } = Promise.withResolvers<void>()
     fixture.gate.gather = async () => {

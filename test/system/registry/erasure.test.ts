@@ -62,7 +62,7 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
     await submit('PUT', '/meters/interval', plain),
     await submit('PUT', '/meters/cumulative/epoch', {
       ...register,
-      data: [...readings, { ...readings[0], record_reference_id: `${word} twin` }],
+      data: [...readings, { ...readings[0], record_reference_id: `${word} duplicate` }],
     }),
   ]
 }

@@ -35,7 +35,7 @@ type Page = {
 const pageOf = (path: string, by: Client = ready().client): Promise<Page> => by.ask('GET', path) as Promise<Page>
 
 /** Read a list to its end in one direction. Returns the ids in the order of the list. */
-const walk = async (
+const readWholeList = async (
   path: string,
   limit: number,
   cursor: 'starting_after' | 'ending_before',
@@ -55,13 +55,13 @@ const walk = async (
 
 describe('the list of providers', () => {
   it('is complete in both directions, equal in both modes, and filtered by country and address type', async () => {
-    const forth = await walk('/providers?', 100, 'starting_after')
+    const forth = await readWholeList('/providers?', 100, 'starting_after')
     expect(forth.length).toBeGreaterThan(100)
     expect(new Set(forth).size).toBe(forth.length)
     expect(forth).toEqual([...forth].sort().reverse())
     const last = forth.at(-1) ?? ''
-    expect(await walk('/providers?', 37, 'ending_before', last)).toEqual(forth.slice(0, -1))
-    const german = await walk('/providers?country_code=de&', 10, 'starting_after')
+    expect(await readWholeList('/providers?', 37, 'ending_before', last)).toEqual(forth.slice(0, -1))
+    const german = await readWholeList('/providers?country_code=de&', 10, 'starting_after')
     expect(german.length).toBeGreaterThan(1)
     expect(german.length).toBeLessThan(forth.length)
     const [first] = (await pageOf('/providers?country_code=DE&postal_address_type=COMMERCIAL&limit=1')).data
@@ -82,7 +82,11 @@ describe('the list of providers', () => {
     })
     const { records: database } = ready()
     await database.operator(sql`update providers set address_types = '{RESIDENTIAL}' where id = ${first?.id}`)
-    const commercial = await walk('/providers?country_code=DE&postal_address_type=COMMERCIAL&', 10, 'starting_after')
+    const commercial = await readWholeList(
+      '/providers?country_code=DE&postal_address_type=COMMERCIAL&',
+      10,
+      'starting_after',
+    )
     expect(commercial).toEqual(german.filter(id => id !== first?.id))
   })
 
@@ -125,12 +129,12 @@ describe('the devices of a location', () => {
     for (const device of mine.slice(3, 6)) await caller.ask('DELETE', `/devices/${device}`)
     const expected = [...mine.slice(0, 3), ...mine.slice(6)].reverse()
     expect((await pageOf(`/devices?location_id=${here}`)).data.map(({ id }) => id)).toEqual(expected)
-    expect(await walk('/devices?location_id=reference:here&', 2, 'starting_after')).toEqual(expected)
-    expect(await walk(`/devices?location_id=${here}&`, 2, 'ending_before', expected.at(-1))).toEqual(
+    expect(await readWholeList('/devices?location_id=reference:here&', 2, 'starting_after')).toEqual(expected)
+    expect(await readWholeList(`/devices?location_id=${here}&`, 2, 'ending_before', expected.at(-1))).toEqual(
       expected.slice(0, -1),
     )
     // A cursor works for a deleted device and for a device of another location.
-    expect(await walk(`/devices?location_id=${here}&`, 2, 'starting_after', mine[4])).toEqual(
+    expect(await readWholeList(`/devices?location_id=${here}&`, 2, 'starting_after', mine[4])).toEqual(
       mine.slice(0, 3).reverse(),
     )
     expect((await pageOf(`/devices?location_id=${there}`)).data.map(({ id }) => id)).toEqual([devices[10], devices[0]])

@@ -3,7 +3,7 @@ import { openProbe } from '../../support/http/limit-probe.ts'
 import { flatSchedule } from '../../support/registry/object-fixture.ts'
 
 const probe = await openProbe()
-const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
+const { client, fixture, statusOf, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
 /** Characters of one, two and four UTF-16 units. Each is one character. */
@@ -21,8 +21,8 @@ describe.each(letters)('a text of the character %s', letter => {
       ['PATCH', `/devices/${device}`, (value: string) => ({ reference_id: value }), 200],
       ['POST', '/markets', (value: string) => ({ display_name: value, currency_code: 'EUR' }), 201],
     ] as const) {
-      expect([path, await told(method, path, JSON.stringify(body(text(255))))]).toEqual([path, status])
-      const [refusedStatus] = [await told(method, path, JSON.stringify(body(text(256))))].flat()
+      expect([path, await statusOf(method, path, JSON.stringify(body(text(255))))]).toEqual([path, status])
+      const [refusedStatus] = [await statusOf(method, path, JSON.stringify(body(text(256))))].flat()
       expect([path, refusedStatus]).toEqual([path, 400])
     }
     expect(
@@ -44,8 +44,8 @@ describe('counts', () => {
   it('of metadata fields are at most 20', async () => {
     const metadata = (count: number) =>
       JSON.stringify({ metadata: Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, 'x'])) })
-    expect(await told('POST', '/customers', metadata(20))).toBe(201)
-    expect(await told('POST', '/customers', metadata(21))).toEqual([400, 'field_invalid'])
+    expect(await statusOf('POST', '/customers', metadata(20))).toBe(201)
+    expect(await statusOf('POST', '/customers', metadata(21))).toEqual([400, 'field_invalid'])
   })
 
   it('of a page are 1 to 100', async () => {
@@ -93,7 +93,7 @@ describe('counts', () => {
       },
     ]
     const codeOf = async (schedule: readonly unknown[], direction: string) =>
-      told('POST', '/tariffs', JSON.stringify({ location_id: id, direction, type: 'COMMODITY', schedule }))
+      statusOf('POST', '/tariffs', JSON.stringify({ location_id: id, direction, type: 'COMMODITY', schedule }))
     expect(entries.length).toBeGreaterThan(400)
     expect(await codeOf(entries.slice(0, 401), 'IMPORT')).toEqual([400, 'schedule_invalid'])
     expect(await codeOf(entries.slice(0, 400), 'IMPORT')).toBe(200)
@@ -104,7 +104,7 @@ describe('counts', () => {
 
 describe('an interval', () => {
   const cost = (start_time: string, end_time: string, aggregation = '') =>
-    told('POST', `/costs/interval/${fixture.location}${aggregation}`, JSON.stringify({ start_time, end_time }))
+    statusOf('POST', `/costs/interval/${fixture.location}${aggregation}`, JSON.stringify({ start_time, end_time }))
 
   it('of costs is at most 10 years and 4,000 elements', async () => {
     expect(await cost('2015-01-01T00:00:00Z', '2025-01-01T00:00:00Z')).toBe(200)
@@ -116,7 +116,7 @@ describe('an interval', () => {
 
   it('of market prices is at most 90 days', async () => {
     const prices = (end: string) =>
-      told('GET', `/markets/${fixture.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
+      statusOf('GET', `/markets/${fixture.market}/prices?start_time=2025-01-01T00:00:00Z&end_time=${end}`, '')
     expect(await prices('2025-04-01T00:00:00Z')).toBe(200)
     expect(await prices('2025-04-01T00:00:00.001Z')).toEqual([400, 'interval_too_long'])
   })
@@ -124,13 +124,13 @@ describe('an interval', () => {
 
 describe('headers', () => {
   it('have at most 16 KiB together, an Idempotency-Key 255 characters, and a request id 128 characters', async () => {
-    expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(15 * 1_024) })).toBe(200)
-    expect(await told('GET', '/account', '', { 'x-filler': 'x'.repeat(17 * 1_024) })).toEqual([
+    expect(await statusOf('GET', '/account', '', { 'x-filler': 'x'.repeat(15 * 1_024) })).toBe(200)
+    expect(await statusOf('GET', '/account', '', { 'x-filler': 'x'.repeat(17 * 1_024) })).toEqual([
       431,
       'headers_too_large',
     ])
-    expect(await told('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(255) })).toBe(201)
-    expect(await told('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(256) })).toEqual([
+    expect(await statusOf('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(255) })).toBe(201)
+    expect(await statusOf('POST', '/customers', '{}', { 'idempotency-key': 'k'.repeat(256) })).toEqual([
       400,
       'header_invalid',
     ])

@@ -11,7 +11,7 @@ const folder = dataFolder()
 let system: RunningSystem | undefined
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 let ready:
-  | { readonly client: Client; readonly live: Client; readonly stranger: Client; readonly earlier: Client }
+  | { readonly client: Client; readonly live: Client; readonly otherAccount: Client; readonly earlier: Client }
   | undefined
 
 const clients = () => {
@@ -23,11 +23,11 @@ beforeAll(async () => {
   system = await startSystem(folder)
   const { sandbox } = system
   records = await openRecords(folder)
-  const stranger = await createOtherAccount(records, folder, sandbox)
+  const otherAccount = await createOtherAccount(records, folder, sandbox)
   ready = {
     client: await login(sandbox),
     live: await login(sandbox, 'live'),
-    stranger: await login(stranger),
+    otherAccount: await login(otherAccount),
     earlier: await login(sandbox, 'test', 'earlier'),
   }
 })
@@ -158,10 +158,10 @@ describe('an Idempotency-Key', () => {
   })
 
   it('has no effect for another account or mode', async () => {
-    const { client, live, stranger } = clients()
+    const { client, live, otherAccount } = clients()
     const body = { reference_id: 'same' }
     const replies = await Promise.all(
-      [client, live, stranger].map(one => one.send('POST', '/customers', body, keyed('shared'))),
+      [client, live, otherAccount].map(one => one.send('POST', '/customers', body, keyed('shared'))),
     )
     expect(replies.map(reply => [reply.status, isReplay(reply)])).toEqual(replies.map(() => [201, false]))
     expect(new Set(replies.map(({ json }) => (json as { readonly id: string }).id)).size).toBe(3)

@@ -4,7 +4,7 @@ import { openProbe } from '../../support/http/limit-probe.ts'
 const mebibyte = 2 ** 20
 
 const probe = await openProbe()
-const { client, fixture, statusOf: told, record, submitElements: submitted } = probe
+const { client, fixture, statusOf, record, submitElements: submitted } = probe
 afterAll(() => probe[Symbol.asyncDispose]())
 
 /** Return the text of a record with a raw number as its value. */
@@ -16,16 +16,16 @@ describe('the size of a body', () => {
 
   it('is at most 16 MiB for submissions and 1 MiB for others', async () => {
     const submission = JSON.stringify([record()])
-    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte))).toBe(200)
-    expect(await told('PUT', '/meters/interval', padded(submission, 16 * mebibyte + 1))).toEqual([
+    expect(await statusOf('PUT', '/meters/interval', padded(submission, 16 * mebibyte))).toBe(200)
+    expect(await statusOf('PUT', '/meters/interval', padded(submission, 16 * mebibyte + 1))).toEqual([
       413,
       'body_too_large',
     ])
     const prices = JSON.stringify([
       { start_time: '2025-09-14T10:00:00Z', end_time: '2025-09-14T10:15:00Z', value: 0.08 },
     ])
-    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte))).toBe(200)
-    expect(await told('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte + 1))).toEqual([
+    expect(await statusOf('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte))).toBe(200)
+    expect(await statusOf('PUT', `/markets/${fixture.market}/prices`, padded(prices, 16 * mebibyte + 1))).toEqual([
       413,
       'body_too_large',
     ])
@@ -33,15 +33,15 @@ describe('the size of a body', () => {
       ['POST', '/customers', '{}', 201],
       ['PATCH', `/customers/${fixture.customer}`, '{}', 202],
     ] as const) {
-      expect([path, await told(method, path, padded(body, mebibyte))]).toEqual([path, status])
-      expect([path, await told(method, path, padded(body, mebibyte + 1))]).toEqual([path, [413, 'body_too_large']])
+      expect([path, await statusOf(method, path, padded(body, mebibyte))]).toEqual([path, status])
+      expect([path, await statusOf(method, path, padded(body, mebibyte + 1))]).toEqual([path, [413, 'body_too_large']])
     }
   })
 
   it('of an instant cost, which has one record, is at most 8 KiB', async () => {
     const body = JSON.stringify(record())
-    expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_192))).toBe(200)
-    expect(await told('POST', '/costs/instant?non_persistent=true', padded(body, 8_193))).toEqual([
+    expect(await statusOf('POST', '/costs/instant?non_persistent=true', padded(body, 8_192))).toBe(200)
+    expect(await statusOf('POST', '/costs/instant?non_persistent=true', padded(body, 8_193))).toEqual([
       413,
       'body_too_large',
     ])
@@ -65,7 +65,7 @@ describe('the size of a body', () => {
     // The list and the record are two levels.
     const nested = (levels: number): string => recordOf('['.repeat(levels - 2) + ']'.repeat(levels - 2))
     expect(await submitted([nested(32)])).toEqual([0, ['1 value must be a number.']])
-    expect(await told('PUT', '/meters/interval', `[${nested(33)}]`)).toEqual([400, 'body_invalid'])
+    expect(await statusOf('PUT', '/meters/interval', `[${nested(33)}]`)).toEqual([400, 'body_invalid'])
   })
 })
 
@@ -73,12 +73,12 @@ describe('a submission', () => {
   it('has 1 to 10,000 records, as a list or as lines', async () => {
     const records = Array.from({ length: 10_001 }, () => '{}')
     expect((await submitted(records.slice(1)))[1]).toHaveLength(10_000)
-    expect(await told('PUT', '/meters/interval', `[${records.join(',')}]`)).toEqual([400, 'too_many_records'])
-    expect(await told('PUT', '/meters/interval', '[]')).toEqual([400, 'body_invalid'])
+    expect(await statusOf('PUT', '/meters/interval', `[${records.join(',')}]`)).toEqual([400, 'too_many_records'])
+    expect(await statusOf('PUT', '/meters/interval', '[]')).toEqual([400, 'body_invalid'])
     const lines = { 'content-type': 'application/x-ndjson' }
-    expect(await told('PUT', '/meters/interval', records.slice(1).join('\n'), lines)).toBe(200)
-    expect(await told('PUT', '/meters/interval', records.join('\n'), lines)).toEqual([400, 'too_many_records'])
-    expect(await told('PUT', '/meters/interval', '\n\n', lines)).toEqual([400, 'body_invalid'])
+    expect(await statusOf('PUT', '/meters/interval', records.slice(1).join('\n'), lines)).toBe(200)
+    expect(await statusOf('PUT', '/meters/interval', records.join('\n'), lines)).toEqual([400, 'too_many_records'])
+    expect(await statusOf('PUT', '/meters/interval', '\n\n', lines)).toEqual([400, 'body_invalid'])
   })
 
   it('of market prices has 1 to 10,000 prices', async () => {
@@ -89,9 +89,9 @@ describe('a submission', () => {
       value: minute % 7,
     }))
     const path = `/markets/${fixture.market}/prices`
-    expect(await told('PUT', path, JSON.stringify(prices.slice(1)))).toBe(200)
-    expect(await told('PUT', path, JSON.stringify(prices))).toEqual([400, 'value_out_of_range'])
-    expect(await told('PUT', path, '[]')).toEqual([400, 'value_out_of_range'])
+    expect(await statusOf('PUT', path, JSON.stringify(prices.slice(1)))).toBe(200)
+    expect(await statusOf('PUT', path, JSON.stringify(prices))).toEqual([400, 'value_out_of_range'])
+    expect(await statusOf('PUT', path, '[]')).toEqual([400, 'value_out_of_range'])
   })
 })
 

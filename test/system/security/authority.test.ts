@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
@@ -52,26 +52,28 @@ describe('the table of tokens, keys and links', () => {
   it('contains every secret that the program creates: a new kind needs a row', () => {
     const services = join(root, 'services')
     const sources = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
-    const makers = sources.filter(path => /\brandomBytes\(/.test(readFileSync(join(services, path), 'utf8'))).toSorted()
+    const makers = sources
+      .filter(path => /\brandomBytes\(/.test(readFileSync(join(services, path), 'utf8')))
+      .map(path => basename(path))
     // Files that create random bytes, and the table row of the created secret; null: not a secret.
     const known: Readonly<Record<string, string | null>> = {
-      'command-line/walk-record.ts': null,
-      'ingest-gateway/chunk-writer.ts': null,
-      'ingest-gateway/reading-writer.ts': null,
-      'platform/batch-id.ts': null,
-      'platform/bearer-token.ts': 'bearer token',
-      'platform/http/wrong-keys.ts': null,
-      'platform/mint.ts': 'API key',
-      'platform/postgres/idempotency-holder.ts': null,
-      'platform/seal.ts': null,
-      'platform/secrets.ts': 'WATTLEDGER_SECRET',
-      'platform/postgres/webhook-secret.ts': 'webhook secret',
-      'query-service/connect/provider-leg.ts': null,
-      'query-service/console/session.ts': 'console session',
+      'batch-id.ts': null,
+      'bearer-token.ts': 'bearer token',
+      'chunk-writer.ts': null,
+      'doctor-command.ts': null,
+      'idempotency-lock.ts': null,
+      'new-id.ts': 'API key',
+      'provider-login.ts': null,
+      'reading-writer.ts': null,
+      'seal.ts': null,
+      'secrets.ts': 'WATTLEDGER_SECRET',
+      'session.ts': 'console session',
+      'webhook-secret.ts': 'webhook secret',
+      'wrong-keys.ts': null,
     }
     const names = table().map(([name = '']) => name)
     const missing = makers.filter(
-      path => !(path in known) || (known[path] !== null && !names.some(name => name.includes(known[path] ?? ''))),
+      file => !(file in known) || (known[file] !== null && !names.some(name => name.includes(known[file] ?? ''))),
     )
     expect(missing).toEqual([])
     for (const shape of ['sk_live_', 'cot_', 'whsec_']) expect(names.some(name => name.includes(shape))).toBe(true)

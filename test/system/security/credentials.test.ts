@@ -163,7 +163,7 @@ describe('the login', () => {
   it('answers every error in the same way', async () => {
     const { system, records, key } = all()
     const { account_id: account, live_key: liveKey } = system.sandbox
-    const stranger = await createOtherAccount(records, folder, system.sandbox)
+    const otherAccount = await createOtherAccount(records, folder, system.sandbox)
     const wrong = await get('/login', basic('acc_nobody', key))
     expect([wrong.status, codeOf(wrong), errorFaults(wrong)]).toEqual([401, 'bad_credentials', []])
     expect(wrong.headers['www-authenticate']).toContain('Basic')
@@ -171,8 +171,8 @@ describe('the login', () => {
       basic(account, `sk_test_${'0'.repeat(48)}`),
       basic(account, key.replace('sk_test_', 'sk_live_')),
       basic(account, `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`),
-      basic(account, stranger.test_key),
-      basic(stranger.account_id, key),
+      basic(account, otherAccount.test_key),
+      basic(otherAccount.account_id, key),
     ]
     for (const one of tries)
       expect(words(await get('/login', one)), Buffer.from(one.slice(6), 'base64').toString()).toBe(words(wrong))
@@ -187,8 +187,8 @@ describe('the login', () => {
 
   it('limits an address to ten wrong keys of an account; the right key and other accounts can log in', async () => {
     const { system, records, key } = all()
-    const stranger = await createOtherAccount(records, folder, system.sandbox)
-    const wrong = basic(stranger.account_id, `sk_live_${'0'.repeat(48)}`)
+    const otherAccount = await createOtherAccount(records, folder, system.sandbox)
+    const wrong = basic(otherAccount.account_id, `sk_live_${'0'.repeat(48)}`)
     const answers = await Promise.all(Array.from({ length: 10 }, () => get('/login', wrong)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
     const refused = await get('/login', wrong)
@@ -197,9 +197,9 @@ describe('the login', () => {
     expect(seconds > 0 && seconds <= 60).toBe(true)
     expect(refused.headers).toMatchObject({ 'ratelimit-limit': '10', 'ratelimit-remaining': '0' })
     for (let index = 0; index < 5; index += 1) {
-      expect((await get('/login', basic(stranger.account_id, stranger.live_key))).status).toBe(200)
-      expect((await get('/customers', `Bearer ${stranger.live_key}`)).status).toBe(200)
-      expect((await get('/customers', basic(stranger.account_id, stranger.live_key))).status).toBe(200)
+      expect((await get('/login', basic(otherAccount.account_id, otherAccount.live_key))).status).toBe(200)
+      expect((await get('/customers', `Bearer ${otherAccount.live_key}`)).status).toBe(200)
+      expect((await get('/customers', basic(otherAccount.account_id, otherAccount.live_key))).status).toBe(200)
     }
     expect((await get('/login', basic(system.sandbox.account_id, key))).status).toBe(200)
   })

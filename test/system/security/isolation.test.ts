@@ -44,19 +44,19 @@ const differences = async (planned: PlannedIdRequest): Promise<readonly string[]
     ...(keepsDeleted(operation, idPath) ? {} : { deleted }),
   })
   const requests = foreign.flatMap(([fixture, ids]) =>
-    ids[idPath.prefix] === undefined ? [] : [{ world: fixture, id: assertDefined(ids[idPath.prefix]) }],
+    ids[idPath.prefix] === undefined ? [] : [{ fixture, id: assertDefined(ids[idPath.prefix]) }],
   )
   const [reference, ...replies] = await Promise.all(requests.map(({ id }) => sendWith(planned, own, id)))
   const { text, status } = assertDefined(reference)
   const unlike = replies.filter(reply => visibleText(reply) !== visibleText(assertDefined(reference)))
   const faults = unlike.map(
-    reply => `${requests[replies.indexOf(reply) + 1]?.world} ${reply.text} differs from ${status} ${text}`,
+    reply => `${requests[replies.indexOf(reply) + 1]?.fixture} ${reply.text} differs from ${status} ${text}`,
   )
   const reply = await sendWith(planned, own, await ownIdFor(planned))
   if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
   if (visibleText(reply) === visibleText(assertDefined(reference))) faults.push(`its own is like none ${reply.text}`)
   for (const id of [...Object.values(otherAccount), ...Object.values(otherMode)]) {
-    if (reply.text.includes(id)) faults.push(`shows ${id} of another world`)
+    if (reply.text.includes(id)) faults.push(`shows ${id} of another fixture`)
   }
   return faults.map(fault => `${nameOf(planned)}: ${fault}`)
 }
