@@ -1,6 +1,5 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { startTimeSlices } from '../concurrency/time-slices.ts'
 import type { Query } from './database.ts'
 import type { Tenant } from './transaction.ts'
 
@@ -11,21 +10,15 @@ export type Paging = {
   readonly endingBefore: string | null
 }
 
-/** Objects newest first; `hasMore` tells whether more exist in the direction of paging. */
+/** Page of objects, newest first. `hasMore`: more objects exist in the direction of paging. */
 export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean }
 
-/**
- * What a list reads: `scope` says whose rows they are, `filter` which of them are shown, `columns` what `fromRow` needs. `turnOf`: rows are
- * large, and are read in slices of that account's turn; the transaction is open meanwhile.
- */
-export type Listing<Row, Item> = {
-  readonly table: string
-  readonly columns: Sql
-  readonly scope: Sql
-  readonly filter: Sql
-  readonly fromRow: (row: Row) => Item
-  readonly sliceAccount?: string
-}
+/** Convert the rows of a page. */
+export const mapPage = <Row, Item>(page: Result<Page<Row>>, fromRow: (row: Row) => Item): Result<Page<Item>> =>
+  page.ok ? accepted({ ...page.value, items: page.value.items.map(fromRow) }) : page
+
+/** Rows of a list. `scope`: the rows that a cursor may name; `filter`: the rows of them that are listed; `columns`: the columns to read. */
+export type Listing = { readonly table: string; readonly columns: Sql; readonly scope: Sql; readonly filter: Sql }
 
 /** Where a page begins and how its rows are ordered. */
 type PageStart = {
@@ -36,7 +29,7 @@ type PageStart = {
 
 const findPageStart = async (
   query: Query,
-  { table, scope }: Pick<Listing<unknown, unknown>, 'table' | 'scope'>,
+  { table, scope }: Pick<Listing, 'table' | 'scope'>,
   { startingAfter, endingBefore }: Paging,
 ): Promise<Result<PageStart>> => {
   const isBack = endingBefore !== null
@@ -51,29 +44,14 @@ const findPageStart = async (
   return accepted({ cursorCondition, direction: isBack ? sql`asc` : sql`desc`, isBack })
 }
 
-const readItems = async <Row, Item>(
-  rows: readonly Row[],
-  { fromRow, sliceAccount }: Pick<Listing<Row, Item>, 'fromRow' | 'sliceAccount'>,
-  { isBack }: PageStart,
-): Promise<readonly Item[]> => {
-  const items: Item[] = []
-  const slices = sliceAccount === undefined ? null : startTimeSlices(sliceAccount)
-  for (const row of rows) {
-    items.push(fromRow(row))
-    if (slices?.isOver() === true) await slices.pause()
-  }
-  return isBack ? items.reverse() : items
-}
+const newestFirst = <Row>(rows: readonly Row[], { isBack }: PageStart): readonly Row[] =>
+  isBack ? rows.toReversed() : rows
 
 /**
  * Read one page of a table, newest first. Stable while objects come and go: a cursor holds also after its object was deleted.
  * Refuses `cursor_not_found` for an id that was never in the scope. Source: docs/rules/identifiers-and-lists.md #lists.
  */
-export const readPage = async <Row, Item>(
-  query: Query,
-  listing: Listing<Row, Item>,
-  paging: Paging,
-): Promise<Result<Page<Item>>> => {
+export const readPage = async <Row>(query: Query, listing: Listing, paging: Paging): Promise<Result<Page<Row>>> => {
   const pageStart = await findPageStart(query, listing, paging)
   if (!pageStart.ok) return pageStart
   const { columns, scope, filter } = listing
@@ -82,29 +60,26 @@ export const readPage = async <Row, Item>(
     select ${columns} from ${raw(listing.table)} where ${scope} and ${filter} ${cursorCondition}
     order by id ${direction} limit ${paging.limit + 1}`)
   return accepted({
-    items: await readItems(rows.slice(0, paging.limit), listing, pageStart.value),
+    items: newestFirst(rows.slice(0, paging.limit), pageStart.value),
     hasMore: rows.length > paging.limit,
   })
 }
 
-/** A list whose objects may be large: `size` is the bytes of one as it is stored, `mostBytes` those of a page, unless its first object has more. */
-export type BoundedListing<Row, Item> = Listing<Row, Item> & {
-  readonly size: Sql
-  readonly maxBytes: number
-}
+/** List of objects that may be large. `size`: stored bytes of an object; `maxBytes`: of a page, unless its first object is larger. */
+export type BoundedListing = Listing & { readonly size: Sql; readonly maxBytes: number }
 
-/** `page_found`: how many objects there are from the beginning of the page on, up to one more than asked for. */
+/** `page_found`: number of objects from the start of the page, up to one more than the limit. */
 type FoundCount = { readonly page_found: number }
 
 /**
  * Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Sizes and objects are read in
  * one statement, so that the page shows one state of the table, whatever is written meanwhile. Refuses `cursor_not_found`.
  */
-export const readBoundedPage = async <Row, Item>(
+export const readBoundedPage = async <Row>(
   query: Query,
-  listing: BoundedListing<Row, Item>,
+  listing: BoundedListing,
   paging: Paging,
-): Promise<Result<Page<Item>>> => {
+): Promise<Result<Page<Row>>> => {
   const pageStart = await findPageStart(query, listing, paging)
   if (!pageStart.ok) return pageStart
   const { columns, scope, filter, size, maxBytes } = listing
@@ -123,7 +98,8 @@ export const readBoundedPage = async <Row, Item>(
     )
     order by id ${direction}`)
   const found = rows[0]?.page_found ?? 0
-  return accepted({ items: await readItems(rows, listing, pageStart.value), hasMore: found > rows.length })
+  const items = rows.map(({ page_found: _, ...row }) => row as unknown as Row)
+  return accepted({ items: newestFirst(items, pageStart.value), hasMore: found > rows.length })
 }
 
 /** The condition that finds a tenant's rows by their index. */

@@ -62,14 +62,13 @@ export const pageOfProviders = (
   { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
   paging: Paging,
 ): Promise<Result<Page<StoredProvider & { readonly createdAt: number }>>> =>
-  readPage<StoredProvider & { readonly createdAt: number }, StoredProvider & { readonly createdAt: number }>(
+  readPage<StoredProvider & { readonly createdAt: number }>(
     query,
     {
       table: 'providers',
       columns: sql`${columns}, time_created as "createdAt"`,
       scope: sql`true`,
       filter: isServing(country, addressType),
-      fromRow: row => row,
     },
     paging,
   )

@@ -25,27 +25,8 @@ export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> &
 /** An event as it was written: `data` is text or its bytes in UTF-8. */
 type WrittenEvent = Omit<StoredEvent, 'data'> & { readonly data: string | Buffer }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  type: string
-  object_id: string | null
-  data: string
-  time_created: number
-}
-
-const columns = sql`id, account_id, live_mode, type, object_id, data, time_created`
-
-const fromRow = (row: Row): StoredEvent => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  type: row.type,
-  objectId: row.object_id,
-  data: row.data,
-  createdAt: row.time_created,
-})
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", type, object_id as "objectId", data,
+  time_created as "createdAt"`
 
 const retentionMs = 90 * 86_400_000
 
@@ -104,10 +85,10 @@ export const writeEvents = async (
 
 /** Retrieve an event; null when there is none. */
 export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
-  const { rows } = await transaction.query<Row>(
+  const { rows } = await transaction.query<StoredEvent>(
     sql`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`,
   )
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** The data of a page, as it is stored, is at most so many bytes together; that of one event may be more. */
@@ -142,7 +123,6 @@ export const listEvents = (
         filter.from === null ? sql`true` : sql`time_created >= ${toTimestamp(filter.from)}`,
         filter.to === null ? sql`true` : sql`time_created < ${toTimestamp(filter.to)}`,
       ),
-      fromRow,
       size: sql`pg_column_size(data)`,
       maxBytes: maxPageBytes,
     },

@@ -7,10 +7,8 @@ import { isActive } from '../page.ts'
 import { pricesFrom } from '../price-block.ts'
 import { inBlocks } from '../price-blocks.ts'
 import {
-  type MarketRow,
   type MarketWriter,
   marketColumns,
-  marketFromRow,
   noMarket,
   ownedByWriter,
   retrieveMarket,
@@ -40,10 +38,10 @@ export const putMarketPrices = async (
   at: number,
 ): Promise<Result<PriceChange>> => {
   const { query } = writer
-  const { rows } = await query<MarketRow>(sql`
+  const { rows } = await query<StoredMarket>(sql`
     select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`)
-  if (rows[0] === undefined) return noMarket
-  const market = marketFromRow(rows[0])
+  const [market] = rows
+  if (market === undefined) return noMarket
   const sorted = prices.toSorted((a, b) => a.start - b.start)
   const storedPrices = await runInTimeSlices(pricesFrom(await overlappingPrices(query, sourceId, sorted)))
   const { removed, added, changed, stored, replaced, unchanged } = replacePrices(storedPrices, sorted)

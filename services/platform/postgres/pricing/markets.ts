@@ -24,33 +24,9 @@ export type MarketDraft = Pick<StoredMarket, 'displayName' | 'currencyCode' | 'a
 /** Who keeps sources: a tenant its own, the operator the shared ones. */
 export type MarketWriter = TenantTransaction | OperatorTransaction
 
-export type MarketRow = {
-  id: string
-  account_id: string | null
-  live_mode: boolean | null
-  display_name: string
-  currency_code: string
-  area: string | null
-  resolution_minutes: number | null
-  importer: string | null
-  price_revision: number
-  time_created: number
-}
-
-export const marketColumns = sql`id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, price_revision, time_created`
-
-export const marketFromRow = (row: MarketRow): StoredMarket => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  displayName: row.display_name,
-  currencyCode: row.currency_code,
-  area: row.area,
-  resolutionMinutes: row.resolution_minutes,
-  importer: row.importer,
-  priceRevision: row.price_revision,
-  createdAt: row.time_created,
-})
+export const marketColumns = sql`id, account_id as "accountId", live_mode as "liveMode", display_name as "displayName",
+  currency_code as "currencyCode", area, resolution_minutes as "resolutionMinutes", importer,
+  price_revision as "priceRevision", time_created as "createdAt"`
 
 export const noMarket = refused('not_found', 'No market source has this id.')
 
@@ -76,9 +52,9 @@ export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at:
 
 /** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
 export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
-  const { rows } = await writer.query<MarketRow>(sql`
+  const { rows } = await writer.query<StoredMarket>(sql`
     select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`)
-  return rows[0] === undefined ? null : marketFromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** Find the shared source of a market area in a currency; null when the operator keeps none. */
@@ -87,10 +63,10 @@ export const marketOfArea = async (
   area: string,
   currencyCode: string,
 ): Promise<StoredMarket | null> => {
-  const { rows } = await writer.query<MarketRow>(sql`
+  const { rows } = await writer.query<StoredMarket>(sql`
     select ${marketColumns} from market_sources
     where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`)
-  return rows[0] === undefined ? null : marketFromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
@@ -106,7 +82,6 @@ export const listMarkets = (
       columns: marketColumns,
       scope: usableBy(writer),
       filter: allOf(isActive, matching('area', area)),
-      fromRow: marketFromRow,
     },
     paging,
   )
@@ -114,7 +89,7 @@ export const listMarkets = (
 /** Delete a source of the keeper's own; its prices stay, because stored costs name them. Refuses `not_found`, `market_in_use`. */
 export const deleteMarket = async (writer: MarketWriter, id: string, at: number): Promise<Result<StoredMarket>> => {
   // Locations that are just being written with this source hold its row; the question after the lock sees them.
-  const { rows } = await writer.query<MarketRow>(sql`
+  const { rows } = await writer.query<StoredMarket>(sql`
     select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`)
   if (rows[0] === undefined) return noMarket
   const used = await writer.query(sql`
@@ -122,5 +97,5 @@ export const deleteMarket = async (writer: MarketWriter, id: string, at: number)
   if (used.rows.length > 0)
     return refused('market_in_use', 'Locations use this market source: give them another one first.')
   await writer.query(sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`)
-  return accepted(marketFromRow(rows[0]))
+  return accepted(rows[0])
 }

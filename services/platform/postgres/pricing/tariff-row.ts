@@ -24,30 +24,17 @@ export type TariffDraft = Omit<
   'id' | 'accountId' | 'liveMode' | 'timezone' | 'closedAt' | 'createdAt' | 'versions'
 >
 
-export type TariffRow = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  location_id: string
-  timezone: string
-  direction: StoredTariff['direction']
-  type: StoredTariff['type']
-  connection_type: ConnectionType
-  status: StoredTariff['status']
-  display_name: string | null
-  provider_id: string | null
-  library_tariff_id: string | null
-  market_rates: boolean
-  contract_start: number | null
-  contract_end: number | null
-  closed_at: number | null
-  terms: string
-  versions: string
-  time_created: number
+export type TariffRow = Omit<StoredTariff, 'schedule' | 'versions'> & {
+  readonly terms: string
+  readonly versions: string
 }
 
-export const tariffColumns = sql`id, account_id, live_mode, location_id, direction, type, connection_type, status, display_name, provider_id,
-  library_tariff_id, market_rates, contract_start, contract_end, closed_at, terms::text as terms, versions::text as versions, time_created,
+export const tariffColumns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", location_id as "locationId", direction, type,
+  connection_type as "connectionType", status, display_name as "displayName", provider_id as "providerId",
+  library_tariff_id as "libraryTariffId", market_rates as "marketRates", contract_start as "contractStart",
+  contract_end as "contractEnd", closed_at as "closedAt",
+  terms::text as terms, versions::text as versions, time_created as "createdAt",
   (select l.timezone from locations l
    where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
 
@@ -75,27 +62,8 @@ export function* tariffFromTerms(row: TermsRow): Generator<void, Tariff> {
   }
 }
 
-export function* tariffFromRow(row: TariffRow): Generator<void, StoredTariff> {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    liveMode: row.live_mode,
-    locationId: row.location_id,
-    timezone: row.timezone,
-    direction: row.direction,
-    type: row.type,
-    connectionType: row.connection_type,
-    status: row.status,
-    displayName: row.display_name,
-    providerId: row.provider_id,
-    libraryTariffId: row.library_tariff_id,
-    marketRates: row.market_rates,
-    contractStart: row.contract_start,
-    contractEnd: row.contract_end,
-    closedAt: row.closed_at,
-    ...(yield* pricesFromText(row.terms, row.versions)),
-    createdAt: row.time_created,
-  }
+export function* tariffFromRow({ terms, versions, ...tariff }: TariffRow): Generator<void, StoredTariff> {
+  return { ...tariff, ...(yield* pricesFromText(terms, versions)) }
 }
 
 /** Read tariffs in slices of the turn of an account, or of the service. */

@@ -8,7 +8,17 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
-import { allOf, type Listing, matching, ownedBy, type Page, type Paging, readBoundedPage, readPage } from '../page.ts'
+import {
+  allOf,
+  type Listing,
+  mapPage,
+  matching,
+  ownedBy,
+  type Page,
+  type Paging,
+  readBoundedPage,
+  readPage,
+} from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { priceEvent } from './price-events.ts'
 import {
@@ -54,8 +64,8 @@ export const createTariff = async (
   const location = await lockPricedLocation(transaction, draft.locationId)
   if (location === null) return refused('location_not_found', 'No location has this id.', 'location_id')
   if (draft.marketRates) {
-    const currency = draft.direction === 'EXPORT' ? location.export_currency : location.import_currency
-    if (currency !== location.currency_code) return marketCurrencyRefusal(location.currency_code, currency)
+    const currency = draft.direction === 'EXPORT' ? location.exportCurrency : location.importCurrency
+    if (currency !== location.currencyCode) return marketCurrencyRefusal(location.currencyCode, currency)
   }
   const tariff: StoredTariff = {
     ...draft,
@@ -198,10 +208,7 @@ type TariffFilter = {
   readonly type: TariffType | null
 }
 
-const listing = (
-  transaction: TenantTransaction,
-  { locationId, direction, type }: TariffFilter,
-): Omit<Listing<TariffRow, StoredTariff>, 'fromRow'> => ({
+const listing = (transaction: TenantTransaction, { locationId, direction, type }: TariffFilter): Listing => ({
   table: 'tariffs',
   columns: tariffColumns,
   scope: ownedBy(transaction),
@@ -219,9 +226,7 @@ export const listTariffs = (
   filter: TariffFilter,
   paging: Paging,
 ): Promise<Result<Page<StoredTariff>>> =>
-  readTariffs(transaction, readPage(transaction.query, { ...listing(transaction, filter), fromRow: identity }, paging))
-
-const identity = (row: TariffRow): TariffRow => row
+  readTariffs(transaction, readPage<TariffRow>(transaction.query, listing(transaction, filter), paging))
 
 const readTariffs = async (
   { accountId }: TenantTransaction,
@@ -240,25 +245,22 @@ const maxPageBytes = 2 ** 18
  * List the same tariffs, each to be read after the transaction, which takes long. A page ends sooner than asked for if its tariffs have many
  * prices. Refuses `cursor_not_found`.
  */
-export const listTariffPage = (
+export const listTariffPage = async (
   transaction: TenantTransaction,
   filter: TariffFilter,
   paging: Paging,
 ): Promise<Result<Page<() => Generator<void, StoredTariff>>>> => {
-  const fromRow = (row: TariffRow) => () => tariffFromRow(row)
   const size = sql`pg_column_size(terms) + pg_column_size(versions)`
-  return readBoundedPage(
-    transaction.query,
-    { ...listing(transaction, filter), fromRow, size, maxBytes: maxPageBytes },
-    paging,
-  )
+  const bounded = { ...listing(transaction, filter), size, maxBytes: maxPageBytes }
+  const page = await readBoundedPage<TariffRow>(transaction.query, bounded, paging)
+  return mapPage(page, row => () => tariffFromRow(row))
 }
 
 type PricedLocation = {
-  timezone: string
-  currency_code: string
-  import_currency: string | null
-  export_currency: string | null
+  readonly timezone: string
+  readonly currencyCode: string
+  readonly importCurrency: string | null
+  readonly exportCurrency: string | null
 }
 
 /** Keep others from changing a location or its tariffs until the transaction ends. */
@@ -267,9 +269,9 @@ const lockPricedLocation = async (
   locationId: string,
 ): Promise<PricedLocation | null> => {
   const { rows } = await transaction.query<PricedLocation>(sql`
-    select timezone, currency_code,
-      (select currency_code from market_sources where id = import_market_source_id) as import_currency,
-      (select currency_code from market_sources where id = export_market_source_id) as export_currency
+    select timezone, currency_code as "currencyCode",
+      (select currency_code from market_sources where id = import_market_source_id) as "importCurrency",
+      (select currency_code from market_sources where id = export_market_source_id) as "exportCurrency"
     from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`)
   return rows[0] ?? null
 }

@@ -23,30 +23,15 @@ export type StoredAccount = AccountPages & {
 
 export type AccountDraft = Pick<StoredAccount, 'displayName' | 'defaultApiVersion' | 'requestsPerSecond'>
 
-type Row = {
-  id: string
-  display_name: string
-  default_version: string
-  requests_per_second: number | null
-  disabled_at: number | null
-  privacy_url: string | null
-  terms_url: string | null
-  logo_url: string | null
-  time_created: number
-}
+type Row = Omit<StoredAccount, 'defaultApiVersion'> & { readonly defaultVersion: string }
 
-const columns = sql`id, display_name, default_version, requests_per_second, disabled_at, privacy_url, terms_url, logo_url, time_created`
+const columns = sql`id, display_name as "displayName", default_version as "defaultVersion",
+  requests_per_second as "requestsPerSecond", disabled_at as "disabledAt", privacy_url as "privacyUrl",
+  terms_url as "termsUrl", logo_url as "logoUrl", time_created as "createdAt"`
 
-const fromRow = (row: Row): StoredAccount => ({
-  id: row.id,
-  displayName: row.display_name,
-  defaultApiVersion: apiVersionOf(row.default_version),
-  requestsPerSecond: row.requests_per_second,
-  disabledAt: row.disabled_at,
-  privacyUrl: row.privacy_url,
-  termsUrl: row.terms_url,
-  logoUrl: row.logo_url,
-  createdAt: row.time_created,
+const fromRow = ({ defaultVersion, ...account }: Row): StoredAccount => ({
+  ...account,
+  defaultApiVersion: apiVersionOf(defaultVersion),
 })
 
 /** Wait until no other transaction is about to make the first account, and keep others waiting until this one ends. */

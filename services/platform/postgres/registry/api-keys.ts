@@ -24,29 +24,8 @@ export type StoredApiKey = {
   readonly revokedAt: number | null
 }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  scope: ApiKeyScope
-  last4: string
-  description: string | null
-  time_created: number
-  revoked_at: number | null
-}
-
-const columns = sql`id, account_id, live_mode, scope, last4, description, time_created, revoked_at`
-
-const fromRow = (row: Row): StoredApiKey => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  scope: row.scope,
-  last4: row.last4,
-  description: row.description,
-  createdAt: row.time_created,
-  revokedAt: row.revoked_at,
-})
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", scope, last4, description,
+  time_created as "createdAt", revoked_at as "revokedAt"`
 
 /** Make an API key at `at` (ms). `secret` is the key's text, given here and never again: its hash alone is stored. */
 export const createApiKey = async (
@@ -82,14 +61,14 @@ export const findApiKey = async (
   hashes: string | readonly [string, ...string[]],
 ): Promise<StoredApiKey | null> => {
   const [present, ...former] = typeof hashes === 'string' ? [hashes] : hashes
-  const { rows } = await operator<Row>(
+  const { rows } = await operator<StoredApiKey>(
     sql`select ${columns} from api_keys where hash = ${present} and revoked_at is null`,
   )
-  if (rows[0] !== undefined) return fromRow(rows[0])
+  if (rows[0] !== undefined) return rows[0]
   if (former.length === 0) return null
-  const { rows: rehashed } = await operator<Row>(sql`
+  const { rows: rehashed } = await operator<StoredApiKey>(sql`
     update api_keys set hash = ${present} where hash = any(${former}) and revoked_at is null returning ${columns}`)
-  return rehashed[0] === undefined ? null : fromRow(rehashed[0])
+  return rehashed[0] === undefined ? null : rehashed[0]
 }
 
 type StateRow = {
@@ -146,14 +125,16 @@ export const revokeApiKey = async (
   id: string,
   at: number,
 ): Promise<StoredApiKey | null> => {
-  const { rows } = await query<Row>(sql`
+  const { rows } = await query<StoredApiKey>(sql`
     update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
     returning ${columns}`)
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** List a tenant's keys, newest first, revoked ones included. */
 export const listApiKeys = async (query: Query, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
-  const { rows } = await query<Row>(sql`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`)
-  return rows.map(fromRow)
+  const { rows } = await query<StoredApiKey>(
+    sql`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`,
+  )
+  return rows
 }

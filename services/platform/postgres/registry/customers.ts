@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
-import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { deleteLocationsOf } from './location-deletion.ts'
 import type { StoredLocation } from './location-row.ts'
@@ -20,29 +20,18 @@ export type StoredCustomer = {
 
 export type CustomerDraft = { readonly referenceId: string | null; readonly metadata: Metadata }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  reference_id: string | null
-  location_ids: string
-  metadata: Metadata
-  time_created: number
-}
+type Row = Omit<StoredCustomer, 'locationIds'> & { readonly locationIds: string }
 
-const columns = sql`id, account_id, live_mode, reference_id, metadata, time_created,
+const columns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", metadata,
+  time_created as "createdAt",
   (select coalesce(json_agg(l.id order by l.id), '[]') from locations l
    where l.account_id = customers.account_id and l.live_mode = customers.live_mode and l.customer_id = customers.id
-     and l.deleted_at is null) as location_ids`
+     and l.deleted_at is null) as "locationIds"`
 
-const fromRow = (row: Row): StoredCustomer => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  referenceId: row.reference_id,
-  locationIds: JSON.parse(row.location_ids),
-  metadata: row.metadata,
-  createdAt: row.time_created,
+const fromRow = ({ locationIds, ...customer }: Row): StoredCustomer => ({
+  ...customer,
+  locationIds: JSON.parse(locationIds),
 })
 
 const notFound = refused('not_found', 'No customer has this id.')
@@ -102,19 +91,20 @@ export const deleteCustomer = async (
 }
 
 /** List customers, newest first. Refuses `cursor_not_found`. */
-export const listCustomers = (
+export const listCustomers = async (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null },
   paging: Paging,
-): Promise<Result<Page<StoredCustomer>>> =>
-  readPage(
+): Promise<Result<Page<StoredCustomer>>> => {
+  const page = await readPage<Row>(
     transaction.query,
     {
       table: 'customers',
       columns,
       scope: ownedBy(transaction),
       filter: allOf(isActive, matching('reference_id', filter.referenceId)),
-      fromRow,
     },
     paging,
   )
+  return mapPage(page, fromRow)
+}

@@ -17,25 +17,8 @@ export type StoredDevice = {
 
 export type DeviceDraft = { readonly referenceId: string; readonly metadata: Metadata }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  reference_id: string
-  metadata: Metadata
-  time_created: number
-}
-
-const columns = sql`id, account_id, live_mode, reference_id, metadata, time_created`
-
-const fromRow = (row: Row): StoredDevice => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  referenceId: row.reference_id,
-  metadata: row.metadata,
-  createdAt: row.time_created,
-})
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId", metadata,
+  time_created as "createdAt"`
 
 const notFound = refused('not_found', 'No device has this id.')
 
@@ -54,10 +37,10 @@ export const createDevice = async (
 
 /** Retrieve a device; null when there is none, or it was deleted. */
 export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
-  const { rows } = await transaction.query<Row>(
+  const { rows } = await transaction.query<StoredDevice>(
     sql`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
   )
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** Change the members that are named. Refuses `not_found`; a taken reference_id is refused by its constraint. */
@@ -66,12 +49,12 @@ export const updateDevice = async (
   id: string,
   change: Partial<DeviceDraft>,
 ): Promise<Result<StoredDevice>> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredDevice>(sql`
     update devices set
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** Delete a device: it is hidden, and its reference_id is free again. Gives its last state. Refuses `not_found`. */
@@ -80,10 +63,10 @@ export const deleteDevice = async (
   id: string,
   at: number,
 ): Promise<Result<StoredDevice>> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredDevice>(sql`
     update devices set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** List devices, newest first; of some ids, if `ids` names them. Refuses `cursor_not_found`. */
@@ -103,7 +86,6 @@ export const listDevices = (
         matching('reference_id', filter.referenceId),
         filter.ids === undefined || filter.ids === null ? sql`true` : sql`id = any(${filter.ids})`,
       ),
-      fromRow,
     },
     paging,
   )

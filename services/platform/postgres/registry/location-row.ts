@@ -57,32 +57,23 @@ export type StoredLocation = LocationDraft & {
   readonly createdAt: number
 }
 
-export type LocationRow = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  reference_id: string | null
-  customer_id: string | null
-  timezone: string
-  currency_code: string
-  postal_address: string | null
-  latitude: number | null
-  longitude: number | null
-  overrides: LocationOverrides
-  import_market_source_id: string | null
-  export_market_source_id: string | null
-  metadata: Metadata
-  pricing_revision: number
-  time_created: number
-  tariffs: string
-  on_their_way: string
+export type LocationRow = Omit<StoredLocation, 'postalAddress' | 'geoLocation' | 'tariffs' | 'pendingTariffs'> & {
+  readonly postalAddress: string | null
+  readonly latitude: number | null
+  readonly longitude: number | null
+  readonly tariffs: string
+  readonly pendingTariffs: string
 }
 
 /** An instant as JSON: integer ms. */
 export const epochMs = (column: string) => sql`(extract(epoch from ${raw(column)}) * 1000)::bigint`
 
-export const locationColumns = sql`id, account_id, live_mode, reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude,
-  overrides, import_market_source_id, export_market_source_id, metadata, pricing_revision, time_created,
+export const locationColumns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", reference_id as "referenceId",
+  customer_id as "customerId", timezone, currency_code as "currencyCode", postal_address as "postalAddress",
+  latitude, longitude, overrides, import_market_source_id as "importSourceId",
+  export_market_source_id as "exportSourceId", metadata, pricing_revision as "pricingRevision",
+  time_created as "createdAt",
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
       'marketRates', t.market_rates,
       'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}) order by t.id), '[]')
@@ -92,27 +83,18 @@ export const locationColumns = sql`id, account_id, live_mode, reference_id, cust
   (select coalesce(json_agg(json_build_object('direction', c.direction, 'type', c.type, 'failingSince', ${epochMs('c.failing_since')})), '[]')
    from tariff_credentials c
    where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
-     and c.consented_at is not null and c.fetched_at is null) as on_their_way`
+     and c.consented_at is not null and c.fetched_at is null) as "pendingTariffs"`
 
-export const locationFromRow = (row: LocationRow): StoredLocation => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  referenceId: row.reference_id,
-  customerId: row.customer_id,
-  postalAddress: row.postal_address === null ? null : JSON.parse(row.postal_address),
-  overrides: row.overrides,
-  timezone: row.timezone,
-  currencyCode: row.currency_code,
-  geoLocation: row.latitude === null || row.longitude === null ? null : { lat: row.latitude, lng: row.longitude },
-  importSourceId: row.import_market_source_id,
-  exportSourceId: row.export_market_source_id,
-  metadata: row.metadata,
-  tariffs: JSON.parse(row.tariffs),
-  ...(row.on_their_way === '[]' ? {} : { pendingTariffs: JSON.parse(row.on_their_way) }),
-  pricingRevision: row.pricing_revision,
-  createdAt: row.time_created,
-})
+export const locationFromRow = (row: LocationRow): StoredLocation => {
+  const { postalAddress, latitude, longitude, tariffs, pendingTariffs, ...location } = row
+  return {
+    ...location,
+    postalAddress: postalAddress === null ? null : JSON.parse(postalAddress),
+    geoLocation: latitude === null || longitude === null ? null : { lat: latitude, lng: longitude },
+    tariffs: JSON.parse(tariffs),
+    ...(pendingTariffs === '[]' ? {} : { pendingTariffs: JSON.parse(pendingTariffs) }),
+  }
+}
 
 /** The columns of `draftValues`, in the same order. */
 export const draftColumns = sql`reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,

@@ -3,7 +3,7 @@ import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
-import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
+import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import { writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
@@ -160,22 +160,23 @@ export const deleteLocation = async (
 }
 
 /** List locations, newest first. Refuses `cursor_not_found`. */
-export const listLocations = (
+export const listLocations = async (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null; readonly customerId: string | null },
   paging: Paging,
-): Promise<Result<Page<StoredLocation>>> =>
-  readPage(
+): Promise<Result<Page<StoredLocation>>> => {
+  const page = await readPage<LocationRow>(
     transaction.query,
     {
       table: 'locations',
       columns: locationColumns,
       scope: ownedBy(transaction),
       filter: allOf(isActive, matching('reference_id', filter.referenceId), matching('customer_id', filter.customerId)),
-      fromRow: locationFromRow,
     },
     paging,
   )
+  return mapPage(page, locationFromRow)
+}
 
 /** Tell which of some ids are locations that records may name. */
 export const findActiveLocations = async (

@@ -22,35 +22,9 @@ export type StoredDelivery = {
   readonly createdAt: number
 }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  endpoint_id: string
-  event_id: string
-  event_type: string
-  status: DeliveryStatus
-  attempts: number
-  due_at: number | null
-  last_attempt_at: number | null
-  time_created: number
-}
-
-const columns = sql`id, account_id, live_mode, endpoint_id, event_id, event_type, status, attempts, due_at, last_attempt_at, time_created`
-
-const fromRow = (row: Row): StoredDelivery => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  endpointId: row.endpoint_id,
-  eventId: row.event_id,
-  eventType: row.event_type,
-  status: row.status,
-  attempts: row.attempts,
-  dueAt: row.due_at,
-  lastAttemptAt: row.last_attempt_at,
-  createdAt: row.time_created,
-})
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId",
+  event_id as "eventId", event_type as "eventType", status, attempts, due_at as "dueAt",
+  last_attempt_at as "lastAttemptAt", time_created as "createdAt"`
 
 /** One attempt; `statusCode` null where no answer came, `error` then says why; `responseBody`: its first 16 KiB. */
 export type StoredAttempt = {
@@ -66,33 +40,9 @@ export type StoredAttempt = {
   readonly createdAt: number
 }
 
-type AttemptRow = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  delivery_id: string
-  endpoint_id: string
-  status_code: number | null
-  error: string | null
-  duration_ms: number
-  response_body: string
-  time_created: number
-}
-
-const attemptColumns = sql`id, account_id, live_mode, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, time_created`
-
-const attemptFromRow = (row: AttemptRow): StoredAttempt => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  deliveryId: row.delivery_id,
-  endpointId: row.endpoint_id,
-  statusCode: row.status_code,
-  error: row.error,
-  durationMs: row.duration_ms,
-  responseBody: row.response_body,
-  createdAt: row.time_created,
-})
+const attemptColumns = sql`id, account_id as "accountId", live_mode as "liveMode", delivery_id as "deliveryId",
+  endpoint_id as "endpointId", status_code as "statusCode", error, duration_ms as "durationMs",
+  response_body as "responseBody", time_created as "createdAt"`
 
 const notFound = refused('not_found', 'No delivery of this webhook endpoint has this id')
 
@@ -110,7 +60,6 @@ export const listDeliveries = (
       columns,
       scope: allOf(ownedBy(transaction), matching('endpoint_id', endpointId)),
       filter: allOf(matching('status', filter.status), matching('event_id', filter.eventId)),
-      fromRow,
     },
     paging,
   )
@@ -121,9 +70,9 @@ export const retrieveDelivery = async (
   endpointId: string,
   id: string,
 ): Promise<StoredDelivery | null> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredDelivery>(sql`
     select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`)
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** List the attempts of a delivery, newest first. Refuses `cursor_not_found`. */
@@ -139,7 +88,6 @@ export const listAttempts = (
       columns: attemptColumns,
       scope: allOf(ownedBy(transaction), matching('delivery_id', deliveryId)),
       filter: sql`true`,
-      fromRow: attemptFromRow,
     },
     paging,
   )
@@ -151,10 +99,10 @@ export const resendDelivery = async (
   id: string,
   at: number,
 ): Promise<Result<StoredDelivery>> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredDelivery>(sql`
     update webhook_deliveries set status = 'PENDING', round = round + 1, attempts = 0, due_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** Write an event that goes to one endpoint alone, with its delivery, due at once. `data` as `JSON.stringify` is to write it. */
@@ -166,7 +114,7 @@ export const createTestDelivery = async (
 ): Promise<StoredDelivery> => {
   const { accountId, liveMode, query } = transaction
   const data = JSON.stringify(event.data)
-  const { rows } = await query<Row>(sql`
+  const { rows } = await query<StoredDelivery>(sql`
     with event as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
       values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
@@ -177,5 +125,5 @@ export const createTestDelivery = async (
     returning ${columns}`)
   const [row] = rows
   if (row === undefined) throw new Error('an inserted delivery came back as none')
-  return fromRow(row)
+  return row
 }

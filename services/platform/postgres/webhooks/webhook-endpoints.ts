@@ -24,20 +24,6 @@ export type StoredEndpoint = {
   readonly createdAt: number
 }
 
-type Row = {
-  id: string
-  account_id: string
-  live_mode: boolean
-  url: string
-  event_types: string[]
-  description: string | null
-  layout: 'current' | 'earlier'
-  secrets: readonly SigningSecret<string>[]
-  failing_since: number | null
-  disabled_reason: DisabledReason | null
-  time_created: number
-}
-
 export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {
   /** Give the sealed first secret, which is bound to the endpoint's id. */
   readonly sealedSecret: (id: string) => string
@@ -51,21 +37,9 @@ export type EndpointPatch = {
   readonly isEnabled?: boolean
 }
 
-const columns = sql`id, account_id, live_mode, url, event_types, description, layout, secrets, failing_since, disabled_reason, time_created`
-
-const fromRow = (row: Row): StoredEndpoint => ({
-  id: row.id,
-  accountId: row.account_id,
-  liveMode: row.live_mode,
-  url: row.url,
-  eventTypes: row.event_types,
-  description: row.description,
-  apiVersion: row.layout,
-  secrets: row.secrets,
-  failingSince: row.failing_since,
-  disabledReason: row.disabled_reason,
-  createdAt: row.time_created,
-})
+const columns = sql`id, account_id as "accountId", live_mode as "liveMode", url, event_types as "eventTypes", description,
+  layout as "apiVersion", secrets, failing_since as "failingSince", disabled_reason as "disabledReason",
+  time_created as "createdAt"`
 
 /** Endpoints of an account in one mode. */
 export const maxEndpoints = 100
@@ -92,13 +66,13 @@ export const createEndpoint = async (
   if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
   const id = newId('webhookEndpoint', at)
   const secrets = [{ secret: draft.sealedSecret(id), until: null }]
-  const made = await query<Row>(sql`
+  const made = await query<StoredEndpoint>(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets, time_created)
     values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.apiVersion},
       ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`)
   const [row] = made.rows
   if (row === undefined) throw new Error('an inserted endpoint came back as none')
-  return accepted(fromRow(row))
+  return accepted(row)
 }
 
 /** Retrieve an endpoint; null when there is none, or it was deleted. */
@@ -107,10 +81,10 @@ export const retrieveEndpoint = async (
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<StoredEndpoint | null> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredEndpoint>(sql`
     select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isActive}
     ${forUpdate ? sql`for update` : sql``}`)
-  return rows[0] === undefined ? null : fromRow(rows[0])
+  return rows[0] ?? null
 }
 
 /** Change the members that are named. Enabling and another address forget the failures before. Refuses `not_found`. */
@@ -121,7 +95,7 @@ export const updateEndpoint = async (
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
   const { isEnabled = null } = patch
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredEndpoint>(sql`
     update webhook_endpoints set
       url = coalesce(${patch.url ?? null}, url),
       event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
@@ -132,7 +106,7 @@ export const updateEndpoint = async (
       disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
         else disabled_at end
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** Put other secrets in the place of an endpoint's secrets. */
@@ -152,16 +126,16 @@ export const deleteEndpoint = async (
   id: string,
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
-  const { rows } = await transaction.query<Row>(sql`
+  const { rows } = await transaction.query<StoredEndpoint>(sql`
     update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
+  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** List endpoints, newest first. Refuses `cursor_not_found`. */
 export const listEndpoints = (transaction: TenantTransaction, paging: Paging): Promise<Result<Page<StoredEndpoint>>> =>
   readPage(
     transaction.query,
-    { table: 'webhook_endpoints', columns, scope: ownedBy(transaction), filter: allOf(isActive), fromRow },
+    { table: 'webhook_endpoints', columns, scope: ownedBy(transaction), filter: allOf(isActive) },
     paging,
   )

@@ -62,19 +62,20 @@ export const retrieveResend = async (
 
 type DueResend = Tenant & {
   readonly id: string
-  readonly endpoint_id: string
-  readonly cursor_id: string
-  readonly end_id: string
-  readonly include_delivered: boolean
-  readonly event_types: readonly string[]
-  readonly closed: boolean
+  readonly endpointId: string
+  readonly cursorId: string
+  readonly endId: string
+  readonly includeDelivered: boolean
+  readonly eventTypes: readonly string[]
+  readonly isClosed: boolean
 }
 
 /** Take the resend that waited longest, of an endpoint with fewer than `limit` deliveries due: it shall not keep new events waiting. */
 const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
   const { rows } = await query<DueResend>(sql`
-    select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id, r.cursor_id, r.end_id, r.include_delivered,
-      e.event_types, (e.disabled_at is not null or e.deleted_at is not null) as closed
+    select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id as "endpointId",
+      r.cursor_id as "cursorId", r.end_id as "endId", r.include_delivered as "includeDelivered", e.event_types as "eventTypes",
+      (e.disabled_at is not null or e.deleted_at is not null) as "isClosed"
     from webhook_resends r
     join webhook_endpoints e on e.account_id = r.account_id and e.live_mode = r.live_mode and e.id = r.endpoint_id
     where r.status = 'RUNNING' and (select count(*) from (
@@ -90,7 +91,7 @@ type EventRow = { readonly id: string; readonly type: string; readonly bytes: nu
 
 const requeueEvents = async (
   { query }: OperatorTransaction,
-  { accountId, liveMode, endpoint_id: endpointId, include_delivered: includeDelivered }: DueResend,
+  { accountId, liveMode, endpointId, includeDelivered }: DueResend,
   events: readonly EventRow[],
   at: number,
 ): Promise<number> => {
@@ -118,14 +119,14 @@ export const stepResend = async (transaction: OperatorTransaction, at: number, p
   if (dueResend === null) return false
   const { rows } = await transaction.query<EventRow>(sql`
     select id, type, octet_length(data::text) as bytes from events
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursor_id} and id < ${dueResend.end_id}
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursorId} and id < ${dueResend.endId}
     order by id limit ${pageSize}`)
-  const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.event_types, type))
-  const queued = dueResend.closed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
-  const status = dueResend.closed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
+  const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.eventTypes, type))
+  const queued = dueResend.isClosed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
+  const status = dueResend.isClosed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
   await transaction.query(sql`
-    update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursor_id}, status = ${status},
-      events_done = events_done + ${dueResend.closed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
+    update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursorId}, status = ${status},
+      events_done = events_done + ${dueResend.isClosed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
     where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`)
   return true
 }
