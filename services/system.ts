@@ -21,7 +21,7 @@ import { listen } from './platform/http/listen.ts'
 import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/static-routes.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
-import { holdIdempotencyLock } from './platform/postgres/registry/idempotency-lock.ts'
+import { holdIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
 import {
   type RoleModule,

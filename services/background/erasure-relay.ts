@@ -41,8 +41,9 @@ const eraseRequestOf = ({ accountId, liveMode, objectId }: Erasure, orderId: str
 })
 
 /**
- * Dispatch the erasures that are due. For each erasure, the relay erases new data of the objects in PostgreSQL, appends an erase request
- * to every partition, and last marks the erasure as dispatched. After a crash in between, the relay repeats all of it.
+ * Dispatch the erasures that are due. For each erasure, the relay erases new data of the objects in PostgreSQL, appends
+ * an erase request to every partition, and last marks the erasure as dispatched. After a crash in between, the relay
+ * repeats all of it.
  * Returns the number of erasures.
  */
 export const dispatchErasures = async ({
@@ -72,8 +73,8 @@ export const dispatchErasures = async ({
 }
 
 /**
- * Work that sends erasures to the partitions: a new erasure at once, and each erasure again every day until no late message can restore
- * its objects.
+ * Work that sends erasures to the partitions: a new erasure at once, and each erasure again every day until no late
+ * message can restore its objects.
  */
 export const erasureRelay = (options: ErasureRelayOptions): LeasedWork => ({
   name: 'erasure-relay',

@@ -23,7 +23,10 @@ const publishEvent = async ({ log, codec }: EventRelayOptions, event: EventEnvel
 
 type PublishResult = { readonly ids: readonly number[]; readonly failure: unknown }
 
-/** Publish the events of one object in order. Each event waits until the one before it is durable. After a failure the rest stay in the outbox. */
+/**
+ * Publish the events of one object in order. Each event waits until the one before it is durable. After a failure the
+ * rest stay in the outbox.
+ */
 const publishInOrder = async (
   options: EventRelayOptions,
   messages: readonly OutboxMessage[],
@@ -41,7 +44,8 @@ const publishInOrder = async (
 }
 
 /**
- * Publish the oldest events of the outbox and delete those that the log acknowledged. Events of one object stay in order.
+ * Publish the oldest events of the outbox and delete those that the log acknowledged. Events of one object stay in
+ * order.
  * Returns true if more events may be waiting. After a crash the relay publishes events again, with the same ids.
  * Throws the first error of the log, after all other events are published.
  * Source: docs/rules/events-and-webhooks.md #publication; docs/architecture.md #outbox-and-leases.

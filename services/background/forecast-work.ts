@@ -28,7 +28,10 @@ export type ForecastWorkOptions = {
   readonly at: () => number
 }
 
-/** Time zones of areas outside the coupled European market. The Australian market has one clock, without daylight saving time. */
+/**
+ * Time zones of areas outside the coupled European market. The Australian market has one clock, without daylight saving
+ * time.
+ */
 const zones: Readonly<Record<string, string>> = {
   PJM: 'America/New_York',
   NYISO: 'America/New_York',
@@ -89,9 +92,10 @@ const forecastGap = async (
 }
 
 /**
- * Update the forecasts of one source after a change of its published prices. Each gap in the published prices gets forecasts for up to
- * five days, calculated from the prices before the gap. The forecasts have a higher price revision, and the costs that they change are
- * recalculated. If the prices change again meanwhile, nothing is stored and the source stays due.
+ * Update the forecasts of one source after a change of its published prices. Each gap in the published prices gets
+ * forecasts for up to five days, calculated from the prices before the gap. The forecasts have a higher price revision,
+ * and the costs that they change are recalculated. If the prices change again meanwhile, nothing is stored and the
+ * source stays due.
  */
 const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): Promise<void> => {
   const gaps = await priceGaps(options.database.operator, due, maxGapsPerTurn + 1)
@@ -109,8 +113,8 @@ const updateForecasts = async (options: ForecastWorkOptions, due: DueForecast): 
 }
 
 /**
- * Work that updates forecasts within seconds after published prices changed, one source per turn. The database lists the sources that
- * are due, so a restart loses none. Source: docs/rules/markets-and-forecasts.md #forecasts.
+ * Work that updates forecasts within seconds after published prices changed, one source per turn. The database lists
+ * the sources that are due, so a restart loses none. Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export const forecastWork = (options: ForecastWorkOptions): LeasedWork => {
   let lastSourceId = ''

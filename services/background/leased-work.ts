@@ -17,9 +17,9 @@ const defaultLeaseMs = 10_000
 const retryMs = 1_000
 
 /**
- * Start several pieces of work, each with its own lease. One process does a piece of work at a time; if that process dies, another one
- * continues after the lease has expired. A process that was paused can end a turn after another one took the lease.
- * So every turn must be repeatable.
+ * Start several pieces of work, each with its own lease. One process does a piece of work at a time; if that process
+ * dies, another one continues after the lease has expired. A process that was paused can end a turn after another one
+ * took the lease. So every turn must be repeatable.
  */
 export const startLeasedWork = (options: LeasedWorkOptions, tasks: readonly LeasedWork[]): AsyncDisposable => {
   const running = tasks.map(task => startTask(options, task))

@@ -65,9 +65,11 @@ const leaseLost = (): Failure =>
   new Failure('lease_lost', 'Another process continues this price change.', { retriable: true })
 
 /**
- * Do one page of a price change: append recost requests for the locations that the source prices. Then one transaction writes
- * `location.update` and `price.update` of each location and moves the cursor. A change by forecasts writes no events.
- * Returns null if no price change is waiting. After a failure the page is repeated: requests may be sent twice, events are not.
+ * Do one page of a price change: append recost requests for the locations that the source prices. Then one transaction
+ * writes `location.update` and `price.update` of each location and moves the cursor. A change by forecasts writes no
+ * events.
+ * Returns null if no price change is waiting. After a failure the page is repeated: requests may be sent twice, events
+ * are not.
  * Throws `Failure` `lease_lost` if `lease` is no longer valid.
  * Source: docs/rules/markets-and-forecasts.md #price-changes; docs/architecture.md #recost-requests.
  */

@@ -12,8 +12,10 @@ const maxExpiredPerTurn = 1_000
 const minuteMs = 60_000
 
 /**
- * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due by `at` (ms).
- * Returns the number of events. An event and the removal of its timer are one transaction, so each event is written once.
+ * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due
+ * by `at` (ms).
+ * Returns the number of events. An event and the removal of its timer are one transaction, so each event is written
+ * once.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const publishContractEndEvents = (database: Database, at: number, maxTimers = maxPerTurn): Promise<number> =>

@@ -12,13 +12,13 @@ import { fanOutPage } from './price-fan-out.ts'
 /** Appends recost requests and price notices to the partitions, at least once. A repeated request changes nothing. */
 export type RecostRelay = AsyncDisposable & {
   /**
-   * Publish the recost requests of a change after its commit. Never rejects: requests that the log refuses stay in the outbox, and the
-   * relay publishes them later.
+   * Publish the recost requests of a change after its commit. Never rejects: requests that the log refuses stay in the
+   * outbox, and the relay publishes them later.
    */
   readonly publish: (messages: readonly OutboxMessage[]) => Promise<void>
   /**
-   * Announce new prices of a source in every partition. Records after the notice are costed with the new prices. The fan-out, which
-   * begins at once, requests the recalculation of stored costs. Never rejects.
+   * Announce new prices of a source in every partition. Records after the notice are costed with the new prices. The
+   * fan-out, which begins at once, requests the recalculation of stored costs. Never rejects.
    */
   readonly announce: (change: SourceRevision) => Promise<void>
 }
@@ -33,7 +33,9 @@ export type RecostRelayOptions = RecostAppenderDependencies & {
 const restMs = 1_000
 const pageSize = 500
 
-/** Append recost requests to their partitions, then delete them from the outbox. Returns true if more may be waiting. */
+/**
+ * Append recost requests to their partitions, then delete them from the outbox. Returns true if more may be waiting.
+ */
 const publishMessages = async (options: RecostRelayOptions, messages: readonly OutboxMessage[]): Promise<boolean> => {
   const recostMessages = messages.filter(({ topic }) => topic === recordTopic)
   const append = ({ payload }: OutboxMessage): Promise<void> => {
@@ -62,8 +64,8 @@ const fanOut = async (options: RecostRelayOptions, lease: Lease): Promise<boolea
 }
 
 /**
- * Start the relay. `publish` sends the requests of this process at once. In each turn, one process publishes requests that a crash left
- * in the outbox, and one page of a price change. Without work, the relay looks every second.
+ * Start the relay. `publish` sends the requests of this process at once. In each turn, one process publishes requests
+ * that a crash left in the outbox, and one page of a price change. Without work, the relay looks every second.
  * Source: docs/architecture.md #outbox-and-leases, #recost-requests.
  */
 export const startRecostRelay = (options: RecostRelayOptions): RecostRelay => {

@@ -22,8 +22,9 @@ export type ResealOptions = {
 const hourMs = 3_600_000
 
 /**
- * Work that encrypts stored values again, page by page, if they are sealed with a former secret; the former secret can then be removed.
- * The work repeats every hour, because processes that do not have the new secret yet may seal more values. Null if no secret was changed.
+ * Work that encrypts stored values again, page by page, if they are sealed with a former secret; the former secret can
+ * then be removed. The work repeats every hour, because processes that do not have the new secret yet may seal more
+ * values. Null if no secret was changed.
  */
 export const resealWork = ({ database, secret, credentialsKey, logger }: ResealOptions): LeasedWork | null => {
   if (secretTexts(secret).length === 1 && secretTexts(credentialsKey).length === 1) return null

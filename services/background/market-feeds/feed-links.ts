@@ -30,7 +30,10 @@ const pageSize = 500
 /** Longest duration of a request. A request that began before the source existed has ended after this time. */
 const maxRequestMs = 60_000
 
-/** Set the source of one location, as a change of the location. Returns false if the location was deleted or has a source now. */
+/**
+ * Set the source of one location, as a change of the location. Returns false if the location was deleted or has a
+ * source now.
+ */
 const linkLocation = async (
   { database, publishRecosts, at }: LinkOptions,
   { id, ...tenant }: SourcelessLocation,
@@ -53,8 +56,9 @@ const linkLocation = async (
 }
 
 /**
- * Link new shared sources to older locations of their area whose customer set no source. Stored records of these locations are recosted.
- * The function reads all such locations once for each source, and again until the requests from before the source have ended.
+ * Link new shared sources to older locations of their area whose customer set no source. Stored records of these
+ * locations are recosted. The function reads all such locations once for each source, and again until the requests from
+ * before the source have ended.
  * Returns the number of linked locations, and whether all sources are done.
  * Source: docs/rules/registry.md #market-sources-of-locations.
  */

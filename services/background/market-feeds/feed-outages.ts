@@ -45,8 +45,8 @@ const publishOutageEvents = async (database: Database, outage: UnreportedOutage,
 }
 
 /**
- * Publish `tariff.fetch.failed` for each active tariff of a source that has had no new prices for 48 hours, once per outage.
- * After a crash the next call continues. Returns the number of events.
+ * Publish `tariff.fetch.failed` for each active tariff of a source that has had no new prices for 48 hours, once per
+ * outage. After a crash the next call continues. Returns the number of events.
  * Source: docs/rules/markets-and-forecasts.md #outages.
  */
 export const publishFeedOutages = async (database: Database, at: number): Promise<number> => {

@@ -39,7 +39,10 @@ export type MarketFetchOptions = Pick<FetchOptions, 'fetch' | 'timeoutMs' | 'max
 
 const randomNumber = (): number => randomInt(2 ** 32) / 2 ** 32
 
-/** Result of a fetch. `feed`: feed of the last prices; `error`: null if all prices that are due are known; `knownUntil` in ms. */
+/**
+ * Result of a fetch. `feed`: feed of the last prices; `error`: null if all prices that are due are known; `knownUntil`
+ * in ms.
+ */
 export type FetchResult = {
   readonly feed: FeedName | null
   readonly stored: number
@@ -92,7 +95,10 @@ const storePrices = async (
   if (fanOut !== null) await options.announcePrices(fanOut)
 }
 
-/** Fetch an interval from one feed, request by request, and store the prices that begin in the interval after each request. */
+/**
+ * Fetch an interval from one feed, request by request, and store the prices that begin in the interval after each
+ * request.
+ */
 const fetchFromFeed = async (
   options: MarketFetchOptions,
   source: FeedSource,
@@ -154,9 +160,10 @@ const resultOf = (
 })
 
 /**
- * Fetch the prices of one source that are due. The preferred feed is read from two days before the last known price, the other feeds for
- * prices that are still missing. A new source is read from 35 days ago. Prices are stored in the same way as submitted prices.
- * The state of the fetch and the time of the next one are stored; overdue prices count as an outage.
+ * Fetch the prices of one source that are due. The preferred feed is read from two days before the last known price,
+ * the other feeds for prices that are still missing. A new source is read from 35 days ago. Prices are stored in the
+ * same way as submitted prices. The state of the fetch and the time of the next one are stored; overdue prices count as
+ * an outage.
  * Rejects if PostgreSQL is unavailable or `signal` is aborted.
  * Source: docs/rules/markets-and-forecasts.md #public-feeds, #outages.
  */
@@ -198,7 +205,8 @@ export const fetchSource = async (
 }
 
 /**
- * Fetch any interval of one source, from the first of its feeds that has prices in the interval. The next due fetch stays the same.
+ * Fetch any interval of one source, from the first of its feeds that has prices in the interval. The next due fetch
+ * stays the same.
  * Rejects if PostgreSQL is unavailable or `signal` is aborted.
  */
 export const fetchInterval = async (

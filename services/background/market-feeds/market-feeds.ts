@@ -15,7 +15,10 @@ export type MarketFeedOptions = MarketFetchOptions &
     readonly restMs?: number
   }
 
-/** Longer than a fetch should take. If a fetch takes longer, two processes may fetch the same prices, which changes nothing. */
+/**
+ * Longer than a fetch should take. If a fetch takes longer, two processes may fetch the same prices, which changes
+ * nothing.
+ */
 const leaseMs = 120_000
 const defaultRestMs = 5_000
 const maxParallelFetches = 4
@@ -44,8 +47,8 @@ const updateMetrics = async ({ database, metrics }: MarketFeedOptions): Promise<
 }
 
 /**
- * Fetch the sources that are used, due and published by a configured feed, four at a time, and publish events of outages.
- * Each batch of four begins after `renewLease`. Returns the number of fetched sources.
+ * Fetch the sources that are used, due and published by a configured feed, four at a time, and publish events of
+ * outages. Each batch of four begins after `renewLease`. Returns the number of fetched sources.
  */
 export const fetchDueMarkets = async (
   options: MarketFeedOptions,
@@ -66,8 +69,9 @@ export const fetchDueMarkets = async (
 }
 
 /**
- * Work on shared market sources: link new sources to the locations of their area, fetch used sources from the configured feeds when they
- * are due, and publish events of outages. Without a configured feed, the work calls no server.
+ * Work on shared market sources: link new sources to the locations of their area, fetch used sources from the
+ * configured feeds when they are due, and publish events of outages. Without a configured feed, the work calls no
+ * server.
  */
 export const marketFeedWork = (options: MarketFeedOptions): LeasedWork => {
   const { logger, metrics, at, restMs = defaultRestMs } = options
@@ -99,7 +103,10 @@ export const marketFeedWork = (options: MarketFeedOptions): LeasedWork => {
   }
 }
 
-/** Create the shared sources that the installation lacks, and return the work on them. Rejects if PostgreSQL is unavailable. */
+/**
+ * Create the shared sources that the installation lacks, and return the work on them. Rejects if PostgreSQL is
+ * unavailable.
+ */
 export const openMarketFeeds = async (options: MarketFeedOptions): Promise<LeasedWork> => {
   await seedSharedSources(options.database.operator, sharedSources)
   return marketFeedWork(options)

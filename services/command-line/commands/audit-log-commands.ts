@@ -1,11 +1,11 @@
 import { writeInstant } from '../../domain/instant.ts'
-import { readAudit } from '../../platform/postgres/registry/audit-log.ts'
 import {
   type AuditHead,
   type ChainVerification,
+  readAudit,
   readAuditHeads,
   verifyAuditChain,
-} from '../../platform/postgres/registry/audit-log-chain.ts'
+} from '../../platform/postgres/registry/audit-log.ts'
 import { type Command, CommandError, type CommandInput, success, UsageError } from '../command.ts'
 import { withDatabase } from '../open-database.ts'
 import { table } from '../table.ts'

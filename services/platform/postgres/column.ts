@@ -1,8 +1,9 @@
 import pg from 'pg'
 
 /**
- * How columns are read: `timestamptz` as integer ms, `bigint` as number (no column of ours passes 2^53; exact amounts are `numeric`,
- * which stays text until its repository reads it), `json` as text where order and digits must last. Sessions run in UTC.
+ * Types of columns in results. `timestamptz` is integer ms. `bigint` is a number; no column exceeds 2^53. `numeric`
+ * stays text, which the query's function reads exactly. `json` stays text, which keeps order and digits. Sessions use
+ * UTC.
  */
 const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.INT8]: text => safeInteger(text),
@@ -20,14 +21,14 @@ export const columnTypes: pg.CustomTypesConfig = {
 
 const safeInteger = (text: string): number => {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} does not fit into a number`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is too large for a number`)
   return value
 }
 
-/** Read `2026-03-29 01:00:00.123+00` as ms; digits finer than a millisecond are cut. */
+/** Read `2026-03-29 01:00:00.123+00` as ms; finer digits are cut off. */
 export const fromTimestamp = (text: string): number => {
   const value = Date.parse(`${text.slice(0, 10)}T${text.slice(11, 23).replace(/\+.*/, '')}Z`)
-  if (Number.isNaN(value) || !text.endsWith('+00')) throw new RangeError(`timestamp ${text} cannot be read`)
+  if (Number.isNaN(value) || !text.endsWith('+00')) throw new RangeError(`Invalid timestamp ${text}`)
   return value
 }
 

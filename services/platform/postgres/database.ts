@@ -4,7 +4,7 @@ import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
 import { classifyError } from './postgres-failure.ts'
 
-/** Where a PostgreSQL is: a socket folder or host, or the address that a caller configured. */
+/** Address of PostgreSQL: a socket folder or host, or a configured URL. */
 export type PostgresAddress =
   | { readonly host: string; readonly port: number; readonly database: string; readonly user: string }
   | { readonly url: string }
@@ -18,7 +18,8 @@ export type StatementResult<Row> = {
 
 /**
  * Run one statement. A statement with values is prepared once per connection.
- * Throws `Failure` if PostgreSQL is unavailable, `pg.DatabaseError` if a constraint is violated or the statement is wrong.
+ * Throws `Failure` if PostgreSQL is unavailable, `pg.DatabaseError` if a constraint is violated or the statement is
+ * wrong.
  */
 export type Query = <Row>(statement: Sql) => Promise<StatementResult<Row>>
 
@@ -32,8 +33,8 @@ type ConnectionPool = {
 type PoolName = 'tenant' | 'operator'
 
 /**
- * The PostgreSQL database. `tenant` sees no tenant's rows outside `withTenant`. `operator` sees the rows of all accounts.
- * `withConnection` reserves one connection of a pool until the work ends.
+ * The PostgreSQL database. `tenant` sees no tenant's rows outside `withTenant`. `operator` sees the rows of all
+ * accounts. `withConnection` reserves one connection of a pool until the work ends.
  */
 export type Database = AsyncDisposable & {
   readonly tenant: Query
@@ -43,27 +44,30 @@ export type Database = AsyncDisposable & {
 
 export type DatabaseOptions = {
   readonly address: PostgresAddress
-  /** Connections for the callers' work; the operator's come on top. */
+  /** Maximum connections of the tenant pool; those of the operator pool are additional. */
   readonly tenantConnections?: number
   readonly operatorConnections?: number
   readonly statementTimeoutMs?: number
 }
 
 const maxPreparedStatements = 1_000
-/** A server that is well ends a statement by itself; one that has said nothing this long after that will say nothing any more. */
+/** Time in ms after the statement timeout of the server. A server that has not answered by then will not answer. */
 const silenceTimeoutMs = 1_000
-/** How long what needs no work may take: to connect, to begin a transaction, to show life. */
+/** Timeout in ms of steps without work: connect, begin a transaction, `select 1`. */
 const promptTimeoutMs = 5_000
 const needsNoWork = /^(begin\b|select 1$)/
 
-/** Connections opened under an older count may be as dead as the one that broke, and are replaced when they are next asked for. */
+/**
+ * Number of connections that broke. A connection that was opened before the last break may be dead too, so the pool
+ * replaces it.
+ */
 type ConnectionBreaks = { count: number }
 
 /**
- * Open the pools; connections are made when they are first needed. The schema must have been migrated.
- * Statements end after 25 s (30 s a request), waits for locks after 10 s, waits for a connection and for the beginning of a transaction
- * after 5 s: `Failure`, retriable. A server that has gone silent is waited for a second longer than it may take, and no connection from
- * before is used after that. At the end statements under way are waited for, 5 s at most.
+ * Open the pools. A connection is opened at its first use; the schema must be migrated before. Timeouts: 25 s for a
+ * statement (30 s for a request), 10 s for a lock, 5 s for a connection and the begin of a transaction. They throw a
+ * retriable `Failure`. A silent server gets 1 s more; then no older connection is used again. Disposal waits up to 5 s
+ * for statements in progress.
  */
 export const openDatabase = (options: DatabaseOptions): Database => {
   const breaks: ConnectionBreaks = { count: 0 }
@@ -101,8 +105,8 @@ const openPool = (
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
-  // A connection that breaks is replaced on next use. Whoever has it learns of it from the statement; between statements nobody
-  // listens, and an error that nobody listens to would end the process.
+  // The pool replaces a broken connection at its next use. The statement in progress receives the error. Between
+  // statements, an error event without a listener would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', client => client.on('error', () => undefined))
   const connect = connector(pool, breaks)
@@ -117,7 +121,10 @@ const openPool = (
   return { query: statement => withConnection(query => query(statement)), withConnection, close: poolCloser(pool) }
 }
 
-/** Create the function that ends a pool. The function waits for connections in use, but not for those that no longer answer. */
+/**
+ * Create the function that ends a pool. The function waits for connections in use, but not for those that no longer
+ * answer.
+ */
 const poolCloser = (pool: pg.Pool): (() => Promise<void>) => {
   const open = new Set<pg.PoolClient>()
   pool.on('connect', client => open.add(client))
@@ -133,15 +140,15 @@ const poolCloser = (pool: pg.Pool): (() => Promise<void>) => {
 const sessionSettings = '-c timezone=UTC -c datestyle=ISO -c jit=off'
 
 /**
- * Log in as a role that has no more rights than its pool needs. On the packaged server the role itself logs in, so nothing is left to go
- * back to; at a configured address its login takes the role for the session.
+ * Log in with a role that has only the rights of its pool. On the packaged server the session logs in as the role, so
+ * `reset role` gains nothing. At a configured address the session sets the role.
  */
 const loginAs = (role: string, address: PostgresAddress): pg.ClientConfig =>
   'url' in address
     ? connectionOptions(address, `-c role=${role} ${sessionSettings}`)
     : connectionOptions({ ...address, user: role }, sessionSettings)
 
-/** Add our session settings to an address; those that it carries itself come first, so ours hold. */
+/** Add session settings to an address. The settings of the URL come first, so that ours override them. */
 export const connectionOptions = (address: PostgresAddress, settings: string): pg.ClientConfig => {
   if (!('url' in address)) return { ...address, options: settings }
   const url = new URL(address.url)
@@ -149,7 +156,7 @@ export const connectionOptions = (address: PostgresAddress, settings: string): p
   return { connectionString: url.href }
 }
 
-/** Give statements that have values a name, so that a connection plans each of them once. */
+/** Give each statement with values a name, so that a connection plans it once. */
 const statementNames = (): ((text: string) => string | undefined) => {
   const names = new Map<string, string>()
   return text => {

@@ -1,12 +1,13 @@
 import sql from 'sql-template-tag'
 import type { Query } from './database.ts'
 
-/** Who alone may do a thing for a while. The epoch goes up with every change of holder. */
+/** Exclusive right to a task for a limited time. The epoch rises with every change of the holder. */
 export type Lease = { readonly name: string; readonly holder: string; readonly epoch: number }
 
 /**
- * Take a lease, or keep the one that is held, for `forMs` from now by the database's clock; null while another holds it.
- * Keeping it does not change the epoch; taking one that ran out does, so that what an earlier holder still writes can be told apart.
+ * Take a lease or extend it for `durationMs`, by the clock of the database. Null if another process has it. An
+ * extension keeps the epoch. Taking an expired lease raises the epoch, which identifies late writes of the earlier
+ * holder.
  */
 export const takeLease = async (
   operator: Query,
@@ -19,22 +20,26 @@ export const takeLease = async (
     insert into leases as held (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})
     on conflict (name) do update set
       holder = excluded.holder, expires_at = excluded.expires_at,
-      epoch = held.epoch + case when held.holder = excluded.holder and held.expires_at > clock_timestamp() then 0 else 1 end
+      epoch = held.epoch + case when held.holder = excluded.holder and held.expires_at > clock_timestamp() then 0
+        else 1 end
       where held.holder = excluded.holder or held.expires_at <= clock_timestamp()
     returning epoch`)
   return rows[0] === undefined ? null : { name, holder, epoch: rows[0].epoch }
 }
 
-/** Give a lease back early; one that is another's by now stays. */
+/** Release a lease early. A lease that another process has taken stays unchanged. */
 export const releaseLease = async (operator: Query, { name, holder, epoch }: Lease): Promise<void> => {
-  await operator(
-    sql`update leases set expires_at = clock_timestamp() where name = ${name} and holder = ${holder} and epoch = ${epoch}`,
-  )
+  await operator(sql`
+    update leases set expires_at = clock_timestamp() where name = ${name} and holder = ${holder} and epoch = ${epoch}`)
 }
 
-/** Tell, in the transaction of a write, whether a lease still holds; it then holds until that transaction ends. */
+/**
+ * Return true if a lease is valid, in the transaction of a write. The lease then stays valid until the transaction
+ * ends.
+ */
 export const isLeaseValid = async (operator: Query, { name, holder, epoch }: Lease): Promise<boolean> => {
   const { rows } = await operator(sql`
-    select 1 from leases where name = ${name} and holder = ${holder} and epoch = ${epoch} and expires_at > clock_timestamp() for share`)
+    select 1 from leases where name = ${name} and holder = ${holder} and epoch = ${epoch}
+      and expires_at > clock_timestamp() for share`)
   return rows.length > 0
 }

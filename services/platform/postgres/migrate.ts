@@ -15,10 +15,10 @@ const MIGRATION_LOCK = 7_246_002
 const roles = ['wattledger_tenant', 'wattledger_operator']
 
 /**
- * Bring the schema up to this version: every numbered file once, in order, each in a transaction of its own; concurrent starts wait for
- * one another. Gives the names of the files applied, none when nothing was to do.
- * Throws Failure `schema_drift` where the database holds a file that differs from ours or that we do not have, `postgres_refused` where
- * the user may not make the roles.
+ * Apply every new SQL file to the schema, in order, each in its own transaction. Concurrent starts wait for each other.
+ * Returns the names of the applied files.
+ * Throws `Failure` `schema_drift` if the database has a file that this version lacks or that differs,
+ * `postgres_refused` if the user may not create the roles.
  */
 export const migrate = async (
   address: PostgresAddress,
@@ -33,7 +33,10 @@ export const migrate = async (
   })
 }
 
-/** Name the files that a database still lacks, and change nothing. Throws Failure `schema_drift` as `migrate` does. */
+/**
+ * Return the names of the files that a database lacks, and change nothing. Throws `Failure` `schema_drift` as `migrate`
+ * does.
+ */
 export const pendingMigrations = async (
   address: PostgresAddress,
   folder: string = migrationFolder,
@@ -53,7 +56,7 @@ const withClient = async <T>(address: PostgresAddress, work: (client: pg.Client)
     ...connectionOptions(address, '-c timezone=UTC'),
     application_name: 'wattledger-migrate',
   })
-  // A connection that breaks fails the statement under way, which is where it is dealt with.
+  // A broken connection fails the statement in progress, which handles the error.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -75,7 +78,7 @@ const readMigrations = async (folder: string): Promise<readonly Migration[]> => 
   )
 }
 
-/** Roles belong to the server, not to the database: one that was restored elsewhere comes without them. */
+/** Create missing roles. Roles belong to the server, so a database that was restored on another server has none. */
 const ensureRoles = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query<{ name: string; member: boolean }>(
     `select rolname as name, pg_has_role(rolname, 'SET') as member from pg_roles where rolname = any($1)`,
@@ -88,7 +91,10 @@ const ensureRoles = async (client: pg.Client): Promise<void> => {
   }
 }
 
-/** On the packaged server, whose socket nobody else reaches, the pools log in as their roles. They are no superusers and may make no roles. */
+/**
+ * On the packaged server the pools log in as their roles, because only the owner reaches its socket. The roles are no
+ * superusers and may not create roles.
+ */
 const letRolesLogIn = async (client: pg.Client): Promise<void> => {
   const { rows } = await client.query<{ name: string }>(
     'select rolname as name from pg_roles where rolname = any($1) and not rolcanlogin',
@@ -100,7 +106,8 @@ const letRolesLogIn = async (client: pg.Client): Promise<void> => {
 const applyMissing = async (client: pg.Client, migrations: readonly Migration[]): Promise<readonly string[]> => {
   await client.query(
     `create table if not exists schema_migrations (
-       number integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`,
+       number integer primary key, name text not null, checksum text not null,
+       applied_at timestamptz not null default now())`,
   )
   const missing = await findMissing(client, migrations)
   for (const migration of missing) await apply(client, migration)
@@ -114,13 +121,9 @@ const findMissing = async (client: pg.Client, migrations: readonly Migration[]):
   for (const applied of rows) {
     const own = migrations.find(({ number }) => number === applied.number)
     if (own === undefined)
-      throw drift(
-        `The database holds migration ${applied.name}, which this version does not know: start the newer version.`,
-      )
+      throw drift(`The database has migration ${applied.name}, which this version lacks. Start the newer version.`)
     if (own.checksum !== applied.checksum) {
-      throw drift(
-        `Migration ${own.name} was changed after this database had applied it: restore the file, and put the change into a new one.`,
-      )
+      throw drift(`The applied migration ${own.name} was changed. Restore the file and add the change as a new file.`)
     }
   }
   return migrations.filter(({ number }) => !rows.some(applied => applied.number === number))

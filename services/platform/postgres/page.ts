@@ -3,7 +3,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Query } from './database.ts'
 import type { Tenant } from './transaction.ts'
 
-/** Where in a list to read: `limit` objects after one of them (older), before one (newer), or from the newest on. */
+/** Position in a list: `limit` objects after an object (older), before an object (newer), or from the newest on. */
 export type Paging = {
   readonly limit: number
   readonly startingAfter: string | null
@@ -17,10 +17,13 @@ export type Page<T> = { readonly items: readonly T[]; readonly hasMore: boolean 
 export const mapPage = <Row, Item>(page: Result<Page<Row>>, fromRow: (row: Row) => Item): Result<Page<Item>> =>
   page.ok ? accepted({ ...page.value, items: page.value.items.map(fromRow) }) : page
 
-/** Rows of a list. `scope`: the rows that a cursor may name; `filter`: the rows of them that are listed; `columns`: the columns to read. */
+/**
+ * Rows of a list. `scope`: the rows that a cursor may name; `filter`: the rows of them that are listed; `columns`: the
+ * columns to read.
+ */
 export type Listing = { readonly table: string; readonly columns: Sql; readonly scope: Sql; readonly filter: Sql }
 
-/** Where a page begins and how its rows are ordered. */
+/** Start of a page and order of its rows. */
 type PageStart = {
   readonly cursorCondition: Sql
   readonly direction: Sql
@@ -48,8 +51,10 @@ const newestFirst = <Row>(rows: readonly Row[], { isBack }: PageStart): readonly
   isBack ? rows.toReversed() : rows
 
 /**
- * Read one page of a table, newest first. Stable while objects come and go: a cursor holds also after its object was deleted.
- * Refuses `cursor_not_found` for an id that was never in the scope. Source: docs/rules/identifiers-and-lists.md #lists.
+ * Read one page of a table, newest first. Pages stay stable if objects are added or deleted: the cursor of a deleted
+ * object stays valid.
+ * Refuses `cursor_not_found` if the id was never in the scope.
+ * Source: docs/rules/identifiers-and-lists.md #lists.
  */
 export const readPage = async <Row>(query: Query, listing: Listing, paging: Paging): Promise<Result<Page<Row>>> => {
   const pageStart = await findPageStart(query, listing, paging)
@@ -65,15 +70,19 @@ export const readPage = async <Row>(query: Query, listing: Listing, paging: Pagi
   })
 }
 
-/** List of objects that may be large. `size`: stored bytes of an object; `maxBytes`: of a page, unless its first object is larger. */
+/**
+ * List of objects that may be large. `size`: stored bytes of an object; `maxBytes`: of a page, unless its first object
+ * is larger.
+ */
 export type BoundedListing = Listing & { readonly size: Sql; readonly maxBytes: number }
 
 /** `page_found`: number of objects from the start of the page, up to one more than the limit. */
 type FoundCount = { readonly page_found: number }
 
 /**
- * Read one page as `readPage` does. The page ends sooner than asked for if its objects are large: then `hasMore`. Sizes and objects are read in
- * one statement, so that the page shows one state of the table, whatever is written meanwhile. Refuses `cursor_not_found`.
+ * Read one page as `readPage` does. A page of large objects ends before its limit, with `hasMore`. One statement reads
+ * sizes and objects, so that the page shows one state of the table.
+ * Refuses `cursor_not_found`.
  */
 export const readBoundedPage = async <Row>(
   query: Query,
@@ -90,7 +99,8 @@ export const readBoundedPage = async <Row>(
       select id, (${size})::bigint as size from ${table} where ${scope} and ${filter} ${cursorCondition}
       order by id ${direction} limit ${paging.limit + 1}
     ), measured as (
-      select id, row_number() over page as place, sum(size) over page as bytes from listed window page as (order by id ${direction})
+      select id, row_number() over page as place, sum(size) over page as bytes from listed
+      window page as (order by id ${direction})
     )
     select ${columns}, (select count(*)::int from listed) as page_found from ${table}
     where ${scope} and id in (
@@ -102,11 +112,11 @@ export const readBoundedPage = async <Row>(
   return accepted({ items: newestFirst(items, pageStart.value), hasMore: found > rows.length })
 }
 
-/** The condition that finds a tenant's rows by their index. */
+/** Condition for the rows of a tenant; the index finds them. */
 export const ownedBy = ({ accountId, liveMode }: Tenant): Sql =>
   sql`account_id = ${accountId} and live_mode = ${liveMode}`
 
-/** A condition on a column, where a filter asks for one. */
+/** Condition that a column has a value; true for all rows if the value is null. */
 export const matching = (column: string, value: string | null | undefined): Sql =>
   value === null || value === undefined ? sql`true` : sql`${raw(column)} = ${value}`
 

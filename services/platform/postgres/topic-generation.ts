@@ -2,10 +2,10 @@ import sql from 'sql-template-tag'
 import { toTimestamp } from './column.ts'
 import type { Query } from './database.ts'
 
-/** What leads the versions of rows from a topic, and the partitions that it counts for. */
+/** Generation of a topic, which leads the versions of its rows, and its number of partitions. */
 export type TopicGeneration = { readonly generation: number; readonly partitions: number }
 
-/** Read the generation of a topic's lanes; null before the topic was first made known. */
+/** Read the generation of a topic; null before its registration. */
 export const readTopicGeneration = async (operator: Query, topic: string): Promise<TopicGeneration | null> => {
   const { rows } = await operator<TopicGeneration>(
     sql`select generation, partitions from lane_generations where topic = ${topic}`,
@@ -14,8 +14,9 @@ export const readTopicGeneration = async (operator: Query, topic: string): Promi
 }
 
 /**
- * Make a topic known with generation 0, or raise its generation because it was made anew or its partitions changed.
- * `expected` is the generation that the caller has seen (null: none); null is given when another was faster. Below 1,024.
+ * Register a topic with generation 0, or raise its generation after the topic was created again or its partitions
+ * changed. `expected`: the generation that the caller has read (null: none). Returns null if another process was
+ * faster. Generations are below 1,024.
  */
 export const raiseTopicGeneration = async (
   operator: Query,
@@ -27,10 +28,12 @@ export const raiseTopicGeneration = async (
   const { rows } =
     expected === null
       ? await operator<TopicGeneration>(sql`
-          insert into lane_generations (topic, generation, partitions, time_updated) values (${topic}, 0, ${partitions}, ${toTimestamp(at)})
+          insert into lane_generations (topic, generation, partitions, time_updated)
+          values (${topic}, 0, ${partitions}, ${toTimestamp(at)})
           on conflict do nothing returning generation, partitions`)
       : await operator<TopicGeneration>(sql`
-          update lane_generations set generation = generation + 1, partitions = ${partitions}, time_updated = ${toTimestamp(at)}
+          update lane_generations set generation = generation + 1, partitions = ${partitions},
+            time_updated = ${toTimestamp(at)}
           where topic = ${topic} and generation = ${expected} returning generation, partitions`)
   return rows[0] ?? null
 }

@@ -5,19 +5,19 @@ import { refused } from '../../domain/refusal.ts'
 import type { Database, Query } from './database.ts'
 import { brokenConstraint } from './postgres-failure.ts'
 
-/** One account in one mode: a world of its own. */
+/** One account in one mode. Tenants share no data. */
 export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
 
 /**
- * A transaction that sees one tenant's rows alone. Statements name the tenant as well, so that they find their index;
- * one that forgets still sees nothing else.
+ * Transaction that sees only the rows of one tenant. Statements also name the tenant, to use the index; a statement
+ * without the condition still sees no other rows.
  */
 export type TenantTransaction = Tenant & { readonly query: Query }
 
-/** A transaction over all accounts. */
+/** Transaction over all accounts. */
 export type OperatorTransaction = { readonly query: Query }
 
-/** What a broken constraint says to the caller whose request broke it. */
+/** Refusals of violated constraints. */
 const refusals: Readonly<Record<string, Refusal>> = {
   customers_reference_id_key: referenceTaken('customer'),
   locations_reference_id_key: referenceTaken('location'),
@@ -54,7 +54,7 @@ function constraintRefusal(...[code, message, field]: Parameters<typeof refused>
   return refused(code, message, field).refusal
 }
 
-/** Run a piece of work in one transaction of a tenant; it is undone when the work throws. */
+/** Run work in one transaction of a tenant. The transaction is undone if the work throws. */
 export const withTenant = <T>(
   database: Database,
   tenant: Tenant,
@@ -69,8 +69,9 @@ export const withTenant = <T>(
   )
 
 /**
- * Run a change in one transaction of a tenant. It is undone when the change is refused, also where a constraint is what refuses it,
- * and when it throws. What belongs to the change (its event, its order, its audit entry) is written in the same transaction.
+ * Run a change in one transaction of a tenant. The transaction is undone if the change is refused, if a constraint
+ * refuses it, or if it throws. The event, recost request and audit entry of the change are written in the same
+ * transaction.
  */
 export const changeTenant = async <T>(
   database: Database,
@@ -92,7 +93,7 @@ export const changeTenant = async <T>(
   }
 }
 
-/** Run a piece of work over all accounts in one transaction. Single statements take `database.operator`. */
+/** Run work over all accounts in one transaction. For a single statement use `database.operator`. */
 export const withOperator = <T>(
   database: Database,
   work: (transaction: OperatorTransaction) => Promise<T>,
@@ -105,7 +106,7 @@ export const withOperator = <T>(
     () => true,
   )
 
-/** Named in the same round trip that begins the transaction, and gone with it. */
+/** Settings of the transaction, sent in the same round trip as `begin`. */
 const tenantSettings = ({ accountId, liveMode }: Tenant): string =>
   `set local app.account_id = ${pg.escapeLiteral(accountId)}; set local app.live_mode = '${liveMode}'`
 
@@ -122,12 +123,12 @@ const inTransaction = <T>(
       const value = await work(query)
       const ending = mustCommit(value) ? 'commit' : 'rollback'
       const ended = await query(raw(ending))
-      // A statement failed and the work went on as if it had not: PostgreSQL has undone it all.
+      // A statement failed and the work ignored the error: PostgreSQL has undone the whole transaction.
       if (ended.command !== ending.toUpperCase())
-        throw new Error('a transaction went on after one of its statements had failed')
+        throw new Error('A transaction continued after one of its statements failed.')
       return value
     } catch (error) {
-      // Where the connection broke nothing is left to undo, and the first error is the one that says why.
+      // If the connection broke, there is nothing to undo, and the first error has the cause.
       await query(raw('rollback')).catch(() => undefined)
       throw error
     }

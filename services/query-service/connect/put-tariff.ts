@@ -3,8 +3,7 @@ import { tariffStartOf, tariffsToReplace } from '../../domain/connect/connect-ta
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { Tariff } from '../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
-import type { ReplacedTariff } from '../../platform/postgres/connect/connect-sessions.ts'
-import { restoreTariff } from '../../platform/postgres/connect/connect-tariffs.ts'
+import { type ReplacedTariff, restoreTariff } from '../../platform/postgres/connect/connect-sessions.ts'
 import { loadLocationPricing } from '../../platform/postgres/pricing/pricing-input.ts'
 import type { StoredTariff, TariffDraft } from '../../platform/postgres/pricing/tariff-row.ts'
 import {

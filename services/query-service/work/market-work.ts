@@ -1,6 +1,6 @@
 import type { ApiVersion } from '../../contract/api-version.ts'
 import { marketPriceList, marketPricesToWire } from '../../contract/markets/market-price.ts'
-import { pricesFrom } from '../../platform/postgres/price-block.ts'
+import { pricesFrom } from '../../platform/postgres/pricing/price-block.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import { answerTexts, encodeTexts } from './answer-bytes.ts'
 

@@ -7,8 +7,7 @@ import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.t
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import { eventTopic } from '../../../services/platform/log/log.ts'
 import type { EventEnvelope } from '../../../services/platform/log/messages.ts'
-import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
-import { readAuditHeads, verifyAuditChain } from '../../../services/platform/postgres/registry/audit-log-chain.ts'
+import { readAudit, readAuditHeads, verifyAuditChain } from '../../../services/platform/postgres/registry/audit-log.ts'
 import {
   faultInjectionTimeoutMs,
   rounds,

@@ -3,13 +3,16 @@ import type { Database } from '../database.ts'
 import { createMarket, type StoredMarket } from '../pricing/markets.ts'
 import { withOperator } from '../transaction.ts'
 
-/** The shared sources of an area in a currency, those that have prices first. */
+/** The shared sources of an area in a currency, sources with prices first. */
 const selectAreaSources = (area: string, currencyCode: string) => sql`
   select id from market_sources
   where account_id is null and area = ${area} and currency_code = ${currencyCode} and deleted_at is null
   order by price_revision = 0, id limit 1`
 
-/** Find the shared source of a market area in a currency, one with prices before an empty one; null when the operator keeps none. */
+/**
+ * Find the shared source of a market area in a currency; a source with prices comes before an empty one. Null if there
+ * is none.
+ */
 export const findAreaSource = async (
   { operator }: Database,
   area: string,
@@ -20,8 +23,8 @@ export const findAreaSource = async (
 }
 
 /**
- * Find the shared source of a market area in a currency, or make an empty one, which prices come into as soon as the operator has any.
- * Market tariffs need one to belong to. Two that come at once get the same.
+ * Find the shared source of a market area in a currency, or create an empty one for market tariffs. Concurrent calls
+ * get the same source.
  */
 export const findOrCreateAreaSource = async (
   database: Database,
@@ -40,7 +43,7 @@ export const findOrCreateAreaSource = async (
   })
 }
 
-/** Tell whether one of some areas has a shared source with prices in a currency. */
+/** Return true if one of some areas has a shared source with prices in a currency. */
 export const hasPricedArea = async (
   { operator }: Database,
   areas: readonly string[],
@@ -48,12 +51,13 @@ export const hasPricedArea = async (
 ): Promise<boolean> => {
   const { rows } = await operator(sql`
     select 1 from market_sources
-    where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null and price_revision > 0
+    where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null
+      and price_revision > 0
     limit 1`)
   return rows.length > 0
 }
 
-/** A location whose shared source is empty while another one of the same area has prices. */
+/** Location whose shared source is empty although another source of the same area has prices. */
 export type MisplacedLocation = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -62,17 +66,20 @@ export type MisplacedLocation = {
   readonly filledId: string
 }
 
-/** List locations that wait for prices at an empty source of an area that has another one with prices. Operator. */
+/** List locations with an empty shared source whose area has another source with prices. Operator. */
 export const misplacedLocations = async (
   { operator }: Database,
   limit: number,
 ): Promise<readonly MisplacedLocation[]> => {
   const { rows } = await operator<MisplacedLocation>(sql`
-    select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId", min(filled.id) as "filledId"
+    select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId",
+      min(filled.id) as "filledId"
     from market_sources empty
-    join market_sources filled on filled.account_id is null and filled.area = empty.area and filled.currency_code = empty.currency_code
+    join market_sources filled on filled.account_id is null and filled.area = empty.area
+      and filled.currency_code = empty.currency_code
       and filled.deleted_at is null and filled.price_revision > 0
-    join locations l on (l.import_market_source_id = empty.id or l.export_market_source_id = empty.id) and l.deleted_at is null
+    join locations l on (l.import_market_source_id = empty.id or l.export_market_source_id = empty.id)
+      and l.deleted_at is null
     where empty.account_id is null and empty.area is not null and empty.price_revision = 0
     group by l.account_id, l.live_mode, l.id, empty.id limit ${limit}`)
   return rows

@@ -1,15 +1,25 @@
 import sql from 'sql-template-tag'
 import type { Replacement } from '../../../domain/connect/connect-tariff.ts'
 import type { ConnectConfig, ConnectRequest, ConnectState } from '../../../domain/connect/session.ts'
+import type { Tariff } from '../../../domain/tariff/tariff.ts'
+import { overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
+import type { StoredTariff } from '../pricing/tariff-row.ts'
+import { retrieveTariff } from '../pricing/tariffs.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
-/** A tariff that another one took the place of at `cutAt`: closed there, or its contract shortened from `contractEnd`. Instants in ms. */
+/**
+ * Tariff that another tariff replaced at `cutAt`: it was closed, or its contract was shortened from `contractEnd`.
+ * Instants in ms.
+ */
 export type ReplacedTariff = Replacement & { readonly cutAt: number; readonly contractEnd: number | null }
 
-/** A Connect session as it is kept; `id` is the keyed hash of its token, `sessionId` names it and grants nothing. Instants in ms. */
+/**
+ * Stored Connect session. `id` is the keyed hash of its token; `sessionId` is public and grants nothing. Instants in
+ * ms.
+ */
 export type StoredSession = Tenant & {
   readonly id: string
   readonly sessionId: string
@@ -21,7 +31,7 @@ export type StoredSession = Tenant & {
   readonly locationId: string | null
   readonly tariffId: string | null
   readonly savedPrint: string | null
-  /** What the kept tariff took the place of: it holds again where the session keeps another one. */
+  /** Tariffs that the saved tariff replaced. They become valid again if the session saves another tariff. */
   readonly replaced: readonly ReplacedTariff[]
   readonly completeAction: 'SAVE' | 'DISCONNECT' | null
   readonly completedAt: number | null
@@ -30,9 +40,12 @@ export type StoredSession = Tenant & {
   readonly expiresAt: number
 }
 
-const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", key_id as "keyId", config, request,
-  state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint", replaced,
-  complete_action as "completeAction", completed_at as "completedAt", announced_at as "announcedAt", time_created as "createdAt",
+const columns = sql`
+  account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", key_id as "keyId", config, request,
+  state, customer_id as "customerId", location_id as "locationId", tariff_id as "tariffId", saved_print as "savedPrint",
+  replaced,
+  complete_action as "completeAction", completed_at as "completedAt", announced_at as "announcedAt",
+  time_created as "createdAt",
   expires_at as "expiresAt"`
 
 /** Write a new session. */
@@ -41,17 +54,20 @@ export const createConnectSession = async (
   session: StoredSession,
 ): Promise<void> => {
   await query(sql`
-    insert into connect_sessions (account_id, live_mode, id, session_id, key_id, config, request, state, customer_id, location_id, tariff_id,
+    insert into connect_sessions (account_id, live_mode, id, session_id, key_id, config, request, state, customer_id,
+      location_id, tariff_id,
       saved_print, replaced, complete_action, completed_at, announced_at, time_created, expires_at)
     values (${session.accountId}, ${session.liveMode}, ${session.id}, ${session.sessionId}, ${session.keyId},
-      ${JSON.stringify(session.config)}, ${JSON.stringify(session.request)}, ${JSON.stringify(session.state)}, ${session.customerId},
-      ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${JSON.stringify(session.replaced)}, ${session.completeAction},
-      ${toTimestampOrNull(session.completedAt)}, ${toTimestampOrNull(session.announcedAt)}, ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`)
+      ${JSON.stringify(session.config)}, ${JSON.stringify(session.request)}, ${JSON.stringify(session.state)},
+      ${session.customerId},
+      ${session.locationId}, ${session.tariffId}, ${session.savedPrint}, ${JSON.stringify(session.replaced)},
+      ${session.completeAction}, ${toTimestampOrNull(session.completedAt)}, ${toTimestampOrNull(session.announcedAt)},
+      ${toTimestamp(session.createdAt)}, ${toTimestamp(session.expiresAt)})`)
 }
 
 /**
- * Find whose a session is, by the hashes that its token may have; null when there is none, it has expired by `at` (ms), or its account is
- * disabled. Operator: a token names no account.
+ * Find the tenant of a session by the hashes that its token can have. Null if there is none, the session has expired by
+ * `at` (ms), or the account is disabled. Operator, because a token contains no account.
  */
 export const findSessionOwner = async (
   operator: Query,
@@ -67,8 +83,8 @@ export const findSessionOwner = async (
 }
 
 /**
- * Retrieve a session by its id, or by those that its token may have; null when there is none. `forUpdate` keeps others from it until the
- * transaction ends.
+ * Retrieve a session by its id, or by the ids that its token can have; null if there is none. `forUpdate` locks the
+ * session until the transaction ends.
  */
 export const retrieveConnectSession = async (
   transaction: TenantTransaction,
@@ -76,11 +92,12 @@ export const retrieveConnectSession = async (
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<StoredSession | null> => {
   const { rows } = await transaction.query<StoredSession>(sql`
-    select ${columns} from connect_sessions where ${ownedBy(transaction)} and id = any(${[id].flat()}) ${forUpdate ? sql`for update` : sql``}`)
+    select ${columns} from connect_sessions where ${ownedBy(transaction)}
+      and id = any(${[id].flat()}) ${forUpdate ? sql`for update` : sql``}`)
   return rows[0] ?? null
 }
 
-/** Retrieve a session by the id that names it; null when there is none. */
+/** Retrieve a session by its public id; null if there is none. */
 export const findSessionByName = async (
   transaction: TenantTransaction,
   sessionId: string,
@@ -90,7 +107,7 @@ export const findSessionByName = async (
   return rows[0] ?? null
 }
 
-/** Write what has changed of a session: where it is, and what it has done. */
+/** Write the changed state and results of a session. */
 export const updateConnectSession = async (transaction: TenantTransaction, session: StoredSession): Promise<void> => {
   await transaction.query(sql`
     update connect_sessions set state = ${JSON.stringify(session.state)}, customer_id = ${session.customerId},
@@ -105,8 +122,8 @@ export const updateConnectSession = async (transaction: TenantTransaction, sessi
 export type SessionKey = Tenant & { readonly id: string; readonly completedAt: number }
 
 /**
- * List sessions that have kept a tariff of which nobody was told yet, the oldest first: those that come after `after`. The instant `since`
- * (ms) with an empty id is before all that completed from then on. Operator.
+ * List completed sessions with a saved tariff that has no event yet, oldest first, after `after`. An empty id with an
+ * instant (ms) comes before all sessions that completed from that instant on. Operator.
  */
 export const unannouncedSessions = async (
   operator: Query,
@@ -115,27 +132,31 @@ export const unannouncedSessions = async (
 ): Promise<readonly SessionKey[]> => {
   const { rows } = await operator<SessionKey>(sql`
     select account_id as "accountId", live_mode as "liveMode", id, completed_at as "completedAt" from connect_sessions
-    where announced_at is null and complete_action = 'SAVE' and (completed_at, id) > (${toTimestamp(after.completedAt)}, ${after.id})
+    where announced_at is null and complete_action = 'SAVE'
+      and (completed_at, id) > (${toTimestamp(after.completedAt)}, ${after.id})
     order by completed_at, id limit ${limit}`)
   return rows
 }
 
 /**
- * Remove sessions that expired before an instant (ms), with all that people typed in them; those that have kept a tariff of which nobody was
- * told yet stay as long as they completed after `since`, and those whose tariff is on its way from its provider. Gives how many. Operator.
+ * Delete sessions that expired before an instant (ms), with all input of their persons. Two kinds stay: sessions that
+ * completed after `since` with a saved tariff that has no event yet, and sessions with a pending tariff. Returns the
+ * number of deleted sessions. Operator.
  */
 export const removeExpiredSessions = async (operator: Query, before: number, since: number): Promise<number> => {
   const removed = await operator(sql`
     delete from connect_sessions where expires_at < ${toTimestamp(before)}
-      and not (announced_at is null and complete_action is not distinct from 'SAVE' and completed_at > ${toTimestamp(since)})
+      and not (announced_at is null and complete_action is not distinct from 'SAVE'
+        and completed_at > ${toTimestamp(since)})
       and not exists (
         select from tariff_credentials c
-        where c.account_id = connect_sessions.account_id and c.live_mode = connect_sessions.live_mode and c.session_id = connect_sessions.id
+        where c.account_id = connect_sessions.account_id and c.live_mode = connect_sessions.live_mode
+          and c.session_id = connect_sessions.id
           and c.consented_at is not null and c.fetched_at is null)`)
   return removed.rowCount
 }
 
-/** Tell how the account of a transaction wants the summary to be called. */
+/** Return the name of the summary page that the account of a transaction uses. */
 export const summaryNameOf = async ({
   query,
   accountId,
@@ -145,13 +166,13 @@ export const summaryNameOf = async ({
   return rows[0]?.name ?? 'tariffs_summary'
 }
 
-/** Set how an account wants the summary to be called; false when there is no such account. Operator. */
+/** Set the name of the summary page of an account; false if there is no such account. Operator. */
 export const setSummaryName = async (operator: Query, accountId: string, name: string): Promise<boolean> => {
   const changed = await operator(sql`update accounts set summary_route = ${name} where id = ${accountId}`)
   return changed.rowCount > 0
 }
 
-/** Note that a person calls the tariff on the summary wrong. */
+/** Record that a person reports the tariff on the summary page as wrong. */
 export const reportTariff = async (
   transaction: TenantTransaction,
   report: {
@@ -165,10 +186,11 @@ export const reportTariff = async (
   const { accountId, liveMode, query } = transaction
   await query(sql`
     insert into tariff_reports (account_id, live_mode, session_id, location_id, tariff_id, provider_name, time_created)
-    values (${accountId}, ${liveMode}, ${report.sessionId}, ${report.locationId}, ${report.tariffId}, ${report.providerName}, ${toTimestamp(at)})`)
+    values (${accountId}, ${liveMode}, ${report.sessionId}, ${report.locationId}, ${report.tariffId},
+      ${report.providerName}, ${toTimestamp(at)})`)
 }
 
-/** A tariff that a person called wrong; `at` in ms. */
+/** Tariff that a person reported as wrong; `at` in ms. */
 export type TariffReport = Tenant & {
   readonly locationId: string | null
   readonly tariffId: string | null
@@ -176,11 +198,31 @@ export type TariffReport = Tenant & {
   readonly at: number
 }
 
-/** List what was reported as wrong, newest first. Operator. */
+/** List tariffs that were reported as wrong, newest first. Operator. */
 export const listTariffReports = async (operator: Query, limit: number): Promise<readonly TariffReport[]> => {
   const { rows } = await operator<TariffReport>(sql`
     select account_id as "accountId", live_mode as "liveMode", location_id as "locationId", tariff_id as "tariffId",
       provider_name as "providerName", time_created as at
     from tariff_reports order by id desc limit ${limit}`)
   return rows
+}
+
+/**
+ * Restore a tariff to its state before another tariff replaced it. `others`: the tariffs of the same kind at the
+ * location that are not voided, with this one. Null if the tariff was ended or changed since, or if another tariff is
+ * now valid in its time. The caller writes the recost request.
+ */
+export const restoreTariff = async (
+  transaction: TenantTransaction,
+  { id, way, cutAt, contractEnd }: ReplacedTariff,
+  others: readonly Tariff[],
+): Promise<StoredTariff | null> => {
+  const cut = others.find(one => one.id === id)
+  const isAsCut = way === 'closes' ? cut?.closedAt === cutAt : cut?.closedAt === null && cut.contractEnd === cutAt
+  if (cut === undefined || !isAsCut) return null
+  if (overlappingTariff({ ...cut, closedAt: null, contractEnd }, others) !== undefined) return null
+  await transaction.query(sql`
+    update tariffs set closed_at = null, contract_end = ${toTimestampOrNull(contractEnd)}
+    where ${ownedBy(transaction)} and id = ${id}`)
+  return retrieveTariff(transaction, id)
 }

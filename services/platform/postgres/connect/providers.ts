@@ -6,14 +6,14 @@ import { type Page, type Paging, readPage } from '../page.ts'
 
 export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
 
-/** How a person logs in at a provider: the page, and the address of the app that gives tariffs. */
+/** Login of a person at a provider: the page, and the address of the app that returns tariffs. */
 export type DirectConnection = {
   readonly loginUrl: string
   readonly appUrl: string
   readonly accentColor: string | null
 }
 
-/** A supplier of energy, the same for all accounts. Without address types it serves all. */
+/** Supplier of energy, shared by all accounts. A provider without address types serves all of them. */
 export type StoredProvider = {
   readonly id: string
   readonly displayName: string
@@ -23,9 +23,10 @@ export type StoredProvider = {
   readonly direct: DirectConnection | null
 }
 
-const columns = sql`id, display_name as "displayName", logo_url as "logoUrl", countries, address_types as "addressTypes", direct`
+const columns = sql`
+  id, display_name as "displayName", logo_url as "logoUrl", countries, address_types as "addressTypes", direct`
 
-/** Tell whether a provider serves addresses of a country and type; null is any type. */
+/** Return true if a provider serves addresses of a country and type; null is any type. */
 export const serves = (
   { countries, addressTypes }: StoredProvider,
   country: string,
@@ -56,7 +57,10 @@ export const listLogos = async (query: Query): Promise<readonly string[]> => {
   return rows.map(({ logo }) => logo)
 }
 
-/** List providers in descending order of their ids, of a country and a type of address (null: any). Refuses `cursor_not_found`. */
+/**
+ * List providers of a country and a type of address (null: any), in descending order of their ids.
+ * Refuses `cursor_not_found`.
+ */
 export const pageOfProviders = (
   query: Query,
   { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
@@ -79,7 +83,10 @@ export const findProviders = async (query: Query, ids: readonly string[]): Promi
   return rows
 }
 
-/** Write providers; those that are there are written anew, or stay as they are where `keep` says so. Gives how many were written. Operator. */
+/**
+ * Write providers. Existing ones are replaced, or stay unchanged with `skipExisting`. Returns the number of written
+ * providers. Operator.
+ */
 export const putProviders = async (
   operator: Query,
   providers: readonly StoredProvider[],
@@ -95,8 +102,8 @@ export const putProviders = async (
     on conflict (id) do ${
       skipExisting
         ? sql`nothing`
-        : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url, countries = excluded.countries,
-            address_types = excluded.address_types, direct = excluded.direct`
+        : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url,
+          countries = excluded.countries, address_types = excluded.address_types, direct = excluded.direct`
     }`)
   return written.rowCount
 }

@@ -4,10 +4,13 @@ import type { Reseal } from '../../access/seal.ts'
 import type { Query } from '../database.ts'
 import type { Tenant } from '../transaction.ts'
 
-/** Where something sealed is kept, and its text. */
+/** Sealed value: its row and its text. */
 type SealedValue = Tenant & { readonly id: string; readonly text: string }
 
-/** A column that holds what is sealed: `renew` gives its text anew, null where nothing in it is sealed under a former secret. */
+/**
+ * Column of sealed values. `renew` returns the value sealed with the present secret; null if it has no value of a
+ * former secret.
+ */
 type SealedColumn = {
   readonly table: 'webhook_endpoints' | 'tariff_credentials'
   readonly name: 'secrets' | 'sealed'
@@ -15,7 +18,7 @@ type SealedColumn = {
   readonly renew: (sealedValue: SealedValue) => string | null
 }
 
-/** How many rows were sealed anew, of a page; `next` is where the next page begins, null after the last one. */
+/** Result of a page: the number of resealed rows, and the start of the next page; null after the last one. */
 export type ResealedPage = { readonly rows: number; readonly next: readonly [string, boolean, string] | null }
 
 const pageRows = 500
@@ -33,7 +36,7 @@ export const webhookSecrets = (reseal: Reseal): SealedColumn => ({
   },
 })
 
-/** What people gave the apps of their providers. */
+/** Credentials of persons at the apps of their providers. */
 export const providerCredentials = (reseal: Reseal): SealedColumn => ({
   table: 'tariff_credentials',
   name: 'sealed',
@@ -42,8 +45,8 @@ export const providerCredentials = (reseal: Reseal): SealedColumn => ({
 })
 
 /**
- * Seal anew under the present secret what a page of rows holds under a former one. A row that was changed meanwhile is left: it was sealed
- * under the present one then. Operator: of all accounts.
+ * Seal the values of a page again if they are sealed with a former secret. A row that changed meanwhile is skipped,
+ * because its new value is sealed with the present secret. Operator, for all accounts.
  */
 export const resealPage = async (
   operator: Query,

@@ -9,13 +9,16 @@ import { type OperatorTransaction, withOperator } from '../transaction.ts'
 import { webhookPurpose } from '../webhooks/webhook-secret.ts'
 import { credentialsPurpose } from './tariff-credentials.ts'
 
-/** A secret whose loss makes stored data useless: `secret` hashes API keys, `credentials_key` encrypts the credentials of providers. */
+/**
+ * Secret whose loss makes stored data useless: `secret` hashes API keys; `credentials_key` encrypts the credentials of
+ * providers.
+ */
 export type GuardedSecret = 'secret' | 'credentials_key'
 
 type Query = OperatorTransaction['query']
 type Sealed = { readonly owner: string; readonly text: string }
 
-/** A few stored values that were sealed under the secret, newest first. */
+/** Some stored values that were sealed with the secret, newest first. */
 const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonly Sealed[]>>> = {
   secret: async query => {
     const { rows } = await query<Sealed>(sql`
@@ -52,7 +55,10 @@ const canOpen = ({ open }: Seal, { owner, text }: Sealed): boolean => {
   }
 }
 
-/** Decide whether a database without a fingerprint was used with this secret: a stored value opens, or nothing depends on it yet. */
+/**
+ * Decide if a database without a fingerprint was used with this secret: a stored value opens, or no value depends on
+ * the secret yet.
+ */
 const fitsStored = async (query: Query, name: GuardedSecret, secret: Secret, isNew: boolean): Promise<boolean> => {
   const sample = await sampleOf[name](query)
   const seal = sealWith(secret, purposeOf[name])
@@ -63,10 +69,10 @@ const fitsStored = async (query: Query, name: GuardedSecret, secret: Secret, isN
 }
 
 /**
- * Confirm that the database was used with a secret before, and call `save` if so. A database without a fingerprint takes over the present
- * secret once: if a stored value opens with it, or if nothing depends on a secret yet. A changed secret is accepted while a former one is
- * named beside it. `isNew`: the secret was created by this start and is not saved yet; `save` writes it to disk before the database
- * records it, so that a crash between the two leaves a secret that the next start accepts.
+ * Confirm that the database was used with a secret before, then call `save`. A database without a fingerprint accepts
+ * the present secret once: if a stored value opens with it, or if no value depends on a secret yet. A changed secret is
+ * accepted if the configuration also has a former one. `isNew`: this start created the secret and has not saved it.
+ * `save` writes it to disk before the database records it, so that the next start accepts it after a crash in between.
  * Throws `Failure` `secret_changed`, and writes nothing, if the database was used with another secret.
  */
 export const confirmSecret = (
@@ -88,13 +94,13 @@ export const confirmSecret = (
     save()
     if (known.includes(fingerprints[0] as string)) return
     await query(sql`
-      insert into secret_fingerprints (name, fingerprint, time_created) values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`)
+      insert into secret_fingerprints (name, fingerprint, time_created)
+      values (${name}, ${fingerprints[0]}, ${toTimestamp(at)})`)
   })
 
 const secretChanged = (name: GuardedSecret): Failure => {
-  const variable = variableOf[name]
-  const advice = `Restore secrets.json in the data folder, or set ${variable} to the value that the database was used with`
-  return new Failure('secret_changed', `This ${name.replace('_', ' ')} is not the one of the database. ${advice}.`, {
-    retriable: false,
-  })
+  const setting = `set ${variableOf[name]} to the value that the database was used with`
+  const message = `This ${name.replace('_', ' ')} is not the one of the database.`
+  const advice = `Restore secrets.json in the data folder, or ${setting}.`
+  return new Failure('secret_changed', `${message} ${advice}`, { retriable: false })
 }

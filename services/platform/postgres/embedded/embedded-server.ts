@@ -28,7 +28,7 @@ import { isAlive, isPostmasterOf, pidFile, readPostmaster, SOCKET_PORT } from '.
 
 export type EmbeddedServer = AsyncDisposable & { readonly address: PostgresAddress }
 
-/** A running server and the session that marks it as ours; `child` is null for an adopted one. */
+/** A running server and the session that marks its owner; `child` is null if the server was taken over. */
 type RunningServer = {
   readonly pid: number
   readonly socketFolder: string
@@ -40,12 +40,12 @@ const DATABASE = 'wattledger'
 const OWNER_LOCK = 7_246_001
 
 /**
- * Start the packaged PostgreSQL on a Unix socket, with its data in `<dataFolder>/postgres`; the first start makes the cluster.
- * A server left over from a process that was killed is adopted. A server that dies is started again on the same socket until
- * the resource is disposed, which shuts it down. As root the server runs as `nobody`. `launched` is called once a process of the server is
- * at work: from then on there is only waiting, and a caller may keep this thread busy with something else.
- * Throws Failure: `data_folder_in_use` while another live process owns the server, `postgres_user`, `postgres_package_missing`,
- * `postgres_data_unreachable`, `postgres_start_failed`.
+ * Start the packaged PostgreSQL on a Unix socket, with its data in `<dataFolder>/postgres`. The first start creates the
+ * cluster. The function takes over a server that a killed process left. A server that dies is started again on the same
+ * socket until disposal, which stops it. If this process is root, the server runs as `nobody`. `onLaunched` is called
+ * after a process of the server started: from then on this function only waits, and the caller may use the thread.
+ * Throws `Failure`: `data_folder_in_use` if another live process owns the server, `postgres_user`,
+ * `postgres_package_missing`, `postgres_data_unreachable`, `postgres_start_failed`.
  */
 export const startEmbeddedServer = async (options: {
   readonly dataFolder: string
@@ -77,13 +77,13 @@ export const startEmbeddedServer = async (options: {
     })
   }
   const restart = async (): Promise<void> => {
-    report('the PostgreSQL server went away: starting it again')
+    report('PostgreSQL stopped, starting it again')
     for (let waitMs = 50; !isClosing; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
         running = await launch(config, running.socketFolder)
         return isClosing ? undefined : watch()
       } catch (error) {
-        report(`the PostgreSQL server does not start: ${error instanceof Error ? error.message : String(error)}`)
+        report(`PostgreSQL does not start, retrying: ${error instanceof Error ? error.message : String(error)}`)
         await sleep(waitMs)
       }
     }
@@ -101,8 +101,8 @@ export const startEmbeddedServer = async (options: {
 }
 
 /**
- * Find the packaged PostgreSQL that runs on a data folder now, whoever started it; null when none is ready.
- * Nothing is started or taken over: it goes when its owner goes.
+ * Find the packaged PostgreSQL that runs on a data folder; null if none is ready. The function starts nothing and takes
+ * nothing over: the server ends with its owner.
  */
 export const findEmbeddedServer = async (dataFolder: string): Promise<PostgresAddress | null> => {
   const cluster = join(dataFolder, 'postgres')
@@ -126,12 +126,13 @@ const launch = async (config: ServerConfig, socketFolder: string | null): Promis
       const adopted = await adopt(before.pid, config)
       if (adopted !== null) return adopted
     }
-    // The server refuses to start over the note of a live process, also where that process is another with the same number.
+    // The server refuses to start if the pid file names a live process, even if that is another program with the same
+    // number.
     await rm(pidFile(cluster), { force: true })
     if (before.socketFolder !== socketFolder) await removeSocketFolder(before.socketFolder)
   }
   const folder = await emptySocketFolder(config.user, socketFolder)
-  // Children of a killed server hold its shared memory for a moment longer; a new one is refused until they are gone.
+  // Children of a killed server keep its shared memory for a moment. Until they end, a new server is refused.
   for (let attemptsLeft = before === null ? 1 : 20; ; attemptsLeft--) {
     try {
       const child = await spawnServer(config, folder)
@@ -140,13 +141,13 @@ const launch = async (config: ServerConfig, socketFolder: string | null): Promis
       return { pid: child.pid ?? 0, socketFolder: folder, child, owner }
     } catch (error) {
       if (attemptsLeft <= 1 || !(error instanceof Failure) || error.code !== 'postgres_start_failed') throw error
-      report('waiting for the remains of a killed PostgreSQL server')
+      report('Waiting until the processes of a killed PostgreSQL end')
       await sleep(250)
     }
   }
 }
 
-/** The folder is never given away a second time: in a shared /tmp somebody else may have put a link in its place. */
+/** The folder is not given to the user again: in a shared /tmp another user may have replaced it by a link. */
 const emptySocketFolder = async (user: ServerUser, known: string | null): Promise<string> => {
   if (known === null) return makeSocketFolder(user)
   if (existsSync(known)) {
@@ -158,7 +159,9 @@ const emptySocketFolder = async (user: ServerUser, known: string | null): Promis
   return giveFolderTo(known, user)
 }
 
-/** Take over a live server whose owner is dead; null when it turned out to be ending, or had to be ended because it does not answer. */
+/**
+ * Take over a live server whose owner is dead. Null if the server was ending, or was stopped because it did not answer.
+ */
 const adopt = async (pid: number, config: ServerConfig): Promise<RunningServer | null> => {
   for (const deadline = performance.now() + 10_000; performance.now() < deadline; await sleep(20)) {
     if (!isAlive(pid)) return null
@@ -167,7 +170,7 @@ const adopt = async (pid: number, config: ServerConfig): Promise<RunningServer |
     const owner = postmaster.isReady ? await connectOwner(postmaster.socketFolder) : null
     if (owner === null) continue
     if (!(await takeOwnership(owner))) throw folderInUse(config.cluster)
-    config.report('taking over the PostgreSQL server of an earlier run that did not end in order')
+    config.report('Taking over the PostgreSQL of a run that was killed')
     return { pid, socketFolder: postmaster.socketFolder, child: null, owner }
   }
   await stopProcess(pid, config.cluster, null)
@@ -177,7 +180,7 @@ const adopt = async (pid: number, config: ServerConfig): Promise<RunningServer |
 const folderInUse = (cluster: string): Failure =>
   new Failure(
     'data_folder_in_use',
-    `Another running Wattledger uses the database in ${cluster}: stop it first, or choose another data folder.`,
+    `Another running Wattledger uses the database in ${cluster}. Stop it first, or choose another data folder.`,
     {
       retriable: true,
     },
@@ -192,7 +195,7 @@ const connectOwner = async (socketFolder: string): Promise<pg.Client | null> => 
     application_name: 'wattledger-owner',
     connectionTimeoutMillis: 5_000,
   })
-  // Its end is what counts and is watched; the error that comes with it says nothing more.
+  // The end of the session is observed; its error adds nothing.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -202,7 +205,7 @@ const connectOwner = async (socketFolder: string): Promise<pg.Client | null> => 
   return client
 }
 
-/** The lock ends with its session, and the session with the process that holds it: nobody has to judge whether an owner still lives. */
+/** Take the lock that marks the owner. PostgreSQL releases the lock when the session of a dead process ends. */
 const takeOwnership = async (owner: pg.Client): Promise<boolean> => {
   for (const deadline = performance.now() + 1_000; ; await sleep(20)) {
     const { rows } = await owner.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [OWNER_LOCK])

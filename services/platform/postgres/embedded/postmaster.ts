@@ -3,12 +3,12 @@ import { readFile, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** What a running server writes about itself into `postmaster.pid` of its data folder. */
+/** Content of `postmaster.pid` in the data folder of a running server. */
 export type Postmaster = { readonly pid: number; readonly socketFolder: string; readonly isReady: boolean }
 
 export const SOCKET_PORT = 5432
 
-/** Read the server's note in a data folder; null when there is none, or it is not written to the end yet. */
+/** Read the pid file in a data folder; null if there is none or it is incomplete. */
 export const readPostmaster = async (cluster: string): Promise<Postmaster | null> => {
   const lines = await readFile(pidFile(cluster), 'utf8').then(
     text => text.split('\n'),
@@ -29,7 +29,10 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Tell whether a process is the server of this data folder, and not another that was given the number of a dead one. */
+/**
+ * Return true if a process is the server of this data folder, not another process that received the number of a dead
+ * one.
+ */
 export const isPostmasterOf = async (pid: number, cluster: string): Promise<boolean> => {
   if (!isAlive(pid)) return false
   const folder = await realpath(cluster)

@@ -7,7 +7,7 @@ import type { Query } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-/** An event as it is kept. `data` is JSON text, in the names of the current layout; `createdAt` in ms. */
+/** Stored event. `data` is JSON text, with the names of the current API version; `createdAt` in ms. */
 export type StoredEvent = {
   readonly id: string
   readonly accountId: string
@@ -18,11 +18,11 @@ export type StoredEvent = {
   readonly createdAt: number
 }
 
-/** What happened, with the object as `JSON.stringify` is to write it, or as its text. */
+/** Event to write: `data` for `JSON.stringify`, or `text`, which is JSON already. */
 export type EventDraft = Pick<StoredEvent, 'type' | 'objectId'> &
   ({ readonly data: unknown; readonly text?: never } | { readonly text: string | Buffer; readonly data?: never })
 
-/** An event as it was written: `data` is text or its bytes in UTF-8. */
+/** Written event: `data` is text or its bytes in UTF-8. */
 type WrittenEvent = Omit<StoredEvent, 'data'> & { readonly data: string | Buffer }
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", type, object_id as "objectId", data,
@@ -30,10 +30,13 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", type
 
 const retentionMs = 90 * 86_400_000
 
-/** The data of an event that travels in a message has at most so many bytes; of others only members of one word travel. */
+/** Maximum bytes of the data of an event in a message. Larger data is reduced to its short members. */
 const maxDataBytes = 900_000
 
-/** What travels of an event: its data, or the members of one word each if the whole does not fit into a message. The whole is at `/events/{id}`. */
+/**
+ * Data of an event in a message: all of it, or only its boolean and short text members if it is too large.
+ * `/events/{id}` has all of it.
+ */
 const messageData = sql`case when octet_length(data::text) <= ${raw(String(maxDataBytes))} then data else (
   select json_object_agg(m.key, m.value) from (
     select key, value from json_each(data)
@@ -42,15 +45,16 @@ const messageData = sql`case when octet_length(data::text) <= ${raw(String(maxDa
   ) as m) end`
 
 /**
- * Each text stands alone: one within an array would have to be escaped, which takes long where a plan has megabytes. Bytes are sent as they are.
+ * Each text is its own parameter: an array would have to escape it, which is slow for plans of some MB. Bytes are sent
+ * unchanged.
  */
 const rowOf = ({ id, type, objectId, data }: WrittenEvent) =>
   sql`(${id}::text, ${type}::text, ${objectId}::text, ${data}::text)`
 
 /**
- * Write events into the transaction of the change that they tell of, with the message that the webhook topic is owed for each.
- * The caller has changed the object and hands in its new state as `data`: so one transaction holds both, and no change knows how its
- * object is shown. Events of one object keep the order of its changes because each change locks its row first.
+ * Write events in the transaction of their change, each with a message for the webhook topic. The caller changes the
+ * object first and passes its new state as `data`, so that one transaction has both. Events of one object keep the
+ * order of its changes, because each change first locks the object's row.
  */
 export const writeEvents = async (
   transaction: TenantTransaction,
@@ -83,7 +87,7 @@ export const writeEvents = async (
   return events
 }
 
-/** Retrieve an event; null when there is none. */
+/** Retrieve an event; null if there is none. */
 export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
   const { rows } = await transaction.query<StoredEvent>(
     sql`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`,
@@ -91,10 +95,10 @@ export const retrieveEvent = async (transaction: TenantTransaction, id: string):
   return rows[0] ?? null
 }
 
-/** The data of a page, as it is stored, is at most so many bytes together; that of one event may be more. */
+/** Maximum stored bytes of the data on a page. A single larger event is still returned. */
 const maxPageBytes = 4 * 2 ** 20
 
-/** Which events are listed; null for no such condition. [from, to) in ms. */
+/** Conditions of a list of events; null for no condition. [from, to) in ms. */
 export type EventFilter = {
   readonly types: readonly string[] | null
   readonly objectId: string | null
@@ -102,10 +106,7 @@ export type EventFilter = {
   readonly to: number | null
 }
 
-/**
- * List events, newest first: of some types, about one object, in a span. A page ends sooner than asked for where its events have much
- * data. Refuses `cursor_not_found`.
- */
+/** List events, newest first. A page ends before its limit if its events have much data. Refuses `cursor_not_found`. */
 export const listEvents = (
   transaction: TenantTransaction,
   filter: EventFilter,
@@ -130,11 +131,12 @@ export const listEvents = (
   )
 
 /**
- * Delete events older than 90 days at `at` (ms), up to `limit` of them. Gives how many went.
+ * Delete events that are older than 90 days at `at` (ms), up to `limit`. Returns the number of deleted events.
  * Source: docs/rules/events-and-webhooks.md #events.
  */
 export const deleteExpiredEvents = async (operator: Query, at: number, limit: number): Promise<number> => {
   const result = await operator(sql`
-    delete from events where ctid = any(array(select ctid from events where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`)
+    delete from events where ctid = any(array(select ctid from events
+    where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`)
   return result.rowCount
 }

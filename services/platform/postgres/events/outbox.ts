@@ -5,8 +5,8 @@ import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 
 /**
- * Recost request of a change at locations: recalculate the costs of [from, to) with a pricing revision of at least `revision`.
- * Instants in ms; null is open. Changes of market prices use `pricing/price-fan-outs.ts`.
+ * Recost request of a change at locations: recalculate the costs of [from, to) with a pricing revision of at least
+ * `revision`. Instants in ms; null is open. Changes of market prices use `pricing/price-fan-outs.ts`.
  */
 export type OutboxRecostRequest = {
   readonly id: string

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
-/** What is due to be told of the end of a tariff's contract; `dueAt` in ms. */
+/** Event of a contract end that is due; `dueAt` in ms. */
 export type ContractTimer = Tenant & {
   readonly tariffId: string
   readonly locationId: string
@@ -11,8 +11,9 @@ export type ContractTimer = Tenant & {
 }
 
 /**
- * Take the timers that are due by `at` (ms), the oldest first and up to `limit` of them. They are gone with the transaction, in which their
- * events must be written; what another transaction is taking is left out, and the end of a tariff until it has been told that it is near.
+ * Take the timers that are due by `at` (ms), oldest first, up to `limit`. The transaction deletes them and must write
+ * their events. Timers that another transaction takes are skipped. `tariff.expired` waits until `tariff.expiring` was
+ * written.
  */
 export const takeContractTimers = async (
   { query }: OperatorTransaction,
@@ -29,8 +30,9 @@ export const takeContractTimers = async (
       order by due_at limit ${limit} for update skip locked
     )
     delete from contract_timers t using due
-    where t.account_id = due.account_id and t.live_mode = due.live_mode and t.tariff_id = due.tariff_id and t.type = due.type
-    returning t.account_id as "accountId", t.live_mode as "liveMode", t.tariff_id as "tariffId", t.location_id as "locationId", t.type,
-      t.due_at as "dueAt"`)
+    where t.account_id = due.account_id and t.live_mode = due.live_mode and t.tariff_id = due.tariff_id
+      and t.type = due.type
+    returning t.account_id as "accountId", t.live_mode as "liveMode", t.tariff_id as "tariffId",
+      t.location_id as "locationId", t.type, t.due_at as "dueAt"`)
   return rows.toSorted((a, b) => a.dueAt - b.dueAt)
 }

@@ -2,10 +2,10 @@ import sql, { raw } from 'sql-template-tag'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-/** What a cost needs of a location; deleted ones are given too, because their costs stay readable. */
+/** Data of a location for its costs. Deleted locations are included, because their costs stay readable. */
 export type CostedLocation = { readonly id: string; readonly timezone: string; readonly currencyCode: string }
 
-/** Whose cost is asked for, by an id of the tenant's own; null where it has no such object, and never had. */
+/** Object whose costs are requested. Null if the tenant never had an object with the id. */
 export type CostTarget =
   | { readonly kind: 'location' | 'customer' | 'account'; readonly locations: readonly CostedLocation[] }
   | { readonly kind: 'device' }
@@ -40,7 +40,7 @@ const exists = async (transaction: TenantTransaction, table: 'customers' | 'devi
   return rows.length > 0
 }
 
-/** Find what an id stands for: a location, device, customer, or the account itself. */
+/** Find the object of an id: a location, device, customer, or the account itself. */
 export const costTarget = async (transaction: TenantTransaction, id: string): Promise<CostTarget | null> => {
   if (id.startsWith('loc_')) {
     const locations = await costedLocations(transaction, [id])

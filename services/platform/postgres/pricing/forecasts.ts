@@ -6,7 +6,7 @@ import type { OperatorTransaction } from '../transaction.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
 
-/** A source whose published prices changed from `from` (ms) on, and the revision at which that was read. */
+/** Source whose published prices changed from `from` (ms) on, with the revision that was read. */
 export type DueForecast = {
   readonly sourceId: string
   readonly revision: number
@@ -14,15 +14,15 @@ export type DueForecast = {
   readonly from: number
 }
 
-/** A span without published prices; `end` null behind the last one. Half-open (ms). */
+/** Interval without published prices, half-open (ms); `end` null after the last price. */
 export type PriceGap = { readonly start: number; readonly end: number | null }
 
-/** A forecast price; confidence in 1e-4, above 0 and below 10,000. */
+/** Forecast price; confidence in 1e-4, above 0 and below 10,000. */
 export type ForecastInterval = PriceInterval & { readonly confidence: number }
 
 /**
- * Find a source whose forecasts are behind its published prices: the next one after a source in the order of ids, then round again. Null
- * when none is.
+ * Find a source whose forecasts are older than its published prices: the next one after a source, in circular order of
+ * ids. Null if there is none.
  */
 export const nextDueForecast = async (operator: Query, after: string): Promise<DueForecast | null> => {
   const { rows } = await operator<DueForecast>(sql`
@@ -31,7 +31,7 @@ export const nextDueForecast = async (operator: Query, after: string): Promise<D
   return rows[0] ?? null
 }
 
-/** Find the gaps of a source's published prices that begin at an instant or later, in the order of time, `limit` at most. */
+/** Find the gaps of a source's published prices that begin at an instant or later, in order of time, up to `limit`. */
 export const priceGaps = async (
   operator: Query,
   { sourceId, from }: Pick<DueForecast, 'sourceId' | 'from'>,
@@ -41,14 +41,16 @@ export const priceGaps = async (
     select end_time as start, next as end from (
       select end_time, lead(start_time) over (order by start_time) as next from market_prices
       where source_id = ${sourceId} and published and start_time >= coalesce((select q.start_time from market_prices q
-        where q.source_id = ${sourceId} and q.published and q.start_time < ${toTimestamp(from)} order by q.start_time desc limit 1), '-infinity')
-    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)} order by end_time limit ${limit}`)
+        where q.source_id = ${sourceId} and q.published and q.start_time < ${toTimestamp(from)}
+        order by q.start_time desc limit 1), '-infinity')
+    ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)}
+    order by end_time limit ${limit}`)
   return rows
 }
 
 /**
- * Read the published prices of a source that begin in a span, in the order of time, in 1e-9 per kWh: they are below 2^53, so that numbers
- * carry them exactly.
+ * Read the published prices of a source that begin in an interval, in order of time. Values in 1e-9 per kWh are below
+ * 2^53, so numbers are exact.
  */
 export const readPublished = async (
   operator: Query,
@@ -83,7 +85,7 @@ const readReplaced = async (query: Query, run: ForecastRun): Promise<readonly Fo
   }))
 }
 
-/** The span in which two lists of intervals differ; null where they are equal. */
+/** Interval in which two lists of forecasts differ; null if they are equal. */
 const differenceOf = (
   oldForecasts: readonly ForecastInterval[],
   newForecasts: readonly ForecastInterval[],
@@ -99,11 +101,11 @@ const differenceOf = (
   return { from: Math.min(...changed.map(({ start }) => start)), to: Math.max(...changed.map(({ end }) => end)) }
 }
 
-/** Forecasts of a source that follow its published prices from `due.from` on: up to `next` where more gaps remain, else all. */
+/** New forecasts of a source from `due.from` on: up to `next` if more gaps remain, otherwise all. */
 export type ForecastRun = {
   readonly due: DueForecast
   readonly forecasts: readonly ForecastInterval[]
-  /** Where the first gap begins: before it published prices hold. */
+  /** Start of the first gap (ms). Before it, published prices are valid. */
   readonly firstGap: number
   readonly next: number | null
 }
@@ -116,21 +118,24 @@ const insertForecasts = async (
   await query(sql`
     insert into market_prices (source_id, published, start_time, end_time, value, confidence)
     select ${sourceId}, false, a, b, value * 0.000000001, confidence * 0.0001
-    from unnest(${forecasts.map(({ start }) => toTimestamp(start))}::timestamptz[], ${forecasts.map(({ end }) => toTimestamp(end))}::timestamptz[],
-      ${forecasts.map(({ value }) => value.toString())}::numeric[], ${forecasts.map(({ confidence }) => confidence)}::numeric[])
+    from unnest(${forecasts.map(({ start }) => toTimestamp(start))}::timestamptz[],
+      ${forecasts.map(({ end }) => toTimestamp(end))}::timestamptz[],
+      ${forecasts.map(({ value }) => value.toString())}::numeric[],
+      ${forecasts.map(({ confidence }) => confidence)}::numeric[])
       as p(a, b, value, confidence)`)
 }
 
-/** Where forecasts must not reach over the change that they follow: what stands before it was made from prices before it. */
+/** End older forecasts at the change, because they were calculated from the prices before it. */
 const truncateForecasts = async (query: Query, { sourceId, from }: DueForecast): Promise<void> => {
   await query(sql`update market_prices set end_time = ${toTimestamp(from)}
-    where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)} and end_time > ${toTimestamp(from)}`)
+    where source_id = ${sourceId} and not published and start_time < ${toTimestamp(from)}
+      and end_time > ${toTimestamp(from)}`)
 }
 
 /**
- * Store forecasts in place of those from `due.from` on. Where prices that hold differ, the source's price revision goes up and a fan-out is
- * written over what differs, so that all that was priced from it is priced again; gives that change, null where nothing was to be told.
- * Stores nothing where prices changed since `due` was read: it is still due then.
+ * Replace the forecasts from `due.from` on. If valid prices differ, the price revision rises and a fan-out over the
+ * difference is written, so that all affected costs are recalculated. Returns this change; null if valid prices are
+ * equal. If the prices changed since `due` was read, nothing is stored and the source stays due.
  * Source: docs/rules/markets-and-forecasts.md #price-changes, #forecasts.
  */
 export const storeForecasts = async (
@@ -145,7 +150,7 @@ export const storeForecasts = async (
   if (rows[0]?.revision !== due.revision) return null
   await truncateForecasts(query, due)
   const difference = differenceOf(await readReplaced(query, run), forecasts)
-  // Published prices hold up to the first gap.
+  // Published prices are valid up to the first gap.
   const change =
     difference === null || difference.to <= firstGap
       ? null
@@ -156,7 +161,8 @@ export const storeForecasts = async (
   }
   if (change !== null) await writePriceFanOut(query, change, at, false)
   await query(sql`
-    update market_sources set price_revision = ${change?.revision ?? due.revision}, forecast_from = ${next === null ? null : toTimestamp(next)}
+    update market_sources set price_revision = ${change?.revision ?? due.revision},
+      forecast_from = ${next === null ? null : toTimestamp(next)}
     where id = ${sourceId}`)
   return change
 }

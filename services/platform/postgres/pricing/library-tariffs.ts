@@ -7,7 +7,10 @@ import type { AddressType } from '../connect/providers.ts'
 import type { Query } from '../database.ts'
 import { readTariffRows, scheduleFromText } from './tariff-row.ts'
 
-/** A tariff that a provider offers to anybody. Without countries or address types it is offered wherever the provider is. */
+/**
+ * Tariff that a provider offers to the public. Without countries or address types, it is offered in the whole area of
+ * the provider.
+ */
 export type LibraryTariff = {
   readonly id: string
   readonly providerId: string
@@ -24,14 +27,16 @@ export type LibraryTariff = {
 
 type Row = Omit<LibraryTariff, 'marketRates' | 'schedule'> & { readonly terms: string; readonly marketRates: boolean }
 
-const columns = sql`id, provider_id as "providerId", name, description, countries, address_types as "addressTypes", currency_code as "currencyCode", direction, type,
+const columns = sql`
+  id, provider_id as "providerId", name, description, countries, address_types as "addressTypes",
+  currency_code as "currencyCode", direction, type,
   coalesce((terms ->> 'market_rates')::boolean, false) as "marketRates", terms::text as terms`
 
 function* fromRow({ terms, ...row }: Row): Generator<void, LibraryTariff> {
   return { ...row, schedule: yield* scheduleFromText(terms) }
 }
 
-/** What a library is asked for: the tariffs of a provider that fit an address and a kind. */
+/** Conditions of a library search: providers, address and kind of the tariff. */
 export type LibraryFilter = {
   readonly providerIds: readonly string[]
   readonly country: string
@@ -42,7 +47,7 @@ export type LibraryFilter = {
   readonly type: TariffType
 }
 
-/** List the tariffs of providers that fit, by name. */
+/** List the matching library tariffs, by name. */
 export const listLibraryTariffs = async (query: Query, filter: LibraryFilter): Promise<readonly LibraryTariff[]> => {
   const { rows } = await query<Row>(sql`
     select ${columns} from library_tariffs
@@ -53,14 +58,17 @@ export const listLibraryTariffs = async (query: Query, filter: LibraryFilter): P
   return readTariffRows(rows, fromRow)
 }
 
-/** Find a library tariff; null when there is none. */
+/** Find a library tariff; null if there is none. */
 export const findLibraryTariff = async (query: Query, id: string): Promise<LibraryTariff | null> => {
   const { rows } = await query<Row>(sql`select ${columns} from library_tariffs where id = ${id}`)
   const [row] = rows
   return row === undefined ? null : runInTimeSlices(fromRow(row))
 }
 
-/** Write library tariffs; those that are there are written anew. Tariffs that were made of one stay what they are. Operator. */
+/**
+ * Write library tariffs; existing ones are replaced. Tariffs that were created from a library tariff stay unchanged.
+ * Operator.
+ */
 export const putLibraryTariffs = async (
   operator: Query,
   tariffs: readonly LibraryTariff[],
@@ -71,13 +79,14 @@ export const putLibraryTariffs = async (
       writeJson({ schedule: one.schedule, market_rates: one.marketRates }, integersAsTexts),
     )
     await operator(sql`
-      insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code, direction, type, terms,
-        time_created)
-      values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[], ${one.addressTypes}::text[], ${one.currencyCode}, ${one.direction},
-        ${one.type}, ${terms}, ${toTimestamp(at)})
-      on conflict (id) do update set provider_id = excluded.provider_id, name = excluded.name, description = excluded.description,
-        countries = excluded.countries, address_types = excluded.address_types, currency_code = excluded.currency_code, direction = excluded.direction, type = excluded.type,
-        terms = excluded.terms`)
+      insert into library_tariffs (id, provider_id, name, description, countries, address_types, currency_code,
+        direction, type, terms, time_created)
+      values (${one.id}, ${one.providerId}, ${one.name}, ${one.description}, ${one.countries}::text[],
+        ${one.addressTypes}::text[], ${one.currencyCode}, ${one.direction}, ${one.type}, ${terms}, ${toTimestamp(at)})
+      on conflict (id) do update set provider_id = excluded.provider_id, name = excluded.name,
+        description = excluded.description,
+        countries = excluded.countries, address_types = excluded.address_types, currency_code = excluded.currency_code,
+        direction = excluded.direction, type = excluded.type, terms = excluded.terms`)
   }
 }
 

@@ -4,7 +4,7 @@ import type { Query } from '../database.ts'
 import { publicFeeds } from './market-sources.ts'
 import type { LocationKey } from './pricing-input.ts'
 
-/** How fetching goes, in ms; all null and zero before the first attempt. */
+/** State of the fetches; instants in ms. All members are null or zero before the first attempt. */
 export type FeedState = {
   readonly nextAt: number | null
   readonly attemptedAt: number | null
@@ -17,8 +17,8 @@ export type FeedState = {
 }
 
 /**
- * A shared source that public feeds can fill, and how that goes. `knownUntil`: end of its last published price (ms, exclusive);
- * `isUsed`: whether a living location takes its prices.
+ * Shared source that public feeds can fill, with the state of its fetches. `knownUntil`: end of its last published
+ * price (ms, exclusive); `isUsed`: an active location uses its prices.
  */
 export type FeedSource = FeedState & {
   readonly id: string
@@ -33,7 +33,7 @@ const isUsed = sql`(exists (select 1 from locations l where l.import_market_sour
   or exists (select 1 from locations l where l.export_market_source_id = s.id and l.deleted_at is null))`
 
 /**
- * Read the shared sources that public feeds can fill, by area and currency: all of them, the one with an id, or those that are used and
+ * Read the shared sources that public feeds can fill, by area and currency: all, the one with `id`, or the used ones
  * whose next fetch is due at `dueAt` (ms).
  */
 export const listFeedSources = async (
@@ -44,8 +44,10 @@ export const listFeedSources = async (
   const due = dueAt === undefined ? sql`true` : sql`${isUsed} and coalesce(f.next_at <= ${toTimestamp(dueAt)}, true)`
   const { rows } = await operator<FeedSource>(sql`
     select s.id, s.display_name as "displayName", s.area, s.currency_code as "currencyCode", ${isUsed} as "isUsed",
-      (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
-      f.next_at as "nextAt", f.attempted_at as "attemptedAt", f.succeeded_at as "succeededAt", f.feed, coalesce(f.failures, 0) as failures,
+      (select p.end_time from market_prices p where p.source_id = s.id and p.published
+      order by p.start_time desc limit 1) as "knownUntil",
+      f.next_at as "nextAt", f.attempted_at as "attemptedAt", f.succeeded_at as "succeededAt", f.feed,
+      coalesce(f.failures, 0) as failures,
       f.failing_since as "failingSince", f.told_at as "reportedAt", f.error
     from market_sources s left join market_feeds f on f.source_id = s.id
     where s.account_id is null and s.deleted_at is null and s.area is not null and s.importer = ${publicFeeds}
@@ -54,29 +56,34 @@ export const listFeedSources = async (
   return rows
 }
 
-/** Write down how a fetch went; whether accounts were told is kept while the outage lasts. */
+/** Write the state of a fetch. The state of outage events stays until the outage ends. */
 export const writeFeedState = async (
   operator: Query,
   sourceId: string,
   state: Omit<FeedState, 'reportedAt' | 'nextAt'> & { readonly nextAt: number },
 ): Promise<void> => {
-  const values = sql`${toTimestamp(state.nextAt)}, ${toTimestampOrNull(state.attemptedAt)}, ${toTimestampOrNull(state.succeededAt)},
+  const values = sql`
+    ${toTimestamp(state.nextAt)}, ${toTimestampOrNull(state.attemptedAt)}, ${toTimestampOrNull(state.succeededAt)},
     ${state.feed}, ${state.failures}, ${toTimestampOrNull(state.failingSince)}, ${state.error}`
   await operator(sql`
     insert into market_feeds as f (source_id, next_at, attempted_at, succeeded_at, feed, failures, failing_since, error)
     values (${sourceId}, ${values})
-    on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error, told_at, told_cursor)
-      = (select excluded.next_at, excluded.attempted_at, excluded.succeeded_at, excluded.feed, excluded.failures, excluded.failing_since,
-        excluded.error, case when excluded.failing_since is null then null else f.told_at end,
+    on conflict (source_id) do update set (next_at, attempted_at, succeeded_at, feed, failures, failing_since, error,
+      told_at, told_cursor)
+      = (select excluded.next_at, excluded.attempted_at, excluded.succeeded_at, excluded.feed, excluded.failures,
+        excluded.failing_since, excluded.error, case when excluded.failing_since is null then null else f.told_at end,
         case when excluded.failing_since is null then null else f.told_cursor end)`)
 }
 
-/** An outage of a source that accounts are still to be told of; `since` in ms, `cursor`: the last location that was ('' before the first). */
+/**
+ * Outage of a source whose events are not complete. `since` in ms; `cursor`: the last location with its events (''
+ * before the first).
+ */
 export type UnreportedOutage = { readonly sourceId: string; readonly since: number; readonly cursor: string }
 
 /**
- * Read the outages that began at `before` (ms) or earlier, of which accounts were not told, and that were looked at again since `since`:
- * a source that is no longer fetched at all has none.
+ * Read the outages that began at `before` (ms) or earlier, lack events, and had an attempt since `since`. A source that
+ * is no longer fetched has no outage.
  */
 export const unreportedOutages = async (
   operator: Query,
@@ -90,8 +97,9 @@ export const unreportedOutages = async (
 }
 
 /**
- * Note that the accounts of a page were told of an outage, and with the last page that all were; in the transaction of the page's events.
- * False where the outage has ended meanwhile or another was faster: nothing may be told then.
+ * Record that the tariffs of a page have their events, in the transaction of these events; after the last page the
+ * outage is complete. False if the outage has ended or another process was faster: then the caller must write no
+ * events.
  */
 export const advanceOutage = async (
   query: Query,
@@ -106,10 +114,10 @@ export const advanceOutage = async (
   return moved.rowCount === 1
 }
 
-/** A tariff anywhere: its account and mode are part of its name. */
+/** Key of a tariff in any account and mode. */
 export type TariffKey = LocationKey & { readonly tariffId: string }
 
-/** Name the living tariffs of some locations that follow a market source, in the order of ids. */
+/** Return the keys of active tariffs of some locations that follow a market source, in the order of ids. */
 export const tariffsPricedBy = async (
   operator: Query,
   sourceId: string,
@@ -117,12 +125,23 @@ export const tariffsPricedBy = async (
 ): Promise<readonly TariffKey[]> => {
   const { rows } = await operator<TariffKey>(sql`
     select t.account_id as "accountId", t.live_mode as "liveMode", t.location_id as "locationId", t.id as "tariffId"
-    from unnest(${locations.map(({ accountId }) => accountId)}::text[], ${locations.map(({ liveMode }) => liveMode)}::boolean[],
+    from unnest(${locations.map(({ accountId }) => accountId)}::text[],
+      ${locations.map(({ liveMode }) => liveMode)}::boolean[],
       ${locations.map(({ locationId }) => locationId)}::text[]) as k(account_id, live_mode, id)
     join locations l on l.account_id = k.account_id and l.live_mode = k.live_mode and l.id = k.id
     join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
     where t.market_rates and t.closed_at is null and t.voided_at is null
-      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId} or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId})
+      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId}
+        or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId})
     order by t.id`)
   return rows
+}
+
+/**
+ * Return the time of the next fetch of a source after `at` (ms); null if no feed fetches it, or the time has passed.
+ */
+export const nextPublication = async (operator: Query, sourceId: string, at: number): Promise<number | null> => {
+  const { rows } = await operator<{ next: number }>(sql`
+    select next_at as next from market_feeds where source_id = ${sourceId} and next_at > ${toTimestamp(at)}`)
+  return rows[0]?.next ?? null
 }

@@ -4,8 +4,6 @@ import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import { isActive } from '../page.ts'
-import { pricesFrom } from '../price-block.ts'
-import { inBlocks } from '../price-blocks.ts'
 import {
   type MarketWriter,
   marketColumns,
@@ -14,6 +12,7 @@ import {
   retrieveMarket,
   type StoredMarket,
 } from './markets.ts'
+import { inBlocks, pricesFrom } from './price-block.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import { type PriceInterval, replacePrices } from './price-overlap.ts'
 
@@ -22,14 +21,16 @@ export type PriceChange = {
   readonly stored: number
   readonly replaced: number
   readonly unchanged: number
-  /** What all locations of the source are to be told; null where no price changed. */
+  /** Change that is sent to all locations of the source; null if no price changed. */
   readonly fanOut: PriceChangeInterval | null
 }
 
 /**
- * Store published prices of one source over those that are there: the later hold on shared time. A change raises the source's price
- * revision, writes one fan-out over what is priced again, and leaves its forecasts to be made anew. `prices` must not overlap.
- * Refuses `not_found`. Source: docs/rules/markets-and-forecasts.md #storing-prices, #price-changes.
+ * Store published prices of a source over the existing ones; later submissions win in shared time. A change raises the
+ * price revision, writes one fan-out over the recosted interval, and makes the forecasts due. `prices` must not
+ * overlap.
+ * Refuses `not_found`.
+ * Source: docs/rules/markets-and-forecasts.md #storing-prices, #price-changes.
  */
 export const putMarketPrices = async (
   writer: MarketWriter,
@@ -39,7 +40,8 @@ export const putMarketPrices = async (
 ): Promise<Result<PriceChange>> => {
   const { query } = writer
   const { rows } = await query<StoredMarket>(sql`
-    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive} for update`)
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${sourceId} and ${isActive}
+    for update`)
   const [market] = rows
   if (market === undefined) return noMarket
   const sorted = prices.toSorted((a, b) => a.start - b.start)
@@ -49,8 +51,10 @@ export const putMarketPrices = async (
   await removePrices(query, sourceId, removed)
   await insertPrices(query, sourceId, added)
   const revision = market.priceRevision + 1
-  // Forecasts follow from here on; where they are behind already, from the earlier of both.
-  await query(sql`update market_sources set price_revision = ${revision}, forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
+  // Forecasts are due from this instant on, or from an earlier one that is due already.
+  await query(sql`
+    update market_sources set price_revision = ${revision},
+      forecast_from = least(forecast_from, ${toTimestamp(changed.from)})
     where id = ${sourceId}`)
   const fanOut = { sourceId, revision, ...changed }
   await writePriceFanOut(query, fanOut, at)
@@ -58,8 +62,8 @@ export const putMarketPrices = async (
 }
 
 /**
- * Read the published prices of a source that share time with a span, in blocks in the order of time, whole.
- * Null when there is no such source.
+ * Read the whole published prices of a source that overlap an interval, in blocks in order of time. Null if there is no
+ * such source.
  */
 export const readMarketPrices = async (
   writer: MarketWriter,
@@ -74,17 +78,18 @@ export const readMarketPrices = async (
   }
 }
 
-/** Stored prices that share time with any of some sorted intervals, in blocks in the order of time. */
+/** Read the stored prices that overlap any of some sorted intervals, in blocks in order of time. */
 const overlappingPrices = async (
   query: Query,
   sourceId: string,
   intervals: readonly { readonly start: number; readonly end: number }[],
 ): Promise<readonly string[]> => {
   const runs = mergeTouching(intervals)
-  // The interval that begins before a run may reach into it; all others begin within.
+  // The last interval before a run may reach into it; all others begin in the run.
   const prices = sql`
     select distinct p.start_time, p.end_time, p.value, p.confidence
-    from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[], ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
+    from unnest(${runs.map(({ start }) => toTimestamp(start))}::timestamptz[],
+      ${runs.map(({ end }) => toTimestamp(end))}::timestamptz[]) as run(a, b)
     cross join lateral (
       (select start_time, end_time, value, confidence from market_prices
        where source_id = ${sourceId} and published and start_time < run.a order by start_time desc limit 1)
@@ -107,7 +112,7 @@ const mergeTouching = (intervals: readonly { readonly start: number; readonly en
   return runs
 }
 
-/** So many prices are written in one statement: its parameters take some milliseconds. */
+/** Prices in one statement: their parameters take some milliseconds. */
 const pricesPerStatement = 1_000
 
 function* groupsOf<T>(all: readonly T[]): Generator<readonly T[]> {
@@ -126,7 +131,8 @@ const insertPrices = async (query: Query, sourceId: string, prices: readonly Pri
     await query(sql`
       insert into market_prices (source_id, published, start_time, end_time, value)
       select ${sourceId}, true, a, b, value * 0.000000001
-      from unnest(${group.map(({ start }) => toTimestamp(start))}::timestamptz[], ${group.map(({ end }) => toTimestamp(end))}::timestamptz[],
+      from unnest(${group.map(({ start }) => toTimestamp(start))}::timestamptz[],
+        ${group.map(({ end }) => toTimestamp(end))}::timestamptz[],
         ${group.map(({ value }) => value.toString())}::numeric[]) as p(a, b, value)`)
   }
 }

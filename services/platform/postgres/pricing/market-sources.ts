@@ -3,7 +3,7 @@ import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** A shared source to be kept: one area's prices in one currency. */
+/** Shared source to create: prices of one area in one currency. */
 export type SharedSourceDraft = {
   readonly area: string
   readonly currencyCode: string
@@ -14,32 +14,36 @@ export type SharedSourceDraft = {
 /** The importer of sources that public feeds can fill. */
 export const publicFeeds = 'public-feeds'
 
-/** Ids of shared sources are the same in every installation: they are made from this instant, area and currency. */
+/** Ids of shared sources are derived from this instant, area and currency, so every installation has the same ids. */
 const sharedSourceInstant = Date.UTC(2025, 0, 1)
 
-/** Give the id of the shared source of an area in a currency. */
+/** Return the id of the shared source of an area in a currency. */
 export const sharedSourceId = (area: string, currencyCode: string): string =>
   deterministicId('marketSource', sharedSourceInstant, [area, currencyCode])
 
 /**
- * Make the shared sources that are not there yet; one that was ever there, deleted ones included, is left as it is, and so is an area
- * that has a source of the operator's making in that currency. Gives how many were made. Repeats and concurrent calls do no harm.
+ * Create the missing shared sources. A source that ever existed, even a deleted one, stays unchanged; so does an area
+ * that has a source of the operator in that currency. Returns the number of created sources. Repeats and concurrent
+ * calls change nothing.
  */
 export const seedSharedSources = async (operator: Query, drafts: readonly SharedSourceDraft[]): Promise<number> => {
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
   const made = await operator(sql`
-    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
-    select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds}, ${toTimestamp(sharedSourceInstant)}
+    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes,
+      importer, time_created)
+    select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds},
+      ${toTimestamp(sharedSourceInstant)}
     from unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ displayName }) => displayName)}::text[],
       ${rows.map(({ currencyCode }) => currencyCode)}::text[], ${rows.map(({ area }) => area)}::text[],
-      ${rows.map(({ resolutionMinutes }) => resolutionMinutes)}::integer[]) as d(id, display_name, currency_code, area, resolution_minutes)
+      ${rows.map(({ resolutionMinutes }) => resolutionMinutes)}::integer[]) as d(id, display_name, currency_code, area,
+      resolution_minutes)
     where not exists (select 1 from market_sources s
       where s.account_id is null and s.deleted_at is null and s.area = d.area and s.currency_code = d.currency_code)
     on conflict do nothing`)
   return made.rowCount
 }
 
-/** A shared source of an area that locations from before it may still lack; `createdAt` in ms. */
+/** Shared source that older locations of its area may lack; `createdAt` in ms. */
 export type UnlinkedSource = {
   readonly id: string
   readonly area: string
@@ -47,7 +51,9 @@ export type UnlinkedSource = {
   readonly createdAt: number
 }
 
-/** Read the shared sources whose area's locations have not all been looked at since. In the order of ids, as `marketOfArea` prefers them. */
+/**
+ * Read the shared sources whose locations are not all linked yet, in the order of ids, as `marketOfArea` prefers them.
+ */
 export const unlinkedSources = async (operator: Query): Promise<readonly UnlinkedSource[]> => {
   const { rows } = await operator<UnlinkedSource>(sql`
     select id, area, currency_code as "currencyCode", time_created as "createdAt" from market_sources
@@ -55,12 +61,12 @@ export const unlinkedSources = async (operator: Query): Promise<readonly Unlinke
   return rows
 }
 
-/** Note that all locations have been looked at for some sources. */
+/** Record that all locations were checked for some sources. */
 export const markLinked = async (operator: Query, ids: readonly string[], at: number): Promise<void> => {
   await operator(sql`update market_sources set linked_at = ${toTimestamp(at)} where id = any(${ids})`)
 }
 
-/** A location that has an address and no source. `address` is JSON text. */
+/** Location with an address and without a source. `address` is JSON text. */
 export type SourcelessLocation = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -69,7 +75,10 @@ export type SourcelessLocation = {
   readonly address: string
 }
 
-/** Page through the living locations with an address and without a source, over all accounts and both modes, after one of them. */
+/**
+ * Page through the active locations with an address and without a source, of all accounts and both modes, after one of
+ * them.
+ */
 export const sourcelessLocations = async (
   operator: Query,
   after: Pick<SourcelessLocation, 'accountId' | 'liveMode' | 'id'> | null,
@@ -77,7 +86,8 @@ export const sourcelessLocations = async (
 ): Promise<readonly SourcelessLocation[]> => {
   const { accountId, liveMode, id } = after ?? { accountId: '', liveMode: false, id: '' }
   const { rows } = await operator<SourcelessLocation>(sql`
-    select account_id as "accountId", live_mode as "liveMode", id, currency_code as "currencyCode", postal_address::text as address
+    select account_id as "accountId", live_mode as "liveMode", id, currency_code as "currencyCode",
+      postal_address::text as address
     from locations
     where (account_id, live_mode, id) > (${accountId}, ${liveMode}, ${id}) and import_market_source_id is null
       and postal_address is not null and deleted_at is null

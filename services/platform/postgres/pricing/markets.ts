@@ -5,7 +5,7 @@ import { toTimestamp } from '../column.ts'
 import { allOf, isActive, matching, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 
-/** A market source as it is kept; without an account it is shared. `createdAt` in ms. */
+/** Stored market source; a source without an account is shared. `createdAt` in ms. */
 export type StoredMarket = {
   readonly id: string
   readonly accountId: string | null
@@ -21,7 +21,7 @@ export type StoredMarket = {
 
 export type MarketDraft = Pick<StoredMarket, 'displayName' | 'currencyCode' | 'area' | 'resolutionMinutes' | 'importer'>
 
-/** Who keeps sources: a tenant its own, the operator the shared ones. */
+/** Transaction that may change sources: a tenant its own, the operator the shared ones. */
 export type MarketWriter = TenantTransaction | OperatorTransaction
 
 export const marketColumns = sql`id, account_id as "accountId", live_mode as "liveMode", display_name as "displayName",
@@ -30,13 +30,13 @@ export const marketColumns = sql`id, account_id as "accountId", live_mode as "li
 
 export const noMarket = refused('not_found', 'No market source has this id.')
 
-/** The condition for the sources that a keeper may change. */
+/** Condition for the sources that a writer may change. */
 export const ownedByWriter = (writer: MarketWriter): Sql =>
   'accountId' in writer
     ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}`
     : sql`account_id is null`
 
-/** The condition for the sources that a keeper may use: the shared ones are everybody's. */
+/** Condition for the sources that a writer may use: its own and the shared ones. */
 const usableBy = (writer: MarketWriter): Sql => sql`(account_id is null or ${ownedByWriter(writer)})`
 
 /** Create a market source at `at` (ms). */
@@ -44,20 +44,21 @@ export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at:
   const { accountId, liveMode } = 'accountId' in writer ? writer : { accountId: null, liveMode: null }
   const id = newId('marketSource', at)
   await writer.query(sql`
-    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes, importer, time_created)
-    values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area}, ${draft.resolutionMinutes},
-      ${draft.importer}, ${toTimestamp(at)})`)
+    insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes,
+      importer, time_created)
+    values (${id}, ${accountId}, ${liveMode}, ${draft.displayName}, ${draft.currencyCode}, ${draft.area},
+      ${draft.resolutionMinutes}, ${draft.importer}, ${toTimestamp(at)})`)
   return { ...draft, id, accountId, liveMode, priceRevision: 0, createdAt: at }
 }
 
-/** Retrieve a source that the keeper may use; null when there is none, or it was deleted. */
+/** Retrieve a source that the writer may use; null if there is none or it was deleted. */
 export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
   const { rows } = await writer.query<StoredMarket>(sql`
     select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`)
   return rows[0] ?? null
 }
 
-/** Find the shared source of a market area in a currency; null when the operator keeps none. */
+/** Find the shared source of a market area in a currency; null if there is none. */
 export const marketOfArea = async (
   writer: MarketWriter,
   area: string,
@@ -65,11 +66,12 @@ export const marketOfArea = async (
 ): Promise<StoredMarket | null> => {
   const { rows } = await writer.query<StoredMarket>(sql`
     select ${marketColumns} from market_sources
-    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive} order by id limit 1`)
+    where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive}
+    order by id limit 1`)
   return rows[0] ?? null
 }
 
-/** List the sources that the keeper may use, newest first. Refuses `cursor_not_found`. */
+/** List the sources that the writer may use, newest first. Refuses `cursor_not_found`. */
 export const listMarkets = (
   writer: MarketWriter,
   area: string | null,
@@ -86,16 +88,21 @@ export const listMarkets = (
     paging,
   )
 
-/** Delete a source of the keeper's own; its prices stay, because stored costs name them. Refuses `not_found`, `market_in_use`. */
+/**
+ * Delete a source of the writer. Its prices stay, because stored costs name them.
+ * Refuses `not_found`, `market_in_use`.
+ */
 export const deleteMarket = async (writer: MarketWriter, id: string, at: number): Promise<Result<StoredMarket>> => {
-  // Locations that are just being written with this source hold its row; the question after the lock sees them.
+  // A transaction that writes a location with this source locks its row. The query after the lock sees that location.
   const { rows } = await writer.query<StoredMarket>(sql`
-    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive} for update`)
+    select ${marketColumns} from market_sources where ${ownedByWriter(writer)} and id = ${id} and ${isActive}
+    for update`)
   if (rows[0] === undefined) return noMarket
   const used = await writer.query(sql`
-    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive} limit 1`)
+    select 1 from locations where (import_market_source_id = ${id} or export_market_source_id = ${id}) and ${isActive}
+      limit 1`)
   if (used.rows.length > 0)
-    return refused('market_in_use', 'Locations use this market source: give them another one first.')
+    return refused('market_in_use', 'Locations use this market source. Give them another one first.')
   await writer.query(sql`update market_sources set deleted_at = ${toTimestamp(at)} where id = ${id}`)
   return accepted(rows[0])
 }

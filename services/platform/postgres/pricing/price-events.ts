@@ -7,12 +7,12 @@ import { ownedBy } from '../page.ts'
 import type { LocationDraft, StoredLocation } from '../registry/location-row.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
-/** A location whose prices in a direction change in an interval (ms); null is open. */
+/** Change of a location's prices in a direction, in an interval (ms); null is open. */
 export type PriceUpdate = OpenInterval & { readonly locationId: string; readonly direction: TariffDirection }
 
 const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
-/** Make the event `price.update` of a location. Source: docs/rules/events-and-webhooks.md #price-updates. */
+/** Create the event `price.update` of a location. Source: docs/rules/events-and-webhooks.md #price-updates. */
 export const priceEvent = (
   { accountId, liveMode }: Tenant,
   { locationId, direction, from, to }: PriceUpdate,
@@ -36,11 +36,14 @@ export const directionsOfSource = (location: StoredLocation, sourceId: string): 
   const followed = own.filter(direction =>
     location.tariffs.some(tariff => tariff.direction === direction && tariff.marketRates),
   )
-  // Without a market tariff that is active, tariffs that have ended are priced again.
+  // Without an active market tariff, the change affects ended tariffs.
   return followed.length === 0 ? own : followed
 }
 
-/** Write `price.update` for each direction whose prices a new zone or market source of a location changes, over all time. */
+/**
+ * Write `price.update` over all time for each direction whose prices change with a new zone or market source of a
+ * location.
+ */
 export const writePriceUpdates = async (
   transaction: TenantTransaction,
   before: StoredLocation,
@@ -49,7 +52,8 @@ export const writePriceUpdates = async (
 ): Promise<void> => {
   const { rows } = await transaction.query<{ direction: TariffDirection; followsMarket: boolean }>(sql`
     select direction, bool_or(market_rates) as "followsMarket" from tariffs
-    where ${ownedBy(transaction)} and location_id = ${before.id} and voided_at is null group by direction order by direction`)
+    where ${ownedBy(transaction)} and location_id = ${before.id} and voided_at is null group by direction
+    order by direction`)
   const hasNewSource = {
     IMPORT: before.importSourceId !== after.importSourceId,
     EXPORT: before.exportSourceId !== after.exportSourceId,
@@ -64,4 +68,24 @@ export const writePriceUpdates = async (
     updates.map(update => priceEvent(transaction, update)),
     at,
   )
+}
+
+/**
+ * Return the time of the last change of a location, its tariffs or its market prices (ms); null if the location is
+ * unknown. Changes of prices come from the location's events, which are stored for 90 days.
+ */
+export const pricesChangedAt = async (
+  { query, accountId, liveMode }: TenantTransaction,
+  locationId: string,
+): Promise<number | null> => {
+  const { rows } = await query<{ changed: number }>(sql`
+    select greatest(l.time_created,
+      (select max(greatest(t.time_created, t.closed_at, t.voided_at)) from tariffs t
+       where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id),
+      (select e.time_created from events e
+       where e.account_id = l.account_id and e.live_mode = l.live_mode and e.object_id = l.id
+         and e.type = 'location.update'
+       order by e.id desc limit 1)) as changed
+    from locations l where l.account_id = ${accountId} and l.live_mode = ${liveMode} and l.id = ${locationId}`)
+  return rows[0]?.changed ?? null
 }

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** A change of a source's prices: what is priced again, half-open (ms), and the revision that the change made. */
+/** Change of a source's prices: the recosted interval, half-open (ms), and the revision of the change. */
 export type PriceChangeInterval = {
   readonly sourceId: string
   readonly revision: number
@@ -11,9 +11,9 @@ export type PriceChangeInterval = {
 }
 
 /**
- * A price change on its way to the locations that the source prices. `cursor`: the last location that was told ('' before the first);
- * `page`: pages done; `done` of `total` locations, `total` null before the first page; `turnAt`: when the last page was done (ms).
- * `tells`: each location has its `location.update`; forecasts that follow a change tell nobody again.
+ * Price change that is sent to the locations of its source. `cursor`: the last location that is done ('' before the
+ * first); `page`: finished pages; `done` of `total` locations, `total` null before the first page; `turnAt`: end of the
+ * last page (ms). `sendsEvents`: false for forecasts that follow a change, whose events are written already.
  */
 export type PriceFanOut = PriceChangeInterval & {
   readonly cursor: string
@@ -24,7 +24,7 @@ export type PriceFanOut = PriceChangeInterval & {
   readonly sendsEvents: boolean
 }
 
-/** Write a price change down in its own transaction, for its locations to be told. */
+/** Write a price change in its own transaction, for the fan-out to its locations. */
 export const writePriceFanOut = async (
   query: Query,
   change: PriceChangeInterval,
@@ -33,24 +33,26 @@ export const writePriceFanOut = async (
 ): Promise<void> => {
   await query(sql`
     insert into price_fan_outs (source_id, revision, from_time, to_time, turn_at, tells)
-    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)}, ${toTimestamp(at)}, ${sendsEvents})`)
+    values (${change.sourceId}, ${change.revision}, ${toTimestamp(change.from)}, ${toTimestamp(change.to)},
+      ${toTimestamp(at)}, ${sendsEvents})`)
 }
 
 /**
- * Read the price change whose page is next: of the oldest changes of all sources the one that has waited longest. Null when none is left.
- * Changes of one source are told one after the other: joined, their span would hold the time between them, and a location would hear of one.
+ * Read the price change whose page is next: of the oldest changes of all sources, the one that has waited longest. Null
+ * if none is left. Changes of one source are not joined, because their events have different intervals.
  */
 export const nextPriceFanOut = async (operator: Query): Promise<PriceFanOut | null> => {
   const { rows } = await operator<PriceFanOut>(sql`
-    select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page, locations_done as done,
-      locations_total as total, turn_at as "turnAt", tells as "sendsEvents"
+    select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page,
+      locations_done as done, locations_total as total, turn_at as "turnAt", tells as "sendsEvents"
     from price_fan_outs f
-    where not exists (select 1 from price_fan_outs older where older.source_id = f.source_id and older.revision < f.revision)
+    where not exists (select 1 from price_fan_outs older
+      where older.source_id = f.source_id and older.revision < f.revision)
     order by turn_at, source_id limit 1`)
   return rows[0] ?? null
 }
 
-/** What a page has done: how many locations it told, the last of them, and how many there are in all. */
+/** Result of a page: the number of its locations, the last of them, and the number of all. */
 export type FanOutStep = {
   readonly locations: number
   readonly cursor: string
@@ -59,15 +61,18 @@ export type FanOutStep = {
 }
 
 /**
- * Move a fan-out past a page, or end it after its last one; in the transaction of the page's events. False where another was faster:
- * what that transaction has written must then be undone.
+ * Move a fan-out past a page, or end it after the last page, in the transaction of the page's events. False if another
+ * process was faster: then the caller must undo the transaction.
  */
 export const advancePriceFanOut = async (query: Query, fanOut: PriceFanOut, step: FanOutStep): Promise<boolean> => {
-  const unmoved = sql`source_id = ${fanOut.sourceId} and revision = ${fanOut.revision} and cursor = ${fanOut.cursor} and page = ${fanOut.page}`
+  const unmoved = sql`
+    source_id = ${fanOut.sourceId} and revision = ${fanOut.revision} and cursor = ${fanOut.cursor}
+    and page = ${fanOut.page}`
   const moved = step.isLast
     ? await query(sql`delete from price_fan_outs where ${unmoved}`)
     : await query(sql`
-        update price_fan_outs set cursor = ${step.cursor}, page = page + 1, locations_done = locations_done + ${step.locations},
+        update price_fan_outs set cursor = ${step.cursor}, page = page + 1,
+          locations_done = locations_done + ${step.locations},
           locations_total = ${step.total}, turn_at = clock_timestamp()
         where ${unmoved}`)
   return moved.rowCount === 1

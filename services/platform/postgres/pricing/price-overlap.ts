@@ -2,21 +2,24 @@
 export type PriceInterval = { readonly start: number; readonly end: number; readonly value: bigint }
 
 export type PriceReplacement = {
-  /** Starts of stored intervals that go. */
+  /** Starts of stored intervals to remove. */
   readonly removed: readonly number[]
-  /** Intervals to store: the new ones, and what is left of old ones that they cut. */
+  /** Intervals to store: the new ones, and the remaining parts of the stored ones. */
   readonly added: readonly PriceInterval[]
-  /** Counts of new intervals: for time that had none; that change a stored price; that were stored already. */
+  /**
+   * Number of new intervals: `stored` for time without prices, `replaced` for changed prices, `unchanged` for equal
+   * ones.
+   */
   readonly stored: number
   readonly replaced: number
   readonly unchanged: number
-  /** The span in which prices differ now; null where none do. */
+  /** Interval in which prices differ now; null if there is none. */
   readonly changed: { readonly from: number; readonly to: number } | null
 }
 
 /**
- * Lay new prices over stored ones: the new hold on shared time. Both are sorted and free of overlaps within themselves; each new
- * interval is counted once. One that adds time and changes no price on the rest counts as stored.
+ * Apply new prices over stored ones; the new prices win in shared time. Both lists are sorted and have no overlaps.
+ * Each new interval is counted once: an interval that adds time and changes no price counts as stored.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
 export const replacePrices = (
@@ -57,7 +60,7 @@ const classifyPrice = (
   return covered >= price.end ? 'unchanged' : 'stored'
 }
 
-/** What goes of the stored intervals under the written ones, and the parts that are left of them. */
+/** Starts of the stored intervals that are removed, and their remaining parts. */
 const cutIntervals = (stored: readonly PriceInterval[], written: readonly PriceInterval[]) => {
   const removed: number[] = []
   const remaining: PriceInterval[] = []

@@ -3,19 +3,19 @@ import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
-import { addBlock, noPrices, type PriceColumns, type ReadPrices } from '../price-block.ts'
-import { inBlocks } from '../price-blocks.ts'
+import { addBlock, inBlocks, noPrices, type PriceColumns, type ReadPrices } from './price-block.ts'
 import { type TermsRow, tariffFromTerms, termsColumns } from './tariff-row.ts'
 
-/** A location anywhere: its account and mode are part of its name. */
+/** Key of a location in any account and mode. */
 export type LocationKey = { readonly accountId: string; readonly liveMode: boolean; readonly locationId: string }
 
-/** A market source at the revision that it had when it was read. */
+/** Market source with the revision that was read. */
 export type SourceRevision = { readonly sourceId: string; readonly revision: number }
 
 /**
- * All that prices a location apart from market prices, as of one instant. Tariffs that ended are in it, voided ones are not; those that ended with
- * the location itself are in it as they were until then: what was accepted before is priced, and priced again, as if it had stayed.
+ * Everything that prices a location apart from market prices, at one instant. Tariffs that ended are included, voided
+ * ones are not. Tariffs that ended with a deleted location are included as if they had stayed: records that were
+ * accepted before are priced with them.
  */
 export type LocationPricing = LocationKey & {
   readonly revision: number
@@ -27,7 +27,7 @@ export type LocationPricing = LocationKey & {
   readonly exportSource: SourceRevision | null
 }
 
-/** The revisions that a location's prices had when they were read. */
+/** Revisions of a location's prices at the time of the read. */
 export type PricingRevisions = LocationKey & {
   readonly revision: number
   readonly importSource: SourceRevision | null
@@ -48,7 +48,8 @@ type PricingRow = RevisionRow & {
   readonly deletedAt: number | null
 } & (TermsRow | { readonly tariffId: null })
 
-const revisionColumns = sql`l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", l.pricing_revision as revision,
+const revisionColumns = sql`
+  l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", l.pricing_revision as revision,
   i.id as "importId", i.price_revision as "importRevision", e.id as "exportId", e.price_revision as "exportRevision"`
 
 const fromKeys = (keys: readonly LocationKey[]) => sql`
@@ -64,18 +65,21 @@ const sourcesOf = ({ importId, importRevision, exportId, exportRevision }: Revis
 })
 
 /**
- * Load what prices some locations, in one statement and so as of one instant; deleted locations too. In no order; unknown ones are left out.
- * `query` is the operator's, or a tenant's for its own.
+ * Load the pricing of some locations, deleted ones too, in one statement and so at one instant. In no order; unknown
+ * locations are left out. `query` is the operator's, or a tenant's for its own locations.
  */
 export const loadLocationPricing = async (
   query: Query,
   keys: readonly LocationKey[],
 ): Promise<readonly LocationPricing[]> => {
-  // A row for each tariff, or one without: a list of all tariffs of a location would be read in one turn.
+  // One row per tariff, or one row without a tariff: a list of all tariffs would be parsed in one turn of the event
+  // loop.
   const { rows } = await query<PricingRow>(sql`
-    select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt", ${termsColumns}
+    select ${revisionColumns}, l.currency_code as "currencyCode", l.timezone, l.deleted_at as "deletedAt",
+      ${termsColumns}
     ${fromKeys(keys)}
-    left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.voided_at is null`)
+    left join tariffs t on t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id
+      and t.voided_at is null`)
   return runInTimeSlices(pricingFrom(rows))
 }
 
@@ -88,7 +92,7 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
     byLocation.set(key, known)
     if (row.tariffId === null) continue
     const tariff = yield* tariffFromTerms(row)
-    // What was priced when the location was deleted is priced as if the tariff had stayed.
+    // Records from before the deletion of the location are priced as if the tariff had stayed.
     const isOfDeleted = row.deletedAt !== null && tariff.closedAt === row.deletedAt
     known.tariffs.set(tariff.id, isOfDeleted ? { ...tariff, closedAt: null } : tariff)
     yield
@@ -110,7 +114,7 @@ function* pricingFrom(rows: readonly PricingRow[]): Generator<void, readonly Loc
   })
 }
 
-/** Read the revisions of some locations and their sources as they are now. Unknown locations are left out. */
+/** Read the present revisions of some locations and their sources. Unknown locations are left out. */
 export const readPricingRevisions = async (
   query: Query,
   keys: readonly LocationKey[],
@@ -125,16 +129,19 @@ export const readPricingRevisions = async (
   }))
 }
 
-/** Prices of a source that share time with a span, whole, and the revision that they belong to. `knownUntil`: end of the last published price at all. */
+/**
+ * Whole prices of a source that overlap an interval, and their revision. `knownUntil`: end of the last published price
+ * of all.
+ */
 export type SourcePrices = SourceRevision & {
   readonly currencyCode: string
   readonly published: PriceColumns
-  /** With the confidence of each, above 0 and below 1. Where a published price shares its time, that one holds. */
+  /** Each with its confidence, above 0 and below 1. A published price of the same time wins. */
   readonly forecast: PriceColumns & { readonly confidences: readonly number[] }
   readonly knownUntil: number | null
 }
 
-/** A source with one block of its prices as JSON; without any, `prices` is null. */
+/** Source with one block of its prices as JSON; `prices` is null if there are none. */
 type SourceRow = {
   sourceId: string
   revision: number
@@ -148,19 +155,22 @@ const blocksOf = (published: boolean) =>
   inBlocks(sql`select start_time, end_time, value, confidence from market_prices p
     where p.source_id = s.id and p.published = ${published} and p.start_time < r.b
       and p.start_time >= coalesce((select q.start_time from market_prices q
-        where q.source_id = s.id and q.published = ${published} and q.start_time <= r.a order by q.start_time desc limit 1), r.a)
+        where q.source_id = s.id and q.published = ${published} and q.start_time <= r.a
+        order by q.start_time desc limit 1), r.a)
       and p.end_time > r.a`)
 
-/** Load the prices of some sources, each over its span (ms), in one statement. Unknown sources are left out. */
+/** Load the prices of some sources, each over its interval (ms), in one statement. Unknown sources are left out. */
 export const loadSourcePrices = async (
   query: Query,
   intervals: readonly { readonly sourceId: string; readonly from: number; readonly to: number }[],
 ): Promise<readonly SourcePrices[]> => {
   const { rows } = await query<SourceRow>(sql`
     select s.id as "sourceId", s.price_revision as revision, s.currency_code as "currencyCode",
-      (select p.end_time from market_prices p where p.source_id = s.id and p.published order by p.start_time desc limit 1) as "knownUntil",
+      (select p.end_time from market_prices p where p.source_id = s.id and p.published
+      order by p.start_time desc limit 1) as "knownUntil",
       b.published, b.prices
-    from unnest(${intervals.map(({ sourceId }) => sourceId)}::text[], ${intervals.map(({ from }) => toTimestamp(from))}::timestamptz[],
+    from unnest(${intervals.map(({ sourceId }) => sourceId)}::text[],
+      ${intervals.map(({ from }) => toTimestamp(from))}::timestamptz[],
       ${intervals.map(({ to }) => toTimestamp(to))}::timestamptz[]) as r(id, a, b)
     join market_sources s on s.id = r.id
     left join lateral (select true as published, * from (${blocksOf(true)}) as published
@@ -188,15 +198,18 @@ function* sourcesFrom(rows: readonly SourceRow[]): Generator<void, readonly Sour
   }))
 }
 
-/** Whether a tariff of a location `l` is priced from a source; one that ended counts, a voided one does not. */
+/** Condition that a source prices a tariff of location `l`. Ended tariffs count, voided ones do not. */
 const isPricedBy = (sourceId: string) => sql`
   exists (select 1 from tariffs t
-    where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.market_rates and t.voided_at is null
-      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId} or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId}))`
+    where t.account_id = l.account_id and t.live_mode = l.live_mode and t.location_id = l.id and t.market_rates
+      and t.voided_at is null
+      and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId}
+        or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId}))`
 
 /**
- * Some locations that a source prices, in the order of ids, and where the next page begins. A page may have few or none although more
- * follow: it looks at so many locations of the source, whether or not a tariff makes use of it, and so takes the same time wherever it is.
+ * Locations that a source prices, in the order of ids, and the cursor of the next page. A page can be empty although
+ * more follow: it reads a fixed number of the source's locations, with or without a tariff, so that each page takes the
+ * same time.
  */
 export type PricedPage = {
   readonly locations: readonly LocationKey[]
@@ -204,7 +217,10 @@ export type PricedPage = {
   readonly isLast: boolean
 }
 
-/** Page through the living locations that a source prices, over all accounts and both modes, after a location ('': from the first). */
+/**
+ * Page through the active locations that a source prices, of all accounts and both modes, after a location ('': from
+ * the first).
+ */
 export const locationsPricedBy = async (
   operator: Query,
   sourceId: string,
@@ -227,7 +243,7 @@ export const locationsPricedBy = async (
   }
 }
 
-/** Count the living locations that a source prices, over all accounts and both modes. */
+/** Count the active locations that a source prices, of all accounts and both modes. */
 export const countLocationsPricedBy = async (operator: Query, sourceId: string): Promise<number> => {
   const { rows } = await operator<{ count: number }>(sql`
     select count(*) as count from locations l

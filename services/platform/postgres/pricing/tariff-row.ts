@@ -5,7 +5,7 @@ import { integersAsTexts, writeJson } from '../../write-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
 
-/** A tariff as it is kept: what prices, and what is shown beside it. `timezone` is that of its location; instants in ms. */
+/** Stored tariff: its prices and its displayed members. `timezone` is that of its location; instants in ms. */
 export type StoredTariff = Tariff & {
   readonly accountId: string
   readonly liveMode: boolean
@@ -36,10 +36,12 @@ export const tariffColumns = sql`
   contract_end as "contractEnd", closed_at as "closedAt",
   terms::text as terms, versions::text as versions, time_created as "createdAt",
   (select l.timezone from locations l
-   where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id) as timezone`
+   where l.account_id = tariffs.account_id and l.live_mode = tariffs.live_mode and l.id = tariffs.location_id)
+    as timezone`
 
-/** What prices of a tariff; `t` names the table. */
-export const termsColumns = sql`t.id as "tariffId", t.direction, t.type, t.market_rates as "marketRates", t.contract_start as "contractStart",
+/** Columns of a tariff's prices; `t` is the table. */
+export const termsColumns = sql`
+  t.id as "tariffId", t.direction, t.type, t.market_rates as "marketRates", t.contract_start as "contractStart",
   t.contract_end as "contractEnd", t.closed_at as "closedAt", t.terms::text as terms, t.versions::text as versions`
 
 export type TermsRow = Omit<Tariff, 'id' | 'schedule' | 'versions'> & {
@@ -66,7 +68,7 @@ export function* tariffFromRow({ terms, versions, ...tariff }: TariffRow): Gener
   return { ...tariff, ...(yield* pricesFromText(terms, versions)) }
 }
 
-/** Read tariffs in slices of the turn of an account, or of the service. */
+/** Read tariffs in the time slices of an account, or of the service. */
 export const readTariffRows = <Row, Item>(
   rows: readonly Row[],
   read: (row: Row) => Generator<void, Item>,
@@ -87,7 +89,10 @@ function* readAll<Row, Item>(
 
 const maxCachedTexts = 5_000
 
-/** Read texts of `terms` or `versions`. Fleets share few of them: equal ones are read once, and are one value. */
+/**
+ * Create a reader of `terms` or `versions`. Many tariffs have equal texts: equal texts are parsed once and share one
+ * value.
+ */
 const textReader = <T>(
   schedulesOf: (value: T) => readonly (readonly StoredEntry[])[],
 ): ((text: string) => Generator<void, T>) => {
@@ -111,14 +116,14 @@ type RateJson = {
   readonly surchargePercentage: string
 }
 
-/** A band as it is parsed: its rates are texts until they are read. */
+/** Parsed time band: its rates are texts until `readRates` converts them. */
 type StoredTimeBand = { rate: readonly (RateJson | Rate)[] }
 type StoredEntry = { readonly daysAndHours: readonly { readonly hours: readonly StoredTimeBand[] }[] }
 
-/** Bands that are read or written between two points where the work can be interrupted. */
+/** Time bands between two points at which the work can pause. */
 const bandsPerStep = 16
 
-/** Read the rates of a schedule in their places. */
+/** Convert the rates of a schedule in place. */
 function* readRates(schedule: readonly StoredEntry[]): Generator<void, void> {
   let count = 0
   for (const { daysAndHours } of schedule) {

@@ -32,19 +32,22 @@ import {
   versionsToText,
 } from './tariff-row.ts'
 
-/** A tariff after a change (after its end: its last state), and the order that the change owes the lanes; null where it alters no price. */
+/**
+ * A tariff after a change (after its end: its last state), and the recost request of the change; null if no price
+ * changes.
+ */
 export type TariffChange = { readonly tariff: StoredTariff; readonly recostRequest: OutboxMessage | null }
 
-/** What may change of a tariff; absent members stay. */
+/** Change of a tariff; absent members stay unchanged. */
 export type TariffPatch = {
   readonly displayName?: string | null
   readonly providerId?: string | null
   readonly contractEnd?: number | null
-  /** Prices that replace the present ones from an instant on. */
+  /** New prices from an instant on. */
   readonly version?: TariffVersion
 }
 
-/** Limits of the versions of one tariff: their number, and the characters of all of them together. */
+/** Limits of the versions of one tariff: their number, and the characters of all together. */
 const maxVersions = 100
 const maxVersionsLength = 1024 * 1024
 
@@ -52,8 +55,9 @@ const notFound = refused('not_found', 'No tariff has this id.')
 const isActiveTariff = sql`closed_at is null and voided_at is null`
 
 /**
- * Create a tariff at `at` (ms), raise its location's pricing revision and owe the lanes the order that prices again.
- * Refuses `location_not_found`, `tariff_overlap` naming the other, `currency_mismatch`; an unknown provider by its constraint.
+ * Create a tariff at `at` (ms), raise the pricing revision of its location, and write the recost request.
+ * Refuses `location_not_found`, `tariff_overlap` with the other tariff, `currency_mismatch`; the constraint refuses an
+ * unknown provider.
  */
 export const createTariff = async (
   transaction: TenantTransaction,
@@ -81,9 +85,11 @@ export const createTariff = async (
   if (other !== undefined) return overlapRefusal(other.id, 'contract_start_date')
   const terms = await runInTimeSlices(termsToText(draft.schedule), accountId)
   await query(sql`
-    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name, provider_id,
+    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, display_name,
+      provider_id,
       library_tariff_id, market_rates, contract_start, contract_end, terms, time_created)
-    values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type}, ${draft.connectionType},
+    values (${accountId}, ${liveMode}, ${tariff.id}, ${draft.locationId}, ${draft.direction}, ${draft.type},
+      ${draft.connectionType},
       ${draft.status}, ${draft.displayName}, ${draft.providerId}, ${draft.libraryTariffId}, ${draft.marketRates},
       ${toTimestampOrNull(draft.contractStart)}, ${toTimestampOrNull(draft.contractEnd)}, ${terms}, ${toTimestamp(at)})
   `)
@@ -105,14 +111,15 @@ const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
 const overlapRefusal = (otherId: string, field: 'contract_start_date' | 'contract_end_date') =>
   refused(
     'tariff_overlap',
-    `Tariff ${otherId} of this location, direction and type covers part of this time: end that tariff first, or choose other contract dates.`,
+    `Tariff ${otherId} of this location, direction and type overlaps. End that tariff first, or change the dates.`,
     field,
   )
 
 /**
- * Change a tariff. A new contract end is checked for overlap and owes an order from the earlier of the old and the new end on; a new version
- * owes one from its start on. Refuses `not_found`, `tariff_overlap`, `end_before_start` and, beyond the limits of versions,
- * `schedule_invalid`; an unknown provider by its constraint.
+ * Change a tariff. A new contract end must not overlap another tariff; it requests recosts from the earlier of the old
+ * and the new end on. A new version requests recosts from its start on.
+ * Refuses `not_found`, `tariff_overlap`, `end_before_start`, `schedule_invalid` (too many or too large versions); the
+ * constraint refuses an unknown provider.
  * Source: docs/rules/tariffs.md #operations, #price-versions.
  */
 export const updateTariff = async (
@@ -147,7 +154,7 @@ export const updateTariff = async (
 
 const tooManyVersions = refused(
   'schedule_invalid',
-  `A tariff holds at most ${maxVersions} versions, ${maxVersionsLength / 1024} KiB together: end it by contract_end_date and create the next one.`,
+  `A tariff has at most ${maxVersions} versions of ${maxVersionsLength / 1024} KiB in all. End it and create a new tariff.`,
   'schedule',
 )
 
@@ -159,7 +166,10 @@ const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, 
     where ${ownedBy(transaction)} and id = ${tariff.id}`)
 }
 
-/** End a tariff at `at` (ms): it is hidden, and what it has priced until now stays. Gives its last state. Refuses `not_found`. */
+/**
+ * End a tariff at `at` (ms). The tariff is hidden, and costs until now stay. Returns its last state.
+ * Refuses `not_found`.
+ */
 export const endTariff = async (
   transaction: TenantTransaction,
   id: string,
@@ -175,7 +185,9 @@ export const endTariff = async (
   return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
 }
 
-/** Void a tariff: it never was, and all that it priced is priced again. Gives its last state. Refuses `not_found`. */
+/**
+ * Void a tariff: all costs with its prices are recalculated without it. Returns its last state. Refuses `not_found`.
+ */
 export const voidTariff = async (
   transaction: TenantTransaction,
   id: string,
@@ -193,7 +205,7 @@ export const voidTariff = async (
   })
 }
 
-/** Retrieve a tariff; null when there is none, or it has ended. */
+/** Retrieve a tariff; null if there is none or it has ended. */
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {
   const { rows } = await transaction.query<TariffRow>(sql`
     select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and id = ${id} and ${isActiveTariff}`)
@@ -201,7 +213,7 @@ export const retrieveTariff = async (transaction: TenantTransaction, id: string)
   return row === undefined ? null : runInTimeSlices(tariffFromRow(row), transaction.accountId)
 }
 
-/** Which tariffs are listed; null for no such condition. */
+/** Conditions of a list of tariffs; null for no condition. */
 type TariffFilter = {
   readonly locationId: string | null
   readonly direction: TariffDirection | null
@@ -238,12 +250,13 @@ const readTariffs = async (
     : read
 }
 
-/** The prices of a page, as they are stored, are at most so many bytes together; those of one tariff may be more. They are compressed tenfold. */
+/** Maximum stored bytes of the prices on a page, compressed about tenfold. A single larger tariff is still returned. */
 const maxPageBytes = 2 ** 18
 
 /**
- * List the same tariffs, each to be read after the transaction, which takes long. A page ends sooner than asked for if its tariffs have many
- * prices. Refuses `cursor_not_found`.
+ * List the same tariffs, each to be read after the transaction, because reading is slow. A page ends before its limit
+ * if its tariffs have many prices.
+ * Refuses `cursor_not_found`.
  */
 export const listTariffPage = async (
   transaction: TenantTransaction,
@@ -263,7 +276,7 @@ type PricedLocation = {
   readonly exportCurrency: string | null
 }
 
-/** Keep others from changing a location or its tariffs until the transaction ends. */
+/** Lock a location and its tariffs until the transaction ends. */
 const lockPricedLocation = async (
   transaction: TenantTransaction,
   locationId: string,
@@ -279,7 +292,8 @@ const lockPricedLocation = async (
 /** The tariffs of a location that are not voided, ended ones included. */
 const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
   const { rows } = await transaction.query<TariffRow>(sql`
-    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId} and voided_at is null`)
+    select ${tariffColumns} from tariffs where ${ownedBy(transaction)} and location_id = ${locationId}
+      and voided_at is null`)
   return readTariffRows(rows, tariffFromRow, transaction.accountId)
 }
 
@@ -293,7 +307,10 @@ const lockTariff = async (transaction: TenantTransaction, id: string): Promise<L
   return before === undefined ? null : { before, others: tariffs.filter(tariff => tariff.id !== id) }
 }
 
-/** Raise the pricing revision of a tariff's location, and owe its lane the order over a span; without a span no price changes. */
+/**
+ * Raise the pricing revision of a tariff's location and write the recost request of an interval; null without an
+ * interval.
+ */
 const requestRecost = async (
   transaction: TenantTransaction,
   { locationId, direction }: StoredTariff,
@@ -305,7 +322,7 @@ const requestRecost = async (
   const { rows } = await query<{ revision: number }>(sql`
     update locations set pricing_revision = pricing_revision + 1
     where ${ownedBy(transaction)} and id = ${locationId} returning pricing_revision as revision`)
-  if (rows[0] === undefined) throw new Error('a location that is locked is gone')
+  if (rows[0] === undefined) throw new Error('A locked location does not exist.')
   await writeEvents(transaction, [priceEvent(transaction, { locationId, direction, ...interval })], at)
   const recostRequest = newRecostRequest({
     accountId,

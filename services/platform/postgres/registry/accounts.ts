@@ -4,14 +4,14 @@ import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** Addresses of an account that people see beside its name; null: none. */
+/** Addresses that people see next to the name of an account; null: none. */
 export type AccountPages = {
   readonly privacyUrl: string | null
   readonly termsUrl: string | null
   readonly logoUrl: string | null
 }
 
-/** An account as it is kept; both modes share it. Instants in ms; `requestsPerSecond` null: the installation's limit. */
+/** Stored account; both modes share it. Instants in ms; `requestsPerSecond` null: the limit of the installation. */
 export type StoredAccount = AccountPages & {
   readonly id: string
   readonly displayName: string
@@ -34,15 +34,15 @@ const fromRow = ({ defaultVersion, ...account }: Row): StoredAccount => ({
   defaultApiVersion: apiVersionOf(defaultVersion),
 })
 
-/** Wait until no other transaction is about to make the first account, and keep others waiting until this one ends. */
+/** Wait until no other transaction creates the first account, and lock out others until this transaction ends. */
 export const waitForFirstAccount = async (query: Query): Promise<void> => {
   await query(sql`select pg_advisory_xact_lock(hashtext('first account'))`)
 }
 
-/** Read a stored version; one that this release does not know is a defect of the data. */
+/** Read a stored API version. Throws `RangeError` if this release does not know it. */
 export const apiVersionOf = (version: string): ApiVersion => {
   const apiVersion = apiVersions.find(known => apiVersionDates[known] === version)
-  if (apiVersion === undefined) throw new RangeError(`account with unknown version ${version}`)
+  if (apiVersion === undefined) throw new RangeError(`Unknown API version ${version} of an account.`)
   return apiVersion
 }
 
@@ -51,11 +51,12 @@ export const createAccount = async (operator: Query, draft: AccountDraft, at: nu
   const id = newId('account', at)
   await operator(sql`
     insert into accounts (id, display_name, default_version, requests_per_second, time_created)
-    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond}, ${toTimestamp(at)})`)
+    values (${id}, ${draft.displayName}, ${apiVersionDates[draft.defaultApiVersion]}, ${draft.requestsPerSecond},
+      ${toTimestamp(at)})`)
   return { ...draft, id, disabledAt: null, privacyUrl: null, termsUrl: null, logoUrl: null, createdAt: at }
 }
 
-/** Retrieve an account; null when there is none. A tenant sees its own. */
+/** Retrieve an account; null if there is none. A tenant sees its own. */
 export const retrieveAccount = async (query: Query, id: string): Promise<StoredAccount | null> => {
   const { rows } = await query<Row>(sql`select ${columns} from accounts where id = ${id}`)
   return rows[0] === undefined ? null : fromRow(rows[0])
@@ -67,7 +68,10 @@ export const listAccounts = async (operator: Query): Promise<readonly StoredAcco
   return rows.map(fromRow)
 }
 
-/** Change the settings that are named; `disabledAt` (ms) shuts the account out, null lets it in again. Null when there is none. Operator. */
+/**
+ * Change some settings. `disabledAt` (ms) disables the account, null enables it. Null if there is no such account.
+ * Operator.
+ */
 export const updateAccount = async (
   operator: Query,
   id: string,
@@ -77,13 +81,14 @@ export const updateAccount = async (
   if (before === null) return null
   const after = { ...before, ...change }
   await operator(sql`
-    update accounts set display_name = ${after.displayName}, default_version = ${apiVersionDates[after.defaultApiVersion]},
+    update accounts set display_name = ${after.displayName},
+      default_version = ${apiVersionDates[after.defaultApiVersion]},
       requests_per_second = ${after.requestsPerSecond}, disabled_at = ${toTimestampOrNull(after.disabledAt)},
       privacy_url = ${after.privacyUrl}, terms_url = ${after.termsUrl}, logo_url = ${after.logoUrl} where id = ${id}`)
   return after
 }
 
-/** Change the addresses that people see beside an account's name. A tenant changes its own. */
+/** Change the addresses that people see next to the name of an account. A tenant may change its own. */
 export const updateAccountPages = async (query: Query, id: string, pages: AccountPages): Promise<void> => {
   await query(sql`
     update accounts set privacy_url = ${pages.privacyUrl}, terms_url = ${pages.termsUrl}, logo_url = ${pages.logoUrl}

@@ -12,7 +12,7 @@ import { apiVersionOf } from './accounts.ts'
 
 export type ApiKeyScope = 'read' | 'metering' | 'all'
 
-/** An API key as it is kept: never the key itself. `last4` tells keys apart for people; instants in ms. */
+/** Stored API key, without its text. `last4` helps people to recognise a key; instants in ms. */
 export type StoredApiKey = {
   readonly id: string
   readonly accountId: string
@@ -27,7 +27,10 @@ export type StoredApiKey = {
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", scope, last4, description,
   time_created as "createdAt", revoked_at as "revokedAt"`
 
-/** Make an API key at `at` (ms). `secret` is the key's text, given here and never again: its hash alone is stored. */
+/**
+ * Create an API key at `at` (ms). `secret` is the text of the key. Only its hash is stored, so it is returned only
+ * here.
+ */
 export const createApiKey = async (
   query: Query,
   { accountId, liveMode }: Tenant,
@@ -47,14 +50,14 @@ export const createApiKey = async (
   }
   await query(sql`
     insert into api_keys (account_id, live_mode, id, hash, scope, last4, description, time_created)
-    values (${accountId}, ${liveMode}, ${apiKey.id}, ${hashSecret(serverSecret, secret)}, ${draft.scope}, ${apiKey.last4},
-      ${draft.description}, ${toTimestamp(at)})`)
+    values (${accountId}, ${liveMode}, ${apiKey.id}, ${hashSecret(serverSecret, secret)}, ${draft.scope},
+      ${apiKey.last4}, ${draft.description}, ${toTimestamp(at)})`)
   return { apiKey, secret }
 }
 
 /**
- * Find a living key by the hash of its text, whatever its account; null when there is none. Of several hashes the first is that of now: a
- * key that is found by another one is kept under the first from then on. Operator.
+ * Find an active key of any account by the hash of its text; null if there is none. The first hash is of the present
+ * secret: a key that is found by a former hash is stored under the first one. Operator.
  */
 export const findApiKey = async (
   operator: Query,
@@ -87,7 +90,7 @@ const stateFromRow = ({ scope, default_version, disabled, requests_per_second }:
   requestsPerSecond: requests_per_second,
 })
 
-/** Read what a living key may do; null when it was revoked or never existed. Operator. */
+/** Read the state of an active key; null if it was revoked or never existed. Operator. */
 export const readKeyState = async (
   operator: Query,
   { accountId, liveMode, keyId }: TokenSubject,
@@ -98,7 +101,7 @@ export const readKeyState = async (
   return rows[0] === undefined ? null : stateFromRow(rows[0])
 }
 
-/** Give the keys to the check of keys. Operator. */
+/** Create the key store of the key check. Operator. */
 export const keyStore = (operator: Query): KeyStore => ({
   find: hashes => findKeys(operator, hashes),
   readState: subject => readKeyState(operator, subject),
@@ -118,7 +121,7 @@ const findKeys = async (operator: Query, hashes: readonly string[]): Promise<Rea
   )
 }
 
-/** Revoke a key; null when there is none that lives. Its tokens end as soon as its state is read again. */
+/** Revoke a key; null if there is no active one. Its tokens become invalid when its state is read again. */
 export const revokeApiKey = async (
   query: Query,
   tenant: Tenant,

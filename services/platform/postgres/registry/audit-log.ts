@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import sql from 'sql-template-tag'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
@@ -6,7 +7,7 @@ import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
-/** Who did what to which object. `actor` is a key's id, `operator` or `system`; `action` is `resource.verb`; `at` in ms. */
+/** Audit entry. `actor` is the id of a key, `operator` or `system`; `action` is `resource.verb`; `at` in ms. */
 export type AuditEntry = {
   readonly actor: string
   readonly action: string
@@ -16,8 +17,8 @@ export type AuditEntry = {
 }
 
 /**
- * Write an audit entry into the transaction of what it tells of, at its end: entries of one account and mode are chained, so whoever adds
- * one keeps the others waiting until the transaction ends. The database lets nobody change or remove it.
+ * Write an audit entry at the end of the transaction of its change. Entries of one account and mode form a chain, so
+ * other writers wait until the transaction ends. The database refuses changes and deletions of entries.
  */
 export const appendAudit = async (query: Query, { accountId, liveMode }: Tenant, entry: AuditEntry): Promise<void> => {
   const detail = await runInTimeSlices(writeJson(entry.detail ?? {}), accountId)
@@ -36,4 +37,118 @@ export const readAudit = async (
     select actor, action, object_id as "objectId", detail, time_created as at
     from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`)
   return rows
+}
+
+/** End of a chain of audit entries: their number, and the hash of the last one. */
+export type AuditHead = Tenant & { readonly entries: number; readonly hash: string }
+
+/** Altered or missing entry, by its number in the chain, from 1. */
+export type AuditFault = { readonly entryNumber: number; readonly problem: string }
+
+/** Result of a chain verification. `hasExpectedHash`: an entry has the hash that the caller expects. */
+export type ChainVerification = {
+  readonly entries: number
+  readonly hash: string
+  readonly faults: readonly AuditFault[]
+  readonly hasExpectedHash: boolean
+}
+
+type Row = {
+  place: number
+  actor: string
+  action: string
+  object_id: string | null
+  micros: string
+  detail: string
+  detail_hash: string
+  hash: string
+  erased: boolean
+}
+
+const pageSize = 1_000
+const maxFaults = 100
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/**
+ * Hash of an entry: of its parts, each as its length in bytes and its text, as `audit_hash` of the schema calculates
+ * it.
+ */
+const chainHash = (parts: readonly (string | null)[]): string =>
+  sha256(parts.map(part => (part === null ? '-' : `${Buffer.byteLength(part)}:${part}`)).join(','))
+
+/** Read the heads of the chains of both modes of an account; null: of all accounts. Operator. */
+export const readAuditHeads = async (operator: Query, accountId: string | null): Promise<readonly AuditHead[]> => {
+  const { rows } = await operator<AuditHead>(sql`
+    select account_id as "accountId", live_mode as "liveMode", entries, hash from audit_heads
+    where ${accountId}::text is null or account_id = ${accountId} order by account_id, live_mode desc`)
+  return rows
+}
+
+/**
+ * Read a page of entries. `erased`: an erasure with its own audit entry names the entry, so its detail may be empty.
+ */
+const readEntries = async (operator: Query, tenant: Tenant, after: number): Promise<readonly Row[]> => {
+  const { rows } = await operator<Row>(sql`
+    select place, actor, action, object_id, (extract(epoch from time_created) * 1000000)::bigint::text as micros,
+      detail::text as detail,
+      detail_hash, hash,
+      exists (
+        select from erasures e
+        where ${ownedBy(tenant)} and (e.object_id = a.object_id
+          or a.object_id = any(e.location_ids || e.device_ids || e.other_ids))
+          and exists (select from audit_log told
+          where ${ownedBy(tenant)} and told.object_id = e.object_id and told.action like '%.erase')
+      ) as erased
+    from audit_log a where ${ownedBy(tenant)} and place > ${after} order by place limit ${pageSize}`)
+  return rows
+}
+
+/** Return the problem of an entry that follows the hash `before`; null if the entry is unchanged. */
+const faultOf = (row: Row, entryNumber: number, before: string, { accountId, liveMode }: Tenant): string | null => {
+  if (row.place !== entryNumber) return `entry ${entryNumber} is missing`
+  const parts = [
+    before,
+    accountId,
+    String(liveMode),
+    String(entryNumber),
+    row.actor,
+    row.action,
+    row.object_id,
+    row.micros,
+    row.detail_hash,
+  ]
+  if (chainHash(parts) !== row.hash)
+    return `entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
+  if (sha256(row.detail) === row.detail_hash || (row.detail === '{}' && row.erased)) return null
+  return `the detail of entry ${entryNumber} (${row.action} of ${row.object_id ?? 'nothing'}) was altered`
+}
+
+/**
+ * Verify a chain from its first entry to its head and calculate every hash. Returns up to 100 altered or missing
+ * entries. After a fault the next entry is compared with the stored hash, so that one alteration is one fault.
+ * `expectedHash`: a hash from an earlier verification that an entry must still have, or null. Operator.
+ */
+export const verifyAuditChain = async (
+  operator: Query,
+  head: AuditHead,
+  expectedHash: string | null,
+): Promise<ChainVerification> => {
+  const faults: AuditFault[] = []
+  let last = { place: 0, hash: '' }
+  let hasExpectedHash = expectedHash === null
+  for (let rows: readonly Row[] | null = null; rows === null || rows.length === pageSize; ) {
+    rows = await readEntries(operator, head, last.place)
+    for (const row of rows) {
+      const problem = faultOf(row, last.place + 1, last.hash, head)
+      if (problem !== null && faults.length < maxFaults) faults.push({ entryNumber: last.place + 1, problem })
+      else if (row.place === head.entries && row.hash !== head.hash)
+        faults.push({ entryNumber: row.place, problem: `entry ${row.place} was replaced` })
+      last = row
+      hasExpectedHash ||= row.hash === expectedHash
+    }
+  }
+  if (last.place < head.entries)
+    faults.push({ entryNumber: last.place + 1, problem: `entries ${last.place + 1} to ${head.entries} are missing` })
+  return { entries: last.place, hash: last.hash, faults, hasExpectedHash }
 }

@@ -3,10 +3,10 @@ import type { TokenSubject } from '../../access/bearer-token.ts'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 
-/** Who is signed in to the console: one account in one mode, by one key; instants in ms. */
+/** Console session of one account in one mode, with the key of its login; instants in ms. */
 export type ConsoleSession = TokenSubject & { readonly createdAt: number; readonly expiresAt: number }
 
-/** Note that somebody has signed in. `hash` stands for what the cookie holds, which is kept nowhere. Operator. */
+/** Create a console session. `hash` is the hash of the cookie, which is not stored. Operator. */
 export const createConsoleSession = async (operator: Query, hash: string, session: ConsoleSession): Promise<void> => {
   await operator(sql`
     insert into console_sessions (account_id, live_mode, hash, key_id, time_created, expires_at)
@@ -14,20 +14,21 @@ export const createConsoleSession = async (operator: Query, hash: string, sessio
       ${toTimestamp(session.expiresAt)})`)
 }
 
-/** Find a session that has not ended by `at` (ms); null when there is none. Operator. */
+/** Find a session that has not ended by `at` (ms); null if there is none. Operator. */
 export const findConsoleSession = async (operator: Query, hash: string, at: number): Promise<ConsoleSession | null> => {
   const { rows } = await operator<ConsoleSession>(sql`
-    select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt", expires_at as "expiresAt"
+    select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt",
+      expires_at as "expiresAt"
     from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`)
   return rows[0] ?? null
 }
 
-/** End a session; one that has ended stays so. Operator. */
+/** End a session. A repeat changes nothing. Operator. */
 export const deleteConsoleSession = async (operator: Query, hash: string): Promise<void> => {
   await operator(sql`delete from console_sessions where hash = ${hash}`)
 }
 
-/** Delete sessions that have ended by `at` (ms), up to `limit` of them. Gives how many went. Operator. */
+/** Delete sessions that have ended by `at` (ms), up to `limit`. Returns the number of deleted sessions. Operator. */
 export const deleteExpiredConsoleSessions = async (operator: Query, at: number, limit: number): Promise<number> => {
   const result = await operator(sql`
     delete from console_sessions

@@ -4,10 +4,10 @@ import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-import { deleteLocationsOf } from './location-deletion.ts'
 import type { StoredLocation } from './location-row.ts'
+import { deleteLocationsOf } from './locations.ts'
 
-/** A customer as it is kept, with the ids of its locations, oldest first; `createdAt` in ms. */
+/** Stored customer, with the ids of its locations, oldest first; `createdAt` in ms. */
 export type StoredCustomer = {
   readonly id: string
   readonly accountId: string
@@ -36,7 +36,7 @@ const fromRow = ({ locationIds, ...customer }: Row): StoredCustomer => ({
 
 const notFound = refused('not_found', 'No customer has this id.')
 
-/** Create a customer at `at` (ms). A taken reference_id is refused by its constraint. */
+/** Create a customer at `at` (ms). The constraint refuses a duplicate reference_id. */
 export const createCustomer = async (
   transaction: TenantTransaction,
   draft: CustomerDraft,
@@ -45,11 +45,12 @@ export const createCustomer = async (
   const { accountId, liveMode, query } = transaction
   const id = newId('customer', at)
   await query(sql`insert into customers (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)},
+      ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, locationIds: [], createdAt: at }
 }
 
-/** Retrieve a customer; null when there is none, or it was deleted. */
+/** Retrieve a customer; null if there is none or it was deleted. */
 export const retrieveCustomer = async (transaction: TenantTransaction, id: string): Promise<StoredCustomer | null> => {
   const { rows } = await transaction.query<Row>(
     sql`select ${columns} from customers where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
@@ -57,7 +58,7 @@ export const retrieveCustomer = async (transaction: TenantTransaction, id: strin
   return rows[0] === undefined ? null : fromRow(rows[0])
 }
 
-/** Change the members that are named. Refuses `not_found`; a taken reference_id is refused by its constraint. */
+/** Change the given members. Refuses `not_found`; the constraint refuses a duplicate reference_id. */
 export const updateCustomer = async (
   transaction: TenantTransaction,
   id: string,
@@ -65,15 +66,17 @@ export const updateCustomer = async (
 ): Promise<Result<StoredCustomer>> => {
   const { rows } = await transaction.query<Row>(sql`
     update customers set
-      reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null} else reference_id end,
+      reference_id = case when ${change.referenceId !== undefined} then ${change.referenceId ?? null}
+        else reference_id end,
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(fromRow(rows[0]))
 }
 
 /**
- * Delete a customer with its locations, whose tariffs end at `at`. Gives the last state of all that went.
- * Refuses `not_found`. Source: docs/rules/registry.md #deletion.
+ * Delete a customer with its locations, whose tariffs end at `at` (ms). Returns the last state of all deleted objects.
+ * Refuses `not_found`.
+ * Source: docs/rules/registry.md #deletion.
  */
 export const deleteCustomer = async (
   transaction: TenantTransaction,

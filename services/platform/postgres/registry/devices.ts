@@ -5,7 +5,7 @@ import { type Metadata, toTimestamp } from '../column.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-/** A device as it is kept; `createdAt` in ms. */
+/** Stored device; `createdAt` in ms. */
 export type StoredDevice = {
   readonly id: string
   readonly accountId: string
@@ -22,7 +22,7 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", refe
 
 const notFound = refused('not_found', 'No device has this id.')
 
-/** Create a device at `at` (ms). A taken reference_id is refused by its constraint. */
+/** Create a device at `at` (ms). The constraint refuses a duplicate reference_id. */
 export const createDevice = async (
   transaction: TenantTransaction,
   draft: DeviceDraft,
@@ -31,11 +31,12 @@ export const createDevice = async (
   const { accountId, liveMode, query } = transaction
   const id = newId('device', at)
   await query(sql`insert into devices (account_id, live_mode, id, reference_id, metadata, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)}, ${toTimestamp(at)})`)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.referenceId}, ${JSON.stringify(draft.metadata)},
+      ${toTimestamp(at)})`)
   return { id, accountId, liveMode, ...draft, createdAt: at }
 }
 
-/** Retrieve a device; null when there is none, or it was deleted. */
+/** Retrieve a device; null if there is none or it was deleted. */
 export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
   const { rows } = await transaction.query<StoredDevice>(
     sql`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
@@ -43,7 +44,7 @@ export const retrieveDevice = async (transaction: TenantTransaction, id: string)
   return rows[0] ?? null
 }
 
-/** Change the members that are named. Refuses `not_found`; a taken reference_id is refused by its constraint. */
+/** Change the given members. Refuses `not_found`; the constraint refuses a duplicate reference_id. */
 export const updateDevice = async (
   transaction: TenantTransaction,
   id: string,
@@ -57,7 +58,10 @@ export const updateDevice = async (
   return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
-/** Delete a device: it is hidden, and its reference_id is free again. Gives its last state. Refuses `not_found`. */
+/**
+ * Delete a device: the device is hidden, and its reference_id is free again. Returns its last state.
+ * Refuses `not_found`.
+ */
 export const deleteDevice = async (
   transaction: TenantTransaction,
   id: string,
@@ -69,7 +73,7 @@ export const deleteDevice = async (
   return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
-/** List devices, newest first; of some ids, if `ids` names them. Refuses `cursor_not_found`. */
+/** List devices, newest first; only those of `ids`, if given. Refuses `cursor_not_found`. */
 export const listDevices = (
   transaction: TenantTransaction,
   filter: { readonly referenceId: string | null; readonly ids?: readonly string[] | null },
@@ -90,7 +94,7 @@ export const listDevices = (
     paging,
   )
 
-/** Tell which of some ids are devices that records may name. */
+/** Return the ids that are active devices. */
 export const findActiveDevices = async (
   transaction: TenantTransaction,
   ids: readonly string[],

@@ -3,27 +3,29 @@ import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
-/** Objects that must not be known any more, and what went with them. Instants in ms. */
+/** Objects to erase, with all objects that belong to them. Instants in ms. */
 export type ErasedObjects = {
-  /** What was named: a customer, a location, a device, or the account itself. */
+  /** The named object: a customer, a location, a device, or the account itself. */
   readonly objectId: string
   readonly locationIds: readonly string[]
   readonly deviceIds: readonly string[]
   /** Customers and tariffs. */
   readonly otherIds: readonly string[]
-  /** Receipts of submissions before this instant go too; null: only what they say of the objects. */
+  /** Receipts of submissions before this instant are erased too; null: only their entries of the objects. */
   readonly receiptsBefore: number | null
 }
 
-/** A mark: it holds `until` nothing can bring the objects back. */
+/** Mark of an erasure. The mark is valid until `until` (ms), when no late message can restore the objects. */
 export type Erasure = Tenant & ErasedObjects & { readonly requestedAt: number; readonly until: number }
 
-const columns = sql`account_id as "accountId", live_mode as "liveMode", object_id as "objectId", location_ids as "locationIds",
-  device_ids as "deviceIds", other_ids as "otherIds", receipts_before as "receiptsBefore", asked_at as "requestedAt", until`
+const columns = sql`
+  account_id as "accountId", live_mode as "liveMode", object_id as "objectId", location_ids as "locationIds",
+  device_ids as "deviceIds", other_ids as "otherIds", receipts_before as "receiptsBefore", asked_at as "requestedAt",
+  until`
 
 const dispatchIntervalMs = 86_400_000
 
-/** Mark objects as erased; every lane is told at once. A repeated mark adds to the one before. */
+/** Mark objects as erased; the relay informs every partition at once. A repeated mark is merged with the one before. */
 export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasure): Promise<void> => {
   const { accountId, liveMode, objectId, locationIds, deviceIds, otherIds, receiptsBefore, requestedAt, until } =
     erasure
@@ -31,26 +33,29 @@ export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasu
   const both = (name: string) =>
     sql`array(select unnest(known.${raw(name)}) union select unnest(excluded.${raw(name)}) order by 1)`
   await query(sql`
-    insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids, receipts_before, asked_at, until, due_at)
-    values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[], ${before},
-      ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
+    insert into erasures as known (account_id, live_mode, object_id, location_ids, device_ids, other_ids,
+      receipts_before, asked_at, until, due_at)
+    values (${accountId}, ${liveMode}, ${objectId}, ${locationIds}::text[], ${deviceIds}::text[], ${otherIds}::text[],
+      ${before}, ${toTimestamp(requestedAt)}, ${toTimestamp(until)}, ${toTimestamp(requestedAt)})
     on conflict (account_id, live_mode, object_id) do update set
       location_ids = ${both('location_ids')}, device_ids = ${both('device_ids')}, other_ids = ${both('other_ids')},
-      receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until, due_at = excluded.due_at`)
+      receipts_before = excluded.receipts_before, asked_at = excluded.asked_at, until = excluded.until,
+      due_at = excluded.due_at`)
 }
 
-/** Find the mark of an object; null where it was never erased. */
+/** Find the mark of an object; null if it was never erased. */
 export const findErasure = async (
   operator: Query,
   { accountId, liveMode }: Tenant,
   objectId: string,
 ): Promise<Erasure | null> => {
   const { rows } = await operator<Erasure>(sql`
-    select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode} and object_id = ${objectId}`)
+    select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode}
+      and object_id = ${objectId}`)
   return rows[0] ?? null
 }
 
-/** Read the marks that still hold, of all accounts. */
+/** Read the valid marks of all accounts. */
 export const loadErasures = async (operator: Query): Promise<readonly Erasure[]> => {
   const { rows } = await operator<Erasure>(
     sql`select ${columns} from erasures where due_at is not null order by asked_at`,
@@ -58,14 +63,17 @@ export const loadErasures = async (operator: Query): Promise<readonly Erasure[]>
   return rows
 }
 
-/** Read some marks of which every lane must be told by `at` (ms). */
+/** Read marks that must be sent to every partition by `at` (ms). */
 export const dueErasures = async (operator: Query, at: number, limit: number): Promise<readonly Erasure[]> => {
   const { rows } = await operator<Erasure>(sql`
     select ${columns} from erasures where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`)
   return rows
 }
 
-/** Note that every lane was told at `at` (ms): again in a day, or never more where the mark has run out. A mark renewed meanwhile stays due. */
+/**
+ * Record that a mark was sent to every partition at `at` (ms). The mark is due again in a day, or never if it has
+ * expired. A mark that was renewed meanwhile stays due.
+ */
 export const markErasureDispatched = async (
   { query }: OperatorTransaction,
   erasure: Erasure,

@@ -4,7 +4,7 @@ import type { Metadata } from '../column.ts'
 
 export type Address = Readonly<Record<string, string | null>>
 
-/** What the caller has set; null members follow from the address. */
+/** Values that the caller has set; null members follow from the address. */
 export type LocationOverrides = {
   readonly timezone: string | null
   readonly currencyCode: string | null
@@ -12,7 +12,10 @@ export type LocationOverrides = {
   readonly exportSourceId: string | null
 }
 
-/** What a location is written as: the caller's choice, and what it resolves to. `timezone` is an IANA name, degrees are decimal. */
+/**
+ * Location to write: the values of the caller, and the values that follow from them. `timezone` is an IANA name;
+ * degrees are decimal.
+ */
 export type LocationDraft = {
   readonly referenceId: string | null
   readonly customerId: string | null
@@ -26,32 +29,32 @@ export type LocationDraft = {
   readonly metadata: Metadata
 }
 
-/** A tariff that lives at a location, as far as the location shows it; ms. */
+/** Active tariff of a location, with the members that the location shows; instants in ms. */
 export type LocationTariff = {
   readonly id: string
   readonly direction: TariffDirection
   readonly type: TariffType
   readonly status: 'CONNECTED' | 'ERROR'
-  /** Whether its prices follow the market source of the location. */
+  /** True if its prices follow the market source of the location. */
   readonly marketRates: boolean
   readonly contractStart: number | null
   readonly contractEnd: number | null
 }
 
-/** A tariff that is on its way from its provider; `failingSince` (ms): first of nothing but failures, null while none came. */
+/** Tariff that its provider has not delivered. `failingSince` (ms): first failure since the last success, or null. */
 export type PendingTariff = {
   readonly direction: TariffDirection
   readonly type: TariffType
   readonly failingSince: number | null
 }
 
-/** A location as it is kept, with its living tariffs in the order of their ids; `createdAt` in ms. */
+/** Stored location, with its active tariffs in the order of their ids; `createdAt` in ms. */
 export type StoredLocation = LocationDraft & {
   readonly id: string
   readonly accountId: string
   readonly liveMode: boolean
   readonly tariffs: readonly LocationTariff[]
-  /** Absent where nothing is. */
+  /** Absent if no tariff is pending. */
   readonly pendingTariffs?: readonly PendingTariff[]
   readonly pricingRevision: number
   readonly createdAt: number
@@ -65,7 +68,7 @@ export type LocationRow = Omit<StoredLocation, 'postalAddress' | 'geoLocation' |
   readonly pendingTariffs: string
 }
 
-/** An instant as JSON: integer ms. */
+/** SQL of an instant as integer ms, for JSON. */
 export const epochMs = (column: string) => sql`(extract(epoch from ${raw(column)}) * 1000)::bigint`
 
 export const locationColumns = sql`
@@ -76,11 +79,13 @@ export const locationColumns = sql`
   time_created as "createdAt",
   (select coalesce(json_agg(json_build_object('id', t.id, 'direction', t.direction, 'type', t.type, 'status', t.status,
       'marketRates', t.market_rates,
-      'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')}) order by t.id), '[]')
+      'contractStart', ${epochMs('t.contract_start')}, 'contractEnd', ${epochMs('t.contract_end')})
+      order by t.id), '[]')
    from tariffs t
    where t.account_id = locations.account_id and t.live_mode = locations.live_mode and t.location_id = locations.id
      and t.closed_at is null and t.voided_at is null) as tariffs,
-  (select coalesce(json_agg(json_build_object('direction', c.direction, 'type', c.type, 'failingSince', ${epochMs('c.failing_since')})), '[]')
+  (select coalesce(json_agg(json_build_object('direction', c.direction, 'type', c.type, 'failingSince',
+    ${epochMs('c.failing_since')})), '[]')
    from tariff_credentials c
    where c.account_id = locations.account_id and c.live_mode = locations.live_mode and c.location_id = locations.id
      and c.consented_at is not null and c.fetched_at is null) as "pendingTariffs"`
@@ -97,7 +102,8 @@ export const locationFromRow = (row: LocationRow): StoredLocation => {
 }
 
 /** The columns of `draftValues`, in the same order. */
-export const draftColumns = sql`reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
+export const draftColumns = sql`
+  reference_id, customer_id, timezone, currency_code, postal_address, latitude, longitude, overrides,
   import_market_source_id, export_market_source_id, metadata`
 
 export const draftValues = (draft: LocationDraft): Sql => sql`

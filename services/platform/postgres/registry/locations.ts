@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -7,7 +7,6 @@ import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, re
 import { writePriceUpdates } from '../pricing/price-events.ts'
 import type { LocationKey } from '../pricing/pricing-input.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
-import { deleteLocationsOf } from './location-deletion.ts'
 import {
   draftColumns,
   draftValues,
@@ -18,14 +17,15 @@ import {
   type StoredLocation,
 } from './location-row.ts'
 
-/** A location after a change, and the order that the change owes the lanes; null where it alters no price. */
+/** A location after a change, and the recost request of the change; null if no price changes. */
 export type LocationChange = { readonly location: StoredLocation; readonly recostRequest: OutboxMessage | null }
 
 const notFound = refused('not_found', 'No location has this id.')
 
 /**
- * Create a location at `at` (ms). Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; a taken reference_id
- * is refused by its constraint.
+ * Create a location at `at` (ms).
+ * Refuses `customer_not_found`, `market_source_not_found` and `currency_mismatch`; the constraint refuses a duplicate
+ * reference_id.
  */
 export const createLocation = async (
   transaction: TenantTransaction,
@@ -43,31 +43,31 @@ export const createLocation = async (
     : checked
 }
 
-/** Retrieve a location; null when there is none, or it was deleted. */
+/** Retrieve a location; null if there is none or it was deleted. */
 export const retrieveLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
   const { rows } = await transaction.query<LocationRow>(sql`
     select ${locationColumns} from locations where ${ownedBy(transaction)} and id = ${id} and ${isActive}`)
   return rows[0] === undefined ? null : locationFromRow(rows[0])
 }
 
-/** Retrieve a location and keep others from changing it or its tariffs until the transaction ends. */
+/** Retrieve a location and lock it and its tariffs until the transaction ends. */
 export const lockLocation = async (transaction: TenantTransaction, id: string): Promise<StoredLocation | null> => {
-  // A statement of its own: what stands beside a lock in one statement is from before the wait for it.
+  // A separate statement, because a statement that waits for a lock reads data from before the wait.
   await transaction.query(sql`select 1 from locations where ${ownedBy(transaction)} and id = ${id} for update`)
   return retrieveLocation(transaction, id)
 }
 
 /**
- * Retrieve the living ones of some locations of any tenant, in the order of ids, and keep others from changing them or their tariffs until
- * the operator's transaction ends.
+ * Lock the active ones of some locations of any tenant and their tariffs until the transaction of the operator ends.
+ * Returns them in the order of ids.
  */
 export const lockLocations = async (
   { query }: OperatorTransaction,
   keys: readonly LocationKey[],
 ): Promise<readonly StoredLocation[]> => {
   const named = sql`(account_id, live_mode, id) in (
-    select * from unnest(${keys.map(({ accountId }) => accountId)}::text[], ${keys.map(({ liveMode }) => liveMode)}::boolean[],
-      ${keys.map(({ locationId }) => locationId)}::text[]))`
+    select * from unnest(${keys.map(({ accountId }) => accountId)}::text[],
+      ${keys.map(({ liveMode }) => liveMode)}::boolean[], ${keys.map(({ locationId }) => locationId)}::text[]))`
   await query(sql`select 1 from locations where ${named} order by id for share`)
   const { rows } = await query<LocationRow>(sql`
     select ${locationColumns} from locations where ${named} and ${isActive} order by id`)
@@ -75,10 +75,10 @@ export const lockLocations = async (
 }
 
 /**
- * Write a location anew; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source raises the
- * pricing revision and owes an order over all time.
- * Refuses `currency_in_use` where tariffs exist or existed (records are the caller's to check), `customer_not_found`,
- * `market_source_not_found`, `currency_mismatch`; a taken reference_id is refused by its constraint.
+ * Write a location; `before` comes from `lockLocation` in the same transaction. A new zone, currency or market source
+ * raises the pricing revision and requests recosts over all time.
+ * Refuses `currency_in_use` if tariffs exist or existed (the caller checks records), `customer_not_found`,
+ * `market_source_not_found`, `currency_mismatch`; the constraint refuses a duplicate reference_id.
  */
 export const updateLocation = async (
   transaction: TenantTransaction,
@@ -116,12 +116,13 @@ const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<b
   return rows.length > 0
 }
 
-/** Judged after the write: its foreign keys have waited for whoever was deleting what they name. */
+/** Validate references after the write, because its foreign keys have waited for concurrent deletions. */
 const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {
   const { customerId, importSourceId, exportSourceId } = draft
   if (customerId === null && importSourceId === null && exportSourceId === null) return accepted(null)
   const { rows } = await transaction.query<{ customer: boolean; import: string | null; export: string | null }>(sql`
-    select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive}) as customer,
+    select exists (select 1 from customers where ${ownedBy(transaction)} and id = ${customerId} and ${isActive})
+      as customer,
       (select currency_code from market_sources where id = ${importSourceId} and ${isActive}) as import,
       (select currency_code from market_sources where id = ${exportSourceId} and ${isActive}) as export`)
   const found = rows[0]
@@ -138,7 +139,7 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
     if (currency !== draft.currencyCode) {
       return refused(
         'currency_mismatch',
-        `This market source is in ${currency}, the location in ${draft.currencyCode}: choose a source in ${draft.currencyCode}.`,
+        `This market source is in ${currency}. Choose a source in ${draft.currencyCode}, the location's currency.`,
         field,
       )
     }
@@ -147,7 +148,8 @@ const checkReferences = async (transaction: TenantTransaction, draft: LocationDr
 }
 
 /**
- * Delete a location: it is hidden, and its tariffs end at `at`. Gives its last state. Refuses `not_found`.
+ * Delete a location: the location is hidden, and its tariffs end at `at` (ms). Returns its last state.
+ * Refuses `not_found`.
  * Source: docs/rules/registry.md #deletion.
  */
 export const deleteLocation = async (
@@ -178,7 +180,7 @@ export const listLocations = async (
   return mapPage(page, locationFromRow)
 }
 
-/** Tell which of some ids are locations that records may name. */
+/** Return the ids that are active locations. */
 export const findActiveLocations = async (
   transaction: TenantTransaction,
   ids: readonly string[],
@@ -186,4 +188,32 @@ export const findActiveLocations = async (
   const { rows } = await transaction.query<{ id: string }>(sql`
     select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`)
   return new Set(rows.map(({ id }) => id))
+}
+
+/**
+ * Delete the active locations of a condition: the locations are hidden, and their tariffs end at `at` (ms). Returns
+ * their last state, oldest first. Their costs are never recalculated, so there is no recost request.
+ * Source: docs/rules/registry.md #deletion.
+ */
+export const deleteLocationsOf = async (
+  transaction: TenantTransaction,
+  condition: Sql,
+  at: number,
+): Promise<readonly StoredLocation[]> => {
+  const { query } = transaction
+  const owned = ownedBy(transaction)
+  // Locks are taken in the order of ids to avoid deadlocks. The next statement sees the changes that held the locks
+  // before.
+  const deleted = await query<{ id: string }>(sql`
+    update locations set deleted_at = ${toTimestamp(at)}
+    where ${owned} and id = any(array(select id from locations where ${owned} and ${condition} and ${isActive}
+    order by id for no key update))
+    returning id`)
+  const ids = deleted.rows.map(({ id }) => id)
+  if (ids.length === 0) return []
+  const { rows } = await query<LocationRow>(sql`
+    select ${locationColumns} from locations where ${owned} and id = any(${ids}) order by id`)
+  await query(sql`update tariffs set closed_at = ${toTimestamp(at)}
+    where ${owned} and location_id = any(${ids}) and closed_at is null and voided_at is null`)
+  return rows.map(locationFromRow)
 }

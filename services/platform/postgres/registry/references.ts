@@ -16,7 +16,7 @@ const tables = { location: 'locations', device: 'devices', customer: 'customers'
   string
 >
 
-/** Find the active objects of a tenant that have some own references, in one statement; the index on the reference finds each. */
+/** Find the active objects of a tenant by own references, in one statement that uses the indexes on references. */
 const findReferenced = async (
   transaction: TenantTransaction,
   wanted: readonly OwnReference[],
@@ -42,8 +42,21 @@ const findReferenced = async (
   return found
 }
 
-/** Make the search for the objects that own references name, in one transaction each. */
+/** Create the search for objects by own references, each search in its own transaction. */
 export const referenceFinder =
   (database: Database): FindReferences =>
   (tenant, wanted) =>
     withTenant(database, tenant, transaction => findReferenced(transaction, wanted))
+
+/** Return the ids that are active locations and devices, in one statement. */
+export const findActiveObjects = async (
+  transaction: TenantTransaction,
+  locationIds: readonly string[],
+  deviceIds: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    select id from locations where ${ownedBy(transaction)} and id = any(${locationIds}) and ${isActive}
+    union all
+    select id from devices where ${ownedBy(transaction)} and id = any(${deviceIds}) and ${isActive}`)
+  return new Set(rows.map(({ id }) => id))
+}

@@ -7,7 +7,10 @@ import type { TenantTransaction } from '../transaction.ts'
 
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
 
-/** One event on its way to one endpoint; `attempts` of the present round; times in ms, `dueAt` null once it is settled. */
+/**
+ * Delivery of one event to one endpoint. `attempts` of the present round; times in ms; `dueAt` null after the last
+ * attempt.
+ */
 export type StoredDelivery = {
   readonly id: string
   readonly accountId: string
@@ -26,7 +29,10 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endp
   event_id as "eventId", event_type as "eventType", status, attempts, due_at as "dueAt",
   last_attempt_at as "lastAttemptAt", time_created as "createdAt"`
 
-/** One attempt; `statusCode` null where no answer came, `error` then says why; `responseBody`: its first 16 KiB. */
+/**
+ * Attempt of a delivery. `statusCode` null if there was no response, then with `error`; `responseBody`: its first 16
+ * KiB.
+ */
 export type StoredAttempt = {
   readonly id: string
   readonly accountId: string
@@ -64,14 +70,15 @@ export const listDeliveries = (
     paging,
   )
 
-/** Retrieve a delivery of an endpoint; null when there is none. */
+/** Retrieve a delivery of an endpoint; null if there is none. */
 export const retrieveDelivery = async (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
 ): Promise<StoredDelivery | null> => {
   const { rows } = await transaction.query<StoredDelivery>(sql`
-    select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`)
+    select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
+      and id = ${id}`)
   return rows[0] ?? null
 }
 
@@ -92,7 +99,7 @@ export const listAttempts = (
     paging,
   )
 
-/** Begin the schedule of a delivery anew at `at` (ms), whatever became of it. Refuses `not_found`. */
+/** Start a new round of a delivery at `at` (ms), whatever its status. Refuses `not_found`. */
 export const resendDelivery = async (
   transaction: TenantTransaction,
   endpointId: string,
@@ -105,7 +112,7 @@ export const resendDelivery = async (
   return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
-/** Write an event that goes to one endpoint alone, with its delivery, due at once. `data` as `JSON.stringify` is to write it. */
+/** Write an event for one endpoint only, with its delivery, due at once. `data` is the input of `JSON.stringify`. */
 export const createTestDelivery = async (
   transaction: TenantTransaction,
   endpointId: string,
@@ -117,13 +124,15 @@ export const createTestDelivery = async (
   const { rows } = await query<StoredDelivery>(sql`
     with event as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
-      values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json, ${toTimestamp(at)}) returning id
+      values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json,
+        ${toTimestamp(at)}) returning id
     )
-    insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
-    select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type}, ${data.length}, 'PENDING',
-      ${toTimestamp(at)}, ${toTimestamp(at)} from event
+    insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at,
+      time_created)
+    select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type},
+      ${data.length}, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)} from event
     returning ${columns}`)
   const [row] = rows
-  if (row === undefined) throw new Error('an inserted delivery came back as none')
+  if (row === undefined) throw new Error('The insert returned no delivery.')
   return row
 }

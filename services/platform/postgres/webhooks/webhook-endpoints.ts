@@ -6,10 +6,10 @@ import { toTimestamp } from '../column.ts'
 import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-/** Why an endpoint gets nothing: its owner said so, it answered 410, or it gave nothing but failures for days. */
+/** Reason of a disabled endpoint: its owner disabled it, it answered 410, or all attempts failed for days. */
 export type DisabledReason = 'CALLER' | 'GONE' | 'FAILING'
 
-/** A webhook endpoint as it is kept; `secrets` are sealed; times in ms. */
+/** Stored webhook endpoint; `secrets` are sealed; times in ms. */
 export type StoredEndpoint = {
   readonly id: string
   readonly accountId: string
@@ -25,11 +25,11 @@ export type StoredEndpoint = {
 }
 
 export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {
-  /** Give the sealed first secret, which is bound to the endpoint's id. */
+  /** Return the sealed first secret, which is bound to the id of the endpoint. */
   readonly sealedSecret: (id: string) => string
 }
 
-/** What a change of an endpoint sets; absent members stay. */
+/** Change of an endpoint; absent members stay unchanged. */
 export type EndpointPatch = {
   readonly url?: string
   readonly eventTypes?: readonly string[]
@@ -37,18 +37,19 @@ export type EndpointPatch = {
   readonly isEnabled?: boolean
 }
 
-const columns = sql`id, account_id as "accountId", live_mode as "liveMode", url, event_types as "eventTypes", description,
+const columns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", url, event_types as "eventTypes", description,
   layout as "apiVersion", secrets, failing_since as "failingSince", disabled_reason as "disabledReason",
   time_created as "createdAt"`
 
-/** Endpoints of an account in one mode. */
+/** Maximum endpoints of an account in one mode. */
 export const maxEndpoints = 100
 
 const notFound = refused('not_found', 'No webhook endpoint has this id')
 
 const tooMany = refused(
   'too_many_webhook_endpoints',
-  `An account has at most ${maxEndpoints} webhook endpoints in each mode; delete one, or let one take more event types`,
+  `An account has at most ${maxEndpoints} webhook endpoints in each mode. Delete one, or add event types to one.`,
 )
 
 /** Create an endpoint at `at` (ms). Refuses `too_many_webhook_endpoints`. */
@@ -67,15 +68,16 @@ export const createEndpoint = async (
   const id = newId('webhookEndpoint', at)
   const secrets = [{ secret: draft.sealedSecret(id), until: null }]
   const made = await query<StoredEndpoint>(sql`
-    insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets, time_created)
-    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description}, ${draft.apiVersion},
-      ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`)
+    insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets,
+      time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description},
+      ${draft.apiVersion}, ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`)
   const [row] = made.rows
-  if (row === undefined) throw new Error('an inserted endpoint came back as none')
+  if (row === undefined) throw new Error('The insert returned no endpoint.')
   return accepted(row)
 }
 
-/** Retrieve an endpoint; null when there is none, or it was deleted. */
+/** Retrieve an endpoint; null if there is none or it was deleted. */
 export const retrieveEndpoint = async (
   transaction: TenantTransaction,
   id: string,
@@ -87,7 +89,7 @@ export const retrieveEndpoint = async (
   return rows[0] ?? null
 }
 
-/** Change the members that are named. Enabling and another address forget the failures before. Refuses `not_found`. */
+/** Change the given members. A new address or enabling the endpoint resets its failures. Refuses `not_found`. */
 export const updateEndpoint = async (
   transaction: TenantTransaction,
   id: string,
@@ -101,26 +103,28 @@ export const updateEndpoint = async (
       event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
       description = case when ${patch.description !== undefined} then ${patch.description ?? null} else description end,
       failing_since = case when ${isEnabled === true} or url <> ${patch.url ?? null} then null else failing_since end,
-      disabled_reason = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_reason, 'CALLER')
+      disabled_reason = case when ${isEnabled === true} then null when ${isEnabled === false}
+        then coalesce(disabled_reason, 'CALLER')
         else disabled_reason end,
-      disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false} then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
+      disabled_at = case when ${isEnabled === true} then null when ${isEnabled === false}
+        then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
         else disabled_at end
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
   return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
-/** Put other secrets in the place of an endpoint's secrets. */
+/** Replace the secrets of an endpoint. */
 export const replaceSecrets = async (
   transaction: TenantTransaction,
   id: string,
   secrets: readonly SigningSecret<string>[],
 ): Promise<void> => {
-  await transaction.query(
-    sql`update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb where ${ownedBy(transaction)} and id = ${id}`,
-  )
+  await transaction.query(sql`
+    update webhook_endpoints set secrets = ${JSON.stringify(secrets)}::jsonb
+    where ${ownedBy(transaction)} and id = ${id}`)
 }
 
-/** Delete an endpoint; what waits for it is never sent. Refuses `not_found`. */
+/** Delete an endpoint. Its pending deliveries are never sent. Refuses `not_found`. */
 export const deleteEndpoint = async (
   transaction: TenantTransaction,
   id: string,

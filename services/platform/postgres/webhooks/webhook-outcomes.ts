@@ -9,7 +9,9 @@ import type { DisabledReason } from './webhook-endpoints.ts'
 
 type Operator = Query
 
-/** What an attempt brought, and what it makes of its delivery. `attempts` with this one; `at`: its end (ms). */
+/**
+ * Result of an attempt and the new state of its delivery. `attempts` includes this one; `at`: end of the attempt (ms).
+ */
 export type AttemptOutcome = Tenant & {
   readonly deliveryId: string
   readonly endpointId: string
@@ -20,14 +22,15 @@ export type AttemptOutcome = Tenant & {
   readonly statusCode: number | null
   readonly error: string | null
   readonly durationMs: number
-  /** No more than what is kept of it. */
+  /** Only the part that is stored. */
   readonly responseBody: string
   readonly at: number
 }
 
 /**
- * Write attempts with what they make of their deliveries, all in one statement. Where a delivery was sent again meanwhile, or another
- * worker has made the same attempt, the attempt is kept and decides nothing; but what has arrived is delivered, whatever came before.
+ * Write attempts and the new states of their deliveries, in one statement. If the delivery was sent again meanwhile, or
+ * another worker made the same attempt, the attempt is stored but does not change the delivery. A success always marks
+ * the delivery as delivered.
  */
 export const recordOutcomes = async (operator: Operator, outcomes: readonly AttemptOutcome[]): Promise<void> => {
   if (outcomes.length === 0) return
@@ -36,16 +39,21 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Atte
     with made as materialized (
       select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
         ${column(({ at }) => newId('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
-        ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[], ${column(one => one.attempts)}::integer[],
+        ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[],
+        ${column(one => one.attempts)}::integer[],
         ${column(one => one.status)}::text[], ${column(({ dueAt }) => toTimestampOrNull(dueAt))}::timestamptz[],
-        ${column(one => one.statusCode)}::integer[], ${column(one => one.error)}::text[], ${column(one => one.durationMs)}::integer[],
+        ${column(one => one.statusCode)}::integer[], ${column(one => one.error)}::text[],
+        ${column(one => one.durationMs)}::integer[],
         ${column(one => one.responseBody)}::text[], ${column(({ at }) => toTimestamp(at))}::timestamptz[])
-        as m(account_id, live_mode, id, delivery_id, endpoint_id, round, attempts, status, due_at, status_code, error, duration_ms,
+        as m(account_id, live_mode, id, delivery_id, endpoint_id, round, attempts, status, due_at, status_code, error,
+          duration_ms,
           response_body, at)
     ), kept as (
       insert into webhook_attempts
-        (account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, time_created)
-      select account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, at from made
+        (account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body,
+          time_created)
+      select account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, at
+      from made
     )
     update webhook_deliveries d set status = m.status, attempts = greatest(d.attempts, m.attempts), due_at = m.due_at,
       last_attempt_at = greatest(d.last_attempt_at, m.at)
@@ -55,8 +63,8 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Atte
 }
 
 /**
- * How an endpoint fared at an address in some attempts: whether any succeeded, and when the first one failed after the last success (ms); null where the
- * last one succeeded.
+ * Success or first failure of an endpoint at an address in some attempts. `failedAt`: first failure after the last
+ * success (ms); null if the last attempt succeeded.
  */
 export type EndpointHealth = Tenant & {
   readonly endpointId: string
@@ -65,22 +73,25 @@ export type EndpointHealth = Tenant & {
   readonly failedAt: number | null
 }
 
-/** Keep since when endpoints have given nothing but failures; what an address gave that is theirs no more does not count. */
+/** Store the instant since which endpoints have only failed. Results of an endpoint's former address are ignored. */
 export const recordHealth = async (operator: Operator, endpoints: readonly EndpointHealth[]): Promise<void> => {
   if (endpoints.length === 0) return
   await operator(sql`
-    update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since, f.failed_at) end
-    from unnest(${endpoints.map(({ accountId }) => accountId)}::text[], ${endpoints.map(({ liveMode }) => liveMode)}::boolean[],
+    update webhook_endpoints e set failing_since = case when f.succeeded then f.failed_at else coalesce(e.failing_since,
+      f.failed_at) end
+    from unnest(${endpoints.map(({ accountId }) => accountId)}::text[],
+      ${endpoints.map(({ liveMode }) => liveMode)}::boolean[],
       ${endpoints.map(({ endpointId }) => endpointId)}::text[], ${endpoints.map(({ url }) => url)}::text[],
       ${endpoints.map(({ succeeded }) => succeeded)}::boolean[],
-      ${endpoints.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id, url, succeeded, failed_at)
+      ${endpoints.map(({ failedAt }) => toTimestampOrNull(failedAt))}::timestamptz[]) as f(account_id, live_mode, id,
+      url, succeeded, failed_at)
     where e.account_id = f.account_id and e.live_mode = f.live_mode and e.id = f.id and e.url = f.url
       and ((f.succeeded and e.failing_since is not null) or (f.failed_at is not null and e.failing_since is null))`)
 }
 
 /**
- * Disable an endpoint that still takes events at an address, with an audit entry. For `FAILING` only where it has failed since `failingSince`
- * without one success. Tells whether it did.
+ * Disable an enabled endpoint at an address, with an audit entry. `FAILING` requires that it has failed since
+ * `failingSince` without a success. Returns true if the endpoint was disabled.
  */
 export const disableEndpoint = async (
   { query }: OperatorTransaction,
@@ -91,7 +102,8 @@ export const disableEndpoint = async (
   const { accountId, liveMode, endpointId } = endpoint
   const { rows } = await query(sql`
     update webhook_endpoints set disabled_at = ${toTimestamp(at)}, disabled_reason = ${why.reason}
-    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and url = ${endpoint.url} and disabled_at is null and deleted_at is null
+    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and url = ${endpoint.url}
+      and disabled_at is null and deleted_at is null
       and (${why.reason} = 'GONE' or failing_since = ${toTimestampOrNull(why.failingSince)}::timestamptz)
     returning 1`)
   if (rows.length === 0) return false
@@ -109,15 +121,17 @@ const attemptRetentionMs = 30 * 86_400_000
 const deliveryRetentionMs = 90 * 86_400_000
 
 /**
- * Delete attempts older than 30 days, and settled deliveries and ended resends older than 90 days, as old as the oldest event, up to `limit` of
- * each. Tells whether more may be left.
+ * Delete attempts older than 30 days, and finished deliveries and resends older than 90 days, the retention of events,
+ * up to `limit` of each. Returns true if more may be left.
  */
 export const deleteExpiredWebhooks = async (operator: Operator, at: number, limit: number): Promise<boolean> => {
   const attempts = await operator(sql`delete from webhook_attempts where ctid = any(array(
     select ctid from webhook_attempts where time_created < ${toTimestamp(at - attemptRetentionMs)} limit ${limit}))`)
   const deliveries = await operator(sql`delete from webhook_deliveries where ctid = any(array(
-    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null limit ${limit}))`)
+    select ctid from webhook_deliveries where time_created < ${toTimestamp(at - deliveryRetentionMs)} and due_at is null
+      limit ${limit}))`)
   const resends = await operator(sql`delete from webhook_resends where ctid = any(array(
-    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveryRetentionMs)} and status <> 'RUNNING' limit ${limit}))`)
+    select ctid from webhook_resends where time_created < ${toTimestamp(at - deliveryRetentionMs)}
+      and status <> 'RUNNING' limit ${limit}))`)
   return [attempts, deliveries, resends].some(({ rowCount }) => rowCount >= limit)
 }

@@ -7,7 +7,7 @@ import type { Tenant } from '../transaction.ts'
 
 type Operator = Query
 
-/** An endpoint that takes events at present, and since when (ms). */
+/** Endpoint that takes events, and the time of its creation (ms). */
 export type EndpointSubscription = Tenant & {
   readonly endpointId: string
   readonly eventTypes: readonly string[]
@@ -20,14 +20,16 @@ export const readSubscriptions = async (
   tenants: readonly Tenant[],
 ): Promise<readonly EndpointSubscription[]> => {
   const { rows } = await operator<EndpointSubscription>(sql`
-    select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes", e.time_created as since
-    from unnest(${tenants.map(({ accountId }) => accountId)}::text[], ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
+    select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes",
+      e.time_created as since
+    from unnest(${tenants.map(({ accountId }) => accountId)}::text[],
+      ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
     join webhook_endpoints e on e.account_id = t.account_id and e.live_mode = t.live_mode
     where e.deleted_at is null and e.disabled_at is null`)
   return rows
 }
 
-/** An event to be delivered to an endpoint; `bytes`: about the size of what is sent. */
+/** Event to deliver to an endpoint; `bytes`: approximate size of the request. */
 export type DeliveryDraft = Tenant & {
   readonly endpointId: string
   readonly eventId: string
@@ -35,7 +37,10 @@ export type DeliveryDraft = Tenant & {
   readonly bytes: number
 }
 
-/** Write deliveries, due at once, in the order given. One that stands already stays as it is: once per event and endpoint. */
+/**
+ * Write deliveries in the given order, due at once. An existing delivery of the same event and endpoint stays
+ * unchanged.
+ */
 export const insertDeliveries = async (
   operator: Operator,
   drafts: readonly DeliveryDraft[],
@@ -43,7 +48,8 @@ export const insertDeliveries = async (
 ): Promise<void> => {
   if (drafts.length === 0) return
   await operator(sql`
-    insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
+    insert into webhook_deliveries (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at,
+      time_created)
     select d.*, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)} from unnest(
       ${drafts.map(({ accountId }) => accountId)}::text[], ${drafts.map(({ liveMode }) => liveMode)}::boolean[],
       ${drafts.map(() => newId('webhookDelivery', at))}::text[], ${drafts.map(({ endpointId }) => endpointId)}::text[],
@@ -52,7 +58,10 @@ export const insertDeliveries = async (
     on conflict on constraint webhook_deliveries_once do nothing`)
 }
 
-/** Read which endpoints have deliveries due at `at` (ms). Steps from endpoint to endpoint, so a long backlog of one costs nothing. */
+/**
+ * Read the endpoints that have deliveries due at `at` (ms). The query steps from endpoint to endpoint, so that a long
+ * backlog of one endpoint costs nothing.
+ */
 export const readDueEndpoints = async (operator: Operator, at: number): Promise<readonly string[]> => {
   const { rows } = await operator<{ endpoint_id: string }>(sql`
     with recursive waiting as (
@@ -60,13 +69,14 @@ export const readDueEndpoints = async (operator: Operator, at: number): Promise<
       union all
       select next.endpoint_id, next.due_at from waiting cross join lateral (
         select d.endpoint_id, d.due_at from webhook_deliveries d
-        where d.due_at is not null and d.endpoint_id > waiting.endpoint_id order by d.endpoint_id, d.due_at limit 1) next
+        where d.due_at is not null and d.endpoint_id > waiting.endpoint_id
+        order by d.endpoint_id, d.due_at limit 1) next
     )
     select endpoint_id from waiting where due_at <= ${toTimestamp(at)}`)
   return rows.map(row => row.endpoint_id)
 }
 
-/** A delivery that this worker may attempt until its lease ends. `data` null: the event is no longer kept. */
+/** Delivery that this worker may attempt until the claim ends. `data` null: the event is no longer stored. */
 export type DeliveryClaim = Tenant & {
   readonly id: string
   readonly endpointId: string
@@ -74,7 +84,7 @@ export type DeliveryClaim = Tenant & {
   readonly eventType: string
   readonly bytes: number
   readonly round: number
-  /** Made before this one. */
+  /** Number of attempts before this one. */
   readonly attempts: number
   readonly data: string | null
   readonly eventCreatedAt: number | null
@@ -88,8 +98,8 @@ export type DeliveryClaim = Tenant & {
 }
 
 /**
- * Claim deliveries that are due at `at` (ms) until `leaseUntil`, oldest first: of each endpoint no more than its room, of all together
- * about `bytes`. What another worker is claiming is passed over.
+ * Claim deliveries that are due at `at` (ms) until `leaseUntil`, oldest first: of each endpoint up to its capacity, of
+ * all together about `bytes`. Deliveries that another worker is claiming are skipped.
  */
 export const claimDeliveries = async (
   operator: Operator,
@@ -98,20 +108,25 @@ export const claimDeliveries = async (
 ): Promise<readonly DeliveryClaim[]> => {
   const { rows } = await operator<DeliveryClaim>(sql`
     with asked as (
-      select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[], ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
+      select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[],
+        ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
     ), due as materialized (
       select d.* from asked a cross join lateral (
         select account_id, live_mode, id, due_at, bytes from webhook_deliveries
-        where endpoint_id = a.endpoint_id and due_at <= ${toTimestamp(at)} order by due_at, id limit a.room for update skip locked) d
+        where endpoint_id = a.endpoint_id and due_at <= ${toTimestamp(at)} order by due_at, id limit a.room
+        for update skip locked) d
     ), fitting as (
       select *, sum(bytes) over (order by due_at, id) - bytes as before from due
     ), claimed as (
       update webhook_deliveries d set due_at = ${toTimestamp(leaseUntil)} from fitting f
       where d.account_id = f.account_id and d.live_mode = f.live_mode and d.id = f.id and f.before <= ${bytes}
-      returning d.account_id, d.live_mode, d.id, d.endpoint_id, d.event_id, d.event_type, d.bytes, d.round, d.attempts, f.due_at as was_due_at
+      returning d.account_id, d.live_mode, d.id, d.endpoint_id, d.event_id, d.event_type, d.bytes, d.round, d.attempts,
+        f.due_at as was_due_at
     )
-    select c.account_id as "accountId", c.live_mode as "liveMode", c.id, c.endpoint_id as "endpointId", c.event_id as "eventId",
-      c.event_type as "eventType", c.bytes, c.round, c.attempts, v.data, v.time_created as "eventCreatedAt", e.url, e.layout as "apiVersion", e.secrets,
+    select c.account_id as "accountId", c.live_mode as "liveMode", c.id, c.endpoint_id as "endpointId",
+      c.event_id as "eventId",
+      c.event_type as "eventType", c.bytes, c.round, c.attempts, v.data, v.time_created as "eventCreatedAt", e.url,
+      e.layout as "apiVersion", e.secrets,
       e.failing_since as "failingSince", (e.disabled_at is not null or e.deleted_at is not null) as "isClosed"
     from claimed c
     join webhook_endpoints e on e.account_id = c.account_id and e.live_mode = c.live_mode and e.id = c.endpoint_id
@@ -120,7 +135,7 @@ export const claimDeliveries = async (
   return rows
 }
 
-/** Put what waits for endpoints that are disabled or deleted aside, up to `limit` deliveries. */
+/** Mark pending deliveries of disabled or deleted endpoints as failed, up to `limit`. */
 export const closeDeliveries = async (
   operator: Operator,
   endpointIds: readonly string[],
@@ -130,6 +145,7 @@ export const closeDeliveries = async (
     update webhook_deliveries set status = 'FAILED', due_at = null where ctid = any(array(
       select d.ctid from webhook_deliveries d
       join webhook_endpoints e on e.account_id = d.account_id and e.live_mode = d.live_mode and e.id = d.endpoint_id
-      where d.endpoint_id = any(${endpointIds}::text[]) and d.due_at is not null and (e.disabled_at is not null or e.deleted_at is not null)
+      where d.endpoint_id = any(${endpointIds}::text[]) and d.due_at is not null and (e.disabled_at is not null
+        or e.deleted_at is not null)
       limit ${limit} for update of d skip locked))`)
 }

@@ -6,7 +6,7 @@ import { toTimestamp } from '../column.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'
 
-/** Events of a span that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
+/** Events of an interval that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
 export type StoredResend = {
   readonly id: string
   readonly accountId: string
@@ -22,14 +22,15 @@ export type StoredResend = {
   readonly createdAt: number
 }
 
-const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId", from_time as from, to_time as to,
+const columns = sql`
+  id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId", from_time as from, to_time as to,
   include_delivered as "includeDelivered", status, events_total as "eventsTotal", events_done as "eventsDone",
   deliveries_queued as "deliveriesQueued", time_created as "createdAt"`
 
-/** The least id that an event of this instant (ms) can have. */
+/** Smallest id that an event of this instant (ms) can have. */
 const firstIdAt = (at: number): string => `${idPrefixes.event}${Math.max(0, at).toString(16).padStart(12, '0')}`
 
-/** Begin to send the events of a span again; its ids bound it, for they ascend with time. */
+/** Create a resend of an interval. Event ids ascend with time, so the interval is a range of ids. */
 export const createResend = async (
   transaction: TenantTransaction,
   draft: Pick<StoredResend, 'endpointId' | 'from' | 'to' | 'includeDelivered'>,
@@ -38,25 +39,26 @@ export const createResend = async (
   const { accountId, liveMode, query } = transaction
   const [first, end] = [firstIdAt(draft.from), firstIdAt(draft.to)]
   const { rows } = await query<StoredResend>(sql`
-    insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status, cursor_id, end_id,
-      events_total, time_created)
+    insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status,
+      cursor_id, end_id, events_total, time_created)
     select ${accountId}, ${liveMode}, ${newId('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
       ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
     from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
     returning ${columns}`)
   const [resend] = rows
-  if (resend === undefined) throw new Error('an inserted resend came back as none')
+  if (resend === undefined) throw new Error('The insert returned no resend.')
   return resend
 }
 
-/** Retrieve a resend of an endpoint; null when there is none. */
+/** Retrieve a resend of an endpoint; null if there is none. */
 export const retrieveResend = async (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
 ): Promise<StoredResend | null> => {
   const { rows } = await transaction.query<StoredResend>(sql`
-    select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id}`)
+    select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
+      and id = ${id}`)
   return rows[0] ?? null
 }
 
@@ -70,21 +72,29 @@ type DueResend = Tenant & {
   readonly isClosed: boolean
 }
 
-/** Take the resend that waited longest, of an endpoint with fewer than `limit` deliveries due: it shall not keep new events waiting. */
+/**
+ * Claim the oldest resend of an endpoint with fewer than `limit` due deliveries, so that a resend does not delay new
+ * events.
+ */
 const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
   const { rows } = await query<DueResend>(sql`
     select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id as "endpointId",
-      r.cursor_id as "cursorId", r.end_id as "endId", r.include_delivered as "includeDelivered", e.event_types as "eventTypes",
+      r.cursor_id as "cursorId", r.end_id as "endId", r.include_delivered as "includeDelivered",
+      e.event_types as "eventTypes",
       (e.disabled_at is not null or e.deleted_at is not null) as "isClosed"
     from webhook_resends r
     join webhook_endpoints e on e.account_id = r.account_id and e.live_mode = r.live_mode and e.id = r.endpoint_id
     where r.status = 'RUNNING' and (select count(*) from (
-      select 1 from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.due_at <= ${toTimestamp(at)} limit ${limit}) due) < ${limit}
+      select 1 from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.due_at <= ${toTimestamp(at)}
+        limit ${limit}) due) < ${limit}
     order by r.id limit 1 for update of r skip locked`)
   return rows[0] ?? null
 }
 
-/** What is due within this time comes by itself, and some of it is under way: longer than a worker holds a delivery, in ms. */
+/**
+ * Deliveries that are due within this time in ms are left alone: they are sent soon, and a worker may be sending them.
+ * Longer than the claim of a worker.
+ */
 const dueSoonMs = 30_000
 
 type EventRow = { readonly id: string; readonly type: string; readonly bytes: number }
@@ -97,10 +107,13 @@ const requeueEvents = async (
 ): Promise<number> => {
   if (events.length === 0) return 0
   const { rows } = await query(sql`
-    insert into webhook_deliveries as d (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status, due_at, time_created)
-    select ${accountId}, ${liveMode}, e.id, ${endpointId}, e.event_id, e.type, e.bytes, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)}
+    insert into webhook_deliveries as d (account_id, live_mode, id, endpoint_id, event_id, event_type, bytes, status,
+      due_at, time_created)
+    select ${accountId}, ${liveMode}, e.id, ${endpointId}, e.event_id, e.type, e.bytes, 'PENDING', ${toTimestamp(at)},
+      ${toTimestamp(at)}
     from unnest(${events.map(() => newId('webhookDelivery', at))}::text[], ${events.map(({ id }) => id)}::text[],
-      ${events.map(({ type }) => type)}::text[], ${events.map(({ bytes }) => bytes)}::integer[]) as e(id, event_id, type, bytes)
+      ${events.map(({ type }) => type)}::text[], ${events.map(({ bytes }) => bytes)}::integer[]) as e(id, event_id,
+      type, bytes)
     on conflict on constraint webhook_deliveries_once do update
       set status = 'PENDING', round = d.round + 1, attempts = 0, due_at = excluded.due_at
       where d.status = 'FAILED' or (d.status = 'PENDING' and d.due_at > ${toTimestamp(at + dueSoonMs)})
@@ -110,23 +123,24 @@ const requeueEvents = async (
 }
 
 /**
- * Send the next page of a resend again: events that the endpoint takes and has not got, those too that wait for a later attempt, or all of
- * them where asked. Tells whether there was
- * any page. A resend of an endpoint that was disabled or deleted stops.
+ * Send the next page of a resend: events that the endpoint takes and has not received, and pending retries; with
+ * `includeDelivered` all events. Returns false if there was no page. A resend of a disabled or deleted endpoint stops.
  */
 export const stepResend = async (transaction: OperatorTransaction, at: number, pageSize: number): Promise<boolean> => {
   const dueResend = await claimDueResend(transaction, at, pageSize)
   if (dueResend === null) return false
   const { rows } = await transaction.query<EventRow>(sql`
     select id, type, octet_length(data::text) as bytes from events
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursorId} and id < ${dueResend.endId}
+    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursorId}
+      and id < ${dueResend.endId}
     order by id limit ${pageSize}`)
   const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.eventTypes, type))
   const queued = dueResend.isClosed ? 0 : await requeueEvents(transaction, dueResend, wanted, at)
   const status = dueResend.isClosed ? 'STOPPED' : rows.length < pageSize ? 'DONE' : 'RUNNING'
   await transaction.query(sql`
     update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursorId}, status = ${status},
-      events_done = events_done + ${dueResend.isClosed ? 0 : rows.length}, deliveries_queued = deliveries_queued + ${queued}
+      events_done = events_done + ${dueResend.isClosed ? 0 : rows.length},
+      deliveries_queued = deliveries_queued + ${queued}
     where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`)
   return true
 }

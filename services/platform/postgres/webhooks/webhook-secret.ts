@@ -3,16 +3,19 @@ import { type Seal, sealWith } from '../../access/seal.ts'
 import type { Secret } from '../../access/secrets.ts'
 
 const secretBytes = 32
-/** So many opened secrets are held, so that one that signs all day is not opened each time. */
+/** Maximum opened secrets in memory, so that a secret in use is not opened again each time. */
 const maxOpened = 1_000
 
-/** Make a signing secret: `whsec_` and 256 random bits in base64. Source: Standard Webhooks 1.0, https://www.standardwebhooks.com. */
+/**
+ * Create a signing secret: `whsec_` and 256 random bits in base64.
+ * Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
+ */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`
 
-/** What signing secrets are sealed for. */
+/** Key derivation text of signing secrets. A change makes stored secrets unreadable. */
 export const webhookPurpose = 'webhook secrets'
 
-/** Seal signing secrets, so that tables and their copies hold none; the owner is the endpoint's id. What was opened is remembered. */
+/** Seal signing secrets for storage; the owner is the id of the endpoint. Opened secrets are cached. */
 export const webhookSeal = (installationSecret: Secret): Seal => {
   const { seal, open } = sealWith(installationSecret, webhookPurpose)
   const opened = new Map<string, string>()

@@ -70,7 +70,7 @@ describe('a connection of the tenant pool', () => {
       const seen = await onOne(database, 'tenant', back, count).catch((error: Error) => error.message)
       expect([back, seen]).toEqual([
         back,
-        back.includes('row_security') ? expect.stringContaining('right that is needed') : [{ count: 0 }],
+        back.includes('row_security') ? expect.stringContaining('lacks a required right') : [{ count: 0 }],
       ])
     }
     await expect(onOne(database, 'tenant', 'set role wattledger_operator')).rejects.toMatchObject({

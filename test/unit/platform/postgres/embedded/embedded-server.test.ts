@@ -79,7 +79,7 @@ describe('the embedded PostgreSQL', () => {
     const second = await startEmbeddedServer({ dataFolder: folder, report: message => messages.push(message) })
     expect(await query(second.address, 'select value from kept')).toEqual([[7]])
     await second[Symbol.asyncDispose]()
-    expect(messages).toEqual(['making the PostgreSQL database files (first start)'])
+    expect(messages).toEqual(['Creating the PostgreSQL database files (first start)'])
   })
 
   it('listens on a private socket alone, writes through to the disk, and logs no statement', async () => {

@@ -3,7 +3,6 @@ import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
-import { pricesFrom, pricesPerBlock } from '../../../../../services/platform/postgres/price-block.ts'
 import { storeForecasts } from '../../../../../services/platform/postgres/pricing/forecasts.ts'
 import { putMarketPrices, readMarketPrices } from '../../../../../services/platform/postgres/pricing/market-prices.ts'
 import {
@@ -13,6 +12,7 @@ import {
   marketOfArea,
   retrieveMarket,
 } from '../../../../../services/platform/postgres/pricing/markets.ts'
+import { pricesFrom, pricesPerBlock } from '../../../../../services/platform/postgres/pricing/price-block.ts'
 import { type PriceInterval, replacePrices } from '../../../../../services/platform/postgres/pricing/price-overlap.ts'
 import {
   countLocationsPricedBy,
