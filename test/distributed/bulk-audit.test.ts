@@ -5,8 +5,8 @@ import { skippedWithout } from '../support/kafka/shared-broker.ts'
 
 const limitMs = 240_000
 
-describe.skipIf(skippedWithout('own broker') !== null)('records that are sent one to five times at once', () => {
-  it('are there once, with the right energy and cost, while workers come and go and a gateway is killed', {
+describe.skipIf(skippedWithout('own broker') !== null)('records that are sent one to five times concurrently', () => {
+  it('are stored once, with correct energy and cost, while workers join and leave and a gateway is killed', {
     timeout: limitMs,
   }, async () => {
     const options = parseOptions([

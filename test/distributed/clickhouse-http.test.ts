@@ -30,7 +30,7 @@ afterAll(async () => {
 const stored = async (): Promise<number> => Number((await db.rows('SELECT count() FROM meter_cost FINAL'))[0]?.[0])
 
 describe('the engine over HTTP', () => {
-  it('has its tables from the command, which says what it applied and does nothing the second time', async () => {
+  it('gets its tables from the command, which prints the applied files and does nothing the second time', async () => {
     const server = {
       WATTLEDGER_CLICKHOUSE_URL: front.url,
       WATTLEDGER_CLICKHOUSE_USER: 'ledger',
@@ -43,7 +43,7 @@ describe('the engine over HTTP', () => {
     expect((await migrated()).out).toContain('The schema is up to date.')
   })
 
-  it('makes the tables once, shows who calls, and gives back the rows that were inserted', async () => {
+  it('creates the tables once, sends its credentials, and returns inserted rows', async () => {
     expect(await applySchemas(db, schemaFiles())).toEqual([])
     expect(front.credentials()).toBe('ledger:pass word')
     const rows = [costRow(), costRow({ recordId: hexId('', 2), start: 1_790_003_600_000 })]
@@ -61,10 +61,10 @@ describe('the engine over HTTP', () => {
   })
 
   it.each([
-    ['refuses for want of memory', 'refuse', 'clickhouse_busy'],
+    ['refuses for lack of memory', 'refuse', 'clickhouse_busy'],
     ['does not answer', 'hang', 'clickhouse_away'],
     ['cuts the connection', 'cut', 'clickhouse_away'],
-  ] as const)('fails retriable where the server %s, and goes on afterwards', async (_, fault, code) => {
+  ] as const)('fails as retriable if the server %s, and continues afterwards', async (_, fault, code) => {
     front.fault = fault
     await expect(db.rows('SELECT 1')).rejects.toMatchObject({ code, retriable: true })
     await expect(db.insert(meterCostBlock([costRow()]))).rejects.toMatchObject({ code, retriable: true })
@@ -72,7 +72,7 @@ describe('the engine over HTTP', () => {
     expect(await db.rows('SELECT 1')).toEqual([[1]])
   })
 
-  it('closes within seconds while an insert hangs, which fails then', async () => {
+  it('closes within seconds while an insert hangs; the insert fails', async () => {
     const other = openClickHouseHttp({
       url: front.url,
       user: 'ledger',
@@ -97,7 +97,7 @@ describe('the engine over HTTP', () => {
     front.fault = 'well'
   })
 
-  it('may have stored what was cut off after the work: the same rows again change nothing', async () => {
+  it('may have stored an interrupted insert; repeating it changes nothing', async () => {
     const rows = meterCostBlock([costRow({ recordId: hexId('', 3), start: 1_710_000_000_000 })])
     const before = await stored()
     front.fault = 'cut after'
@@ -108,14 +108,17 @@ describe('the engine over HTTP', () => {
     expect(await stored()).toBe(before + 1)
   })
 
-  it('refuses what is wrong, not retriable', async () => {
+  it('reports invalid statements as not retriable', async () => {
     await expect(db.command('SELECT nothing')).rejects.toMatchObject({ code: 'clickhouse_refused', retriable: false })
   })
 })
 
 type ReceivedStatement = { readonly sql: string; readonly settings: URLSearchParams }
 
-/** A server of a cluster, as far as its protocol goes: it notes what it is asked, and answers lines, or an error of the engine by its number. */
+/**
+ * Start a simulated server of a cluster. It records its requests and answers lines, or an error of the engine by
+ * number.
+ */
 const openReplica = async (answer: { lines?: string; errorNumber?: number }) => {
   const statements: ReceivedStatement[] = []
   const server = createServer(async (request, response) => {
@@ -137,22 +140,22 @@ const openReplica = async (answer: { lines?: string; errorNumber?: number }) => 
   return { asked: statements, replicated, [Symbol.asyncDispose]: stop }
 }
 
-// What copies do with these settings only a cluster can show: the engine in process makes no replicated tables.
+// Only a cluster can show the effect of these settings: the embedded engine has no replicated tables.
 describe('a cluster', () => {
-  it('is asked for a quorum of copies at each insert, without keeping the inserts of others waiting', async () => {
+  it('requires a quorum of replicas for each insert, without delaying other inserts', async () => {
     await using replica = await openReplica({})
     const cluster = replica.replicated(true)
     await cluster.insert(meterCostBlock([costRow()]))
     await cluster.close()
     const settings = Object.fromEntries(replica.asked[0]?.settings ?? [])
     expect(settings).toMatchObject({ insert_quorum: 'auto', insert_quorum_parallel: '1' })
-    // Reads in sequence are refused where inserts go in parallel.
+    // Sequential reads are refused if inserts are parallel.
     expect(settings).not.toHaveProperty('select_sequential_consistency')
-    // The server gives up while the caller, who has 30 s, is still there to be told.
+    // The server gives up before the client's limit of 30 s.
     expect(Number(settings['insert_quorum_timeout'])).toBeLessThan(30_000)
   })
 
-  it('catches up table by table with what others have inserted; a server without copies has nothing to catch up with', async () => {
+  it('synchronises each table with the other replicas; a server without replicas does nothing', async () => {
     await using replica = await openReplica({ lines: '["`meter_batches`"]\n["`meter_cost`"]\n' })
     const [cluster, single] = [replica.replicated(true), replica.replicated(false)]
     await single.catchUp()
@@ -165,7 +168,7 @@ describe('a cluster', () => {
     await db.catchUp()
   })
 
-  it('asks for the copied tables in words that the engine understands', async () => {
+  it('lists the replicated tables with a valid statement', async () => {
     await using replica = await openReplica({})
     const cluster = replica.replicated(true)
     await cluster.catchUp()
@@ -182,7 +185,7 @@ describe('a cluster', () => {
     [286, 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE', 'clickhouse_busy'],
     [289, 'REPLICA_IS_NOT_IN_QUORUM', 'clickhouse_away'],
     [319, 'UNKNOWN_STATUS_OF_INSERT', 'clickhouse_away'],
-  ])('fails retriable with error %i, %s', async (errorNumber, name, code) => {
+  ])('fails as retriable with error %i, %s', async (errorNumber, name, code) => {
     expect(await db.rows(`SELECT errorCodeToName(${errorNumber})`)).toEqual([[name]])
     await using replica = await openReplica({ errorNumber })
     const cluster = replica.replicated(true)

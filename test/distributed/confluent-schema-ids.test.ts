@@ -18,7 +18,7 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
     return { ids: make(), again: make }
   })
 
-  it('refuses a schema that cannot read what was written before, whatever version wrote it', async () => {
+  it('refuses a schema that cannot read the messages of every earlier version', async () => {
     const ids = (await idsOf())()
     const subject = `subject-${randomUUID()}`
     const required = (name: string) =>
@@ -31,14 +31,14 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
     })
   })
 
-  it('gives processes that register the same schema at once the same number', async () => {
+  it('returns the same number to processes that register a schema concurrently', async () => {
     const make = await idsOf()
     const subject = `subject-${randomUUID()}`
     const given = await Promise.all(Array.from({ length: 8 }, () => make().register(subject, readingSchema(['value']))))
     expect(new Set(given).size).toBe(1)
   })
 
-  it('makes bytes with an unknown number poison', async () => {
+  it('makes bytes with an unknown number fail as not retriable', async () => {
     const codec = await openCodec((await idsOf())())
     const value = Buffer.concat([Buffer.alloc(5), Buffer.from('bytes')])
     value.writeUInt32BE(2_000_000_111, 1)
@@ -46,8 +46,8 @@ describe.skipIf(skippedWithout('registry') !== null)('a real registry', { timeou
   })
 })
 
-describe('a registry that is away', () => {
-  /** A registry that answers with `status`, and counts. */
+describe('an unavailable registry', () => {
+  /** Create a registry that answers with `status` and counts its requests. */
   const answering = async (status: number, body: unknown) => {
     const requests: IncomingMessage[] = []
     const server = createServer((request, response) => {
@@ -59,7 +59,7 @@ describe('a registry that is away', () => {
     return { url, asked: requests, [Symbol.asyncDispose]: async () => void server.close() }
   }
 
-  it('pauses its callers, retriable, and is asked again', async () => {
+  it('gives a retriable failure, and is called again', async () => {
     await using registry = await answering(503, {})
     const ids = confluentSchemaIds({ address: { url: registry.url, user: null, password: null }, fetch })
     for (let time = 0; time < 2; time += 1)
@@ -67,7 +67,7 @@ describe('a registry that is away', () => {
     expect(registry.asked.length).toBe(2)
   })
 
-  it('pauses them where nothing listens', async () => {
+  it('gives a retriable failure if no server listens', async () => {
     const ids = confluentSchemaIds({ address: { url: 'http://127.0.0.1:9', user: null, password: null }, fetch })
     await expect(ids.register('subject', readingSchema(['value']))).rejects.toMatchObject({
       code: 'registry_away',
@@ -75,7 +75,7 @@ describe('a registry that is away', () => {
     })
   })
 
-  it('is not needed for a number that was asked for once, and is shown who asks', async () => {
+  it('is not needed for a cached number, and receives the credentials', async () => {
     await using registry = await answering(200, { schema: readingSchema(['value']) })
     const ids = confluentSchemaIds({ address: { url: registry.url, user: 'reader', password: 'secret' }, fetch })
     const [first, second] = await Promise.all([ids.schemaOf(7), ids.schemaOf(7)])

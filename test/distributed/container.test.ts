@@ -11,7 +11,7 @@ describe.skipIf(skippedWithout('container') !== null)('a broker in a container',
     broker = await startContainer(makeReapedFolder(process.pid))
   }, 420_000)
 
-  it('takes messages and gives them back', async () => {
+  it('stores and returns messages', async () => {
     const log = await (await makeTopics([broker])).open()
     expect(await log.append(recordTopic, 0, { key: 'k', value: Buffer.from('words'), headers: {} })).toBe(0)
     const { messages } = await log.peek(recordTopic, 0, 0, { maxMessages: 1, maxBytes: 100 })

@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'wattledger-access-'))
 const [certificate, pair] = [join(folder, 'certificate.pem'), join(folder, 'pair.pem')]
 let cluster: Cluster
 
-describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a login', { timeout: 60_000 }, () => {
+describe.skipIf(skippedWithout('own broker') !== null)('brokers with TLS and SASL', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     const key = join(folder, 'key.pem')
     const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2']
@@ -61,7 +61,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
       sasl: { mechanism, username: 'app', password },
     })
 
-  /** Append words and read the newest ones back by a group of their own. */
+  /** Append a text and read the newest messages with a new group. */
   const throughLog = async (address: KafkaAddress, args: string): Promise<readonly string[]> => {
     await ensureTopics(address, plan)
     const log = await openKafkaLog({ address, now: () => Date.now() })
@@ -77,7 +77,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     return read.slice(-1)
   }
 
-  /** Have the brokers know a user by a salted password. */
+  /** Create a user with a salted password at the brokers. */
   const enrol = async (mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512', password: string): Promise<void> => {
     const [digest, length] = mechanism === 'SCRAM-SHA-256' ? (['sha256', 32] as const) : (['sha512', 64] as const)
     const [salt, iterations] = [randomBytes(16), 4_096]
@@ -93,7 +93,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     await connection.close()
   }
 
-  it('are written to and read from', async () => {
+  it('accept and return messages', async () => {
     expect(await throughLog(addressWith('secret', certificate), 'secret words')).toEqual(['secret words'])
   })
 
@@ -113,7 +113,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('brokers behind TLS and a
     await expect(ensureTopics(addressWith('wrong', certificate), plan)).rejects.toMatchObject({ code: 'log_away' })
   })
 
-  it('are refused with a certificate that nobody vouches for', async () => {
+  it('are refused if their certificate is not trusted', async () => {
     await expect(ensureTopics(addressWith('secret', null), plan)).rejects.toMatchObject({ code: 'log_away' })
   })
 })

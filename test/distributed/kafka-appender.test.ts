@@ -6,8 +6,8 @@ import { plainAddress } from '../support/kafka/test-log.ts'
 
 const away = { code: 'log_away', retriable: true }
 
-describe('appends that no broker takes', () => {
-  /** An appender where nothing listens. */
+describe('appends without a broker', () => {
+  /** Open an appender whose address has no server. */
   const open = async () => {
     const [port] = await freePorts(1)
     const options = { appendTimeoutMs: 100, sendTimeoutMs: 900, maxWaitingBytes: 1_000 }
@@ -19,7 +19,7 @@ describe('appends that no broker takes', () => {
     }
   }
 
-  it('are answered at their limit, hold their room while they are tried, and are given up after all', async () => {
+  it('fail at their time limit, use capacity while they are retried, and end in the end', async () => {
     const { append, close } = await open()
     const requestedAt = performance.now()
     await expect(append(600)).rejects.toMatchObject(away)
@@ -30,7 +30,7 @@ describe('appends that no broker takes', () => {
     await close()
   })
 
-  it('keep no other of their partition waiting: it is refused at once until their fate is known', async () => {
+  it('refuse other appends to the partition at once until their result is known', async () => {
     const { append, close } = await open()
     const took = async (bytes: number, partition?: number): Promise<number> => {
       const requestedAt = performance.now()

@@ -5,7 +5,7 @@ import { recordTopic, type StoredMessage } from '../../services/platform/log/log
 
 const bounds = { maxMessages: 100, maxBytes: 1_000_000 }
 
-/** What a fetch brings that asked for `from` on, up to before `next`. */
+/** Create the result of a fetch from `from` on, up to before `next`. */
 const fetched = (from: number, next: number) => ({
   messages: Array.from(
     { length: next - from },
@@ -32,8 +32,8 @@ const openAssignment = (commit: (position: OffsetCommit) => Promise<void> = asyn
 
 const offsetsOf = (messages: readonly StoredMessage[]): readonly number[] => messages.map(({ offset }) => offset)
 
-describe('a lane of the brokers', () => {
-  it('gives each message once and leaves none out where two fetches overlap, whichever comes first', async () => {
+describe('a Kafka assignment', () => {
+  it('returns each message once if two fetches overlap, in any order', async () => {
     for (const [first, second] of [
       [14, 12],
       [12, 14],
@@ -48,7 +48,7 @@ describe('a lane of the brokers', () => {
     }
   })
 
-  it('drops what was asked for before it was rewound', async () => {
+  it('drops the result of a fetch that started before a rewind', async () => {
     const { assignment: lane, nextFetchOffset: wanted, deliver: give, moveTo } = openAssignment()
     give(fetched(10, 12), 10)
     await lane.read(bounds)
@@ -60,15 +60,15 @@ describe('a lane of the brokers', () => {
     expect(offsetsOf(await lane.read(bounds))).toEqual([10, 11])
   })
 
-  it('goes on where the brokers still have messages once those it asks for are gone', () => {
+  it('continues at the oldest stored message if its offset no longer exists', () => {
     const { nextFetchOffset: wanted, moveTo } = openAssignment()
     moveTo(40, 10)
     expect(wanted()).toBe(40)
   })
 })
 
-describe('commits of lanes', () => {
-  /** Commits whose requests are answered by `answer`. */
+describe('offset commits', () => {
+  /** Create commits whose requests are answered by `answer`. */
   const delayedCommits = () => {
     const sent: number[][] = []
     const answers: PromiseWithResolvers<void>[] = []
@@ -81,7 +81,7 @@ describe('commits of lanes', () => {
     return { sent, answers, commit }
   }
 
-  it('leave out a lane that is lost while its commit waits for another, and tell it', async () => {
+  it('leave out a partition that is lost while its commit waits, and reject its commit', async () => {
     const { sent, answers, commit } = delayedCommits()
     const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
     const first = retained.assignment.commit(11)
@@ -96,7 +96,7 @@ describe('commits of lanes', () => {
     expect(sent).toEqual([[11], [13]])
   })
 
-  it('are not sent for lost lanes alone', async () => {
+  it('are not sent for lost partitions only', async () => {
     const { sent, answers, commit } = delayedCommits()
     const [lost, retained] = [openAssignment(commit), openAssignment(commit)]
     const first = retained.assignment.commit(11)
@@ -108,7 +108,7 @@ describe('commits of lanes', () => {
     expect(sent).toEqual([[11]])
   })
 
-  it('tell every lane of a request that was refused', async () => {
+  it('reject every commit of a refused request', async () => {
     const { answers, commit } = delayedCommits()
     const committed = openAssignment(commit).assignment.commit(11)
     answers[0]?.reject(new Error('fenced'))

@@ -12,11 +12,11 @@ import { makeTopics } from '../support/kafka/test-log.ts'
 import { partitions, printLedger, rounds, writeDuring } from '../support/kafka/write-through.ts'
 
 const none = { lost: [], doubled: [], disordered: [] }
-/** Tests of one kind wait at the same time, each with brokers or topics of its own. */
+/** Tests of one kind run concurrently, each with its own brokers or topics. */
 const limitMs = 90_000 * rounds
 
 describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', () => {
-  it.concurrent('survive kill -9 of the only broker, once each and in order', { timeout: limitMs }, async () => {
+  it.concurrent('survive kill -9 of the only broker, each once and in order', { timeout: limitMs }, async () => {
     await using cluster = await startCluster({ nodes: 1 })
     const [node] = cluster.nodes
     const { open } = await makeTopics(cluster.brokers)
@@ -38,7 +38,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     await log.close()
   })
 
-  it.concurrent('survive a broker that hangs: appends are refused in time, and what was under way is written once and overtaken by nothing', {
+  it.concurrent('survive a hanging broker: appends fail in time, and messages in flight are written once and in order', {
     timeout: limitMs,
   }, async () => {
     await using cluster = await startCluster({ nodes: 1 })
@@ -66,8 +66,8 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
   })
 })
 
-describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () => {
-  /** Read and commit in small steps whatever lanes come; `seen` counts each message. */
+describe.skipIf(skippedWithout('any broker') !== null)('assignments of a group', () => {
+  /** Read and commit all assignments in small steps; `seen` counts each message. */
   const consume = async (log: Log, seen: Map<string, number>) => {
     const follow = async (assignment: Assignment): Promise<void> => {
       while (!assignment.lost.aborted) {
@@ -109,7 +109,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     await Promise.all([writer.close(), steady.close(), guest.close()])
   })
 
-  it.concurrent('are lost to a reader that slept past its session: its late commit is refused and moves nothing back', {
+  it.concurrent('are lost if the reader sleeps past its session: its late commit is refused and decreases no offset', {
     timeout: limitMs,
   }, async () => {
     const brokers = await sharedBrokers()
@@ -140,7 +140,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('lanes of a group', () =>
     await log.close()
   })
 
-  it.concurrent('are asked for again by a reader whose joining took longer than its session', {
+  it.concurrent('are requested again if joining took longer than the session', {
     timeout: limitMs,
   }, async () => {
     const { address, open } = await makeTopics(await sharedBrokers())

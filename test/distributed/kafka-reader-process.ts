@@ -11,7 +11,7 @@ await log.subscribe(recordTopic, group, assignment => {
   if (assignment.partition === 0) void readFirst(assignment)
 })
 
-/** Read a message, say so, and commit it when told to. */
+/** Read a message, print its offset, and commit it on request. */
 const readFirst = async (assignment: Assignment): Promise<void> => {
   const [first] = await assignment.read({ maxMessages: 1, maxBytes: 1 })
   if (first === undefined) return

@@ -12,7 +12,7 @@ import { until } from '../support/system/until.ts'
 
 const limitMs = 240_000 + 4 * betweenMs
 
-describe.skipIf(skippedWithout('any broker') !== null)('several processes on shared parts', () => {
+describe.skipIf(skippedWithout('any broker') !== null)('several processes on shared stores', () => {
   const stack = new AsyncDisposableStack()
   let fixture: ManyProcesses
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
   }, limitMs)
   afterAll(() => stack.disposeAsync())
 
-  it('lose and double nothing while gateways and workers are killed and started', { timeout: limitMs }, async () => {
+  it('lose and duplicate nothing while gateways and workers are killed and started', { timeout: limitMs }, async () => {
     const { gateways, workers, sendThrough } = fixture
     const { verdict } = await sendThrough(3, async () => {
       await workers[0].kill()
@@ -32,7 +32,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     expect(faultsOf(verdict)).toEqual([])
   })
 
-  it('answer every request while one of each role in its turn is asked to stop, and stop in time with nothing lost', {
+  it('answer every request while one process of each role stops in turn, and lose nothing', {
     timeout: limitMs,
   }, async () => {
     const { gateways, workers, queries } = fixture
@@ -42,7 +42,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     expect(verdict.seen.attempts).toMatchObject({ unknown: 0 })
   })
 
-  it('put what cannot be read aside in every lane, and store what comes behind it within 5 seconds', {
+  it('dead-letter unreadable messages in every partition, and store later records within 5 s', {
     timeout: limitMs,
   }, async () => {
     const { processes, client } = fixture

@@ -13,7 +13,7 @@ afterAll(() => stack.disposeAsync())
 
 const hour = (index: number) => [`2025-06-02T${10 + index}:00:00Z`, `2025-06-02T${11 + index}:00:00Z`] as const
 
-/** Start one of each role, and make a post for a second worker. */
+/** Start one process per role, and prepare a second worker. */
 const openFixture = async () => {
   const processes = stack.use(await openProcesses(await sharedBrokers(), `test-${randomUUID()}.`))
   const post = (role: 'query-service' | 'ingest-gateway' | 'cost-worker') =>
@@ -35,7 +35,7 @@ const openFixture = async () => {
 }
 
 it.skipIf(skippedWithout('any broker') !== null)(
-  'a worker that gets lanes back costs by the prices of now, whoever was told of them',
+  'a worker that regains partitions uses the current prices, even if another worker received the notice',
   {
     timeout: 240_000,
   },

@@ -8,15 +8,15 @@ const outside = {
   WATTLEDGER_SECRET: 'a secret of at least thirty-two characters',
 }
 
-describe('the settings of the distributed parts', () => {
-  it('let a process run some roles once all parts are outside', () => {
+describe('settings of the distributed profile', () => {
+  it('let a process run single roles if all stores are external', () => {
     expect(readRoles(['--roles', 'cost-worker'], readConfig(outside))).toEqual(['cost-worker'])
     expect(readConfig(outside)).toMatchObject({
       kafka: { brokers: ['one:9092', 'two:9092'], sasl: null, tls: false, sessionTimeoutMs: 45_000 },
     })
   })
 
-  it.each(Object.keys(outside))('refuse it without %s, which they name', name => {
+  it.each(Object.keys(outside))('refuse single roles without %s and name the setting', name => {
     const config = readConfig({ ...outside, [name]: '' })
     expect(() => readRoles(['--roles', 'cost-worker'], config)).toThrow(name)
   })
@@ -24,13 +24,13 @@ describe('the settings of the distributed parts', () => {
   it.each([
     ['brokers without ports', { WATTLEDGER_KAFKA_BROKERS: 'one' }, 'WATTLEDGER_KAFKA_BROKERS'],
     [
-      'a way of being let in without a password',
+      'a SASL mechanism without a password',
       { WATTLEDGER_KAFKA_SASL: 'PLAIN', WATTLEDGER_KAFKA_USER: 'a' },
       'WATTLEDGER_KAFKA_PASSWORD',
     ],
-    ['an unknown way of being let in', { WATTLEDGER_KAFKA_SASL: 'GSSAPI' }, 'WATTLEDGER_KAFKA_SASL'],
+    ['an unknown SASL mechanism', { WATTLEDGER_KAFKA_SASL: 'GSSAPI' }, 'WATTLEDGER_KAFKA_SASL'],
     [
-      'a session that is over at once',
+      'a session timeout that is too short',
       { WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: '10' },
       'WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS',
     ],

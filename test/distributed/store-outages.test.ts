@@ -12,7 +12,7 @@ import { until } from '../support/system/until.ts'
 const stack = new AsyncDisposableStack()
 let cluster: Cluster
 
-/** One process of each role on a broker that may go away alone. */
+/** One process per role, on a broker that can be stopped. */
 const openFixture = async () => {
   cluster = stack.use(await startCluster({ nodes: 1 }))
   const parts = stack.use(await openProcesses(cluster.brokers, `test-${randomUUID()}.`))
@@ -43,7 +43,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   })
   afterAll(() => stack.disposeAsync())
 
-  /** The roles that are ready, once all have told; all are live. */
+  /** Return the roles that are ready, after all have answered. All are live. */
   const ready = async (): Promise<readonly Role[]> => {
     const health = await Promise.all(
       fixture.processes.map(async one => {
@@ -57,7 +57,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   }
   const allReady = () => until(ready, ({ length }) => length === roles.length)
 
-  it('without ClickHouse: only the cost worker is not ready, records are taken, and reads of costs are refused', async () => {
+  it('without ClickHouse: only the cost worker is not ready, records are accepted, and reads of costs are refused', async () => {
     const { client, sandbox, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T09:00:00Z', '2025-06-02T10:00:00Z')])
@@ -81,7 +81,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     await allReady()
   })
 
-  it('without ClickHouse: all but the cost worker start, and take records', async () => {
+  it('without ClickHouse: all roles except the cost worker start, and records are accepted', async () => {
     const { client, parts, gateways } = fixture
     const home = await makeHome(client, { import: 0.3 })
     parts.front.fault = 'refuse'
@@ -95,7 +95,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     expect(await all.end('SIGTERM')).toBe(0)
   })
 
-  it('without PostgreSQL: the gateway alone is ready, and takes records for locations that it knows', async () => {
+  it('without PostgreSQL: only the gateway is ready, and accepts records of known locations', async () => {
     const { client, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
@@ -106,7 +106,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     await allReady()
   })
 
-  it('without the log: the query service alone is ready, 503 in time, and all goes on when the broker is back', async () => {
+  it('without the log: only the query service is ready, 503 in time, and all continues when the broker is back', async () => {
     const { client, processes } = fixture
     const [node] = cluster.nodes
     const health = await verifyLogOutage({ client, processes }, async () => {

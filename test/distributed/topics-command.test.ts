@@ -28,7 +28,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     }
   }
 
-  it('creates the topics once, with generation 0, and finds nothing to do the next time', async () => {
+  it('creates the topics once, with generation 0, and changes nothing the next time', async () => {
     await using fixture = await open()
     const first = await fixture.run()
     expect([first.code, first.err]).toEqual([0, ''])
@@ -39,7 +39,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
   })
 
-  it('refuses drift with a table, and changes nothing', async () => {
+  it('reports drift as a table, and changes nothing', async () => {
     await using fixture = await open()
     await fixture.run()
     const { code, out } = await fixture.run('--partitions', '12', '--json')
@@ -50,7 +50,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     expect(await fixture.generation()).toEqual({ generation: 0, partitions: 8 })
   })
 
-  it('adds partitions and raises the lane generation, but not while something is unread', async () => {
+  it('adds partitions and raises the topic generation, but not while messages are unread', async () => {
     await using fixture = await open()
     await fixture.run()
     const log = await fixture.openLog()
@@ -68,7 +68,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('wattledger topics', { ti
     expect(await fixture.generation()).toEqual({ generation: 1, partitions: 9 })
   })
 
-  it('says what to set where there are no brokers', async () => {
+  it('names the setting if there are no brokers', async () => {
     expect(await runCommand(['topics'], {})).toMatchObject({
       code: 1,
       err: expect.stringContaining('WATTLEDGER_KAFKA_BROKERS'),

@@ -3,10 +3,10 @@ import { noTexts } from '../../services/domain/record/record.ts'
 import type { CostPiece, MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { textsOf } from './partition-messages.ts'
 
-/** An id of a number. */
+/** Return an id with a number as digits. */
 export const hexId = (prefix: string, number: number): string => `${prefix}${number.toString(16).padStart(24, '0')}`
 
-/** An hour that began in September 2026, priced whole, with what is given instead. */
+/** Create a row of one hour in September 2026 with one piece, with the given members. */
 export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
   const start = given.start ?? 1_790_000_000_000
   const end = given.end ?? start + 3_600_000
@@ -43,14 +43,14 @@ export const costRow = (given: Partial<MeterCostRow> = {}): MeterCostRow => {
   }
 }
 
-// From 1: twelve zero bytes stand for no id.
+// From 1, because twelve zero bytes mean no id.
 const id = (prefix: string): fc.Arbitrary<string> =>
   fc.integer({ min: 1, max: 2 ** 48 }).map(number => hexId(prefix, number))
 const reference = fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), { nil: null })
 const energy = fc.bigInt({ min: 0n, max: 10n ** 17n })
 const money = fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n })
 const price = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n })
-// Few months, as each is a part of its own on disk.
+// Few months, because each month is a separate part on disk.
 const someDay = fc
   .tuple(fc.constantFrom(946_684_800_000, 1_790_000_000_000, 4_102_444_800_000), fc.nat(86_400_000))
   .map(([from, ms]) => from + ms)
@@ -60,7 +60,7 @@ const version = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 const piecesOf = (row: MeterCostRow, count: number, made: Omit<CostPiece, 'start'>): readonly CostPiece[] =>
   Array.from({ length: count }, (_, i) => ({ ...made, start: row.start + i }))
 
-/** Rows of any form that the table holds, of distinct records. */
+/** Rows with any values that the table allows, of different records. */
 export const anyCostRows: fc.Arbitrary<readonly MeterCostRow[]> = fc.uniqueArray(
   fc
     .record({

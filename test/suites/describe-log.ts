@@ -10,7 +10,7 @@ import { until } from '../support/system/until.ts'
 
 export type LogUnderTest = {
   readonly log: Log
-  /** A second reader of the same store after the first is gone: the log closed and opened again, or a new connection. */
+  /** Open the same store again after the first log is closed, or with a new connection. */
   readonly reopen: () => Promise<Log>
   readonly dispose: () => Promise<void>
 }
@@ -46,7 +46,7 @@ export const assignmentOf = async (log: Log, group: string, partition: number): 
 const texts = (messages: readonly StoredMessage[]): readonly string[] =>
   messages.map(message => message.value.toString())
 
-/** What every log does, whichever store it stands on. */
+/** Behaviour of every log implementation. */
 export const describeLog = (name: string, make: () => Promise<LogUnderTest>): void => {
   describe(name, () => {
     let under: LogUnderTest
@@ -57,7 +57,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
     })
     afterEach(() => under.dispose())
 
-    it('gives each message of a partition the next offset and reads all of them back in order', async () => {
+    it('assigns each message of a partition the next offset, and reads all messages in order', async () => {
       const sent = Array.from({ length: 300 }, (_, i) => `message ${i}`)
       const offsets = await Promise.all(sent.map(text => log.append(recordTopic, 2, textMessage(text))))
       expect(offsets).toEqual(sent.map((_, i) => (offsets[0] ?? Number.NaN) + i))
@@ -68,7 +68,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(read.map(message => message.offset)).toEqual(offsets)
     })
 
-    it('keeps key, value, headers and the time of the append', async () => {
+    it('stores key, value, headers and the time of the append', async () => {
       const message = {
         key: 'acc_1/loc_ü',
         value: Buffer.from([0, 255, 1, 128]),
@@ -80,7 +80,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(Math.abs((read?.timestamp ?? 0) - Date.now())).toBeLessThan(60_000)
     })
 
-    it('ends a read at the bounds, but always brings the first message', async () => {
+    it('ends a read at its limits, but always returns the first message', async () => {
       for (const size of [1_000, 10, 10, 10])
         await log.append(recordTopic, 1, { ...textMessage(''), value: Buffer.alloc(size, 1) })
       const assignment = await assignmentOf(log, 'bounds', 1)
@@ -89,7 +89,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect((await assignment.read({ maxMessages: 10, maxBytes: 25 })).map(m => m.value.length)).toEqual([10])
     })
 
-    it('wakes a waiting reader when a message comes, and only that partition', async () => {
+    it('wakes a waiting reader of the partition of a new message only', async () => {
       const { assignments } = await assignmentsOf(log, 'wake')
       const [first, second] = [assignments.find(l => l.partition === 0), assignments.find(l => l.partition === 1)] as [
         Assignment,
@@ -104,7 +104,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(await quiet).toEqual([])
     })
 
-    it('brings what was not committed again, after a rewind and after a restart', async () => {
+    it('returns uncommitted messages again after a rewind and after a restart', async () => {
       for (const text of ['a', 'b', 'c']) await log.append(recordTopic, 3, textMessage(text))
       const assignment = await assignmentOf(log, 'again', 3)
       const [first] = await assignment.read({ ...bounds, maxMessages: 1 })
@@ -116,7 +116,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(texts(await (await assignmentOf(reopened, 'again', 3)).read(bounds))).toEqual(['b', 'c'])
     })
 
-    it('has a partition with a single message after a restart, and gives the next one the next offset', async () => {
+    it('retains a single message after a restart, and assigns the next offset', async () => {
       for (const partition of [0, 7]) await log.append(recordTopic, partition, textMessage('first'))
       const reopened = await under.reopen()
       for (const partition of [0, 7]) {
@@ -128,7 +128,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       }
     })
 
-    it('lets groups read the same messages on their own', async () => {
+    it('lets groups read the same messages independently', async () => {
       await log.append(recordTopic, 0, textMessage('both'))
       const one = await assignmentOf(log, 'one', 0)
       expect(texts(await one.read(bounds))).toEqual(['both'])
@@ -136,7 +136,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(texts(await (await assignmentOf(log, 'other', 0)).read(bounds))).toEqual(['both'])
     })
 
-    it('tells how far a group is behind', async () => {
+    it('reports the unread messages of a group', async () => {
       expect(await log.lag(recordTopic, 0, 'behind')).toMatchObject({
         end: 0,
         committed: 0,
@@ -159,7 +159,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       })
     })
 
-    it('shows messages from an offset on without waiting, and no group moves', async () => {
+    it('peeks at messages from an offset on without waiting or moving a group', async () => {
       expect(await log.peek(recordTopic, 4, 0, bounds)).toMatchObject({ messages: [], begin: 0, end: 0 })
       for (const text of ['a', 'b', 'c', 'd']) await log.append(recordTopic, 4, textMessage(text))
       const assignment = await assignmentOf(log, 'peeked', 4)
@@ -177,7 +177,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect(texts(await assignment.read(bounds))).toEqual(['b', 'c', 'd'])
     })
 
-    it('never moves a committed offset back', async () => {
+    it('never decreases a committed offset', async () => {
       for (const text of ['a', 'b', 'c']) await log.append(recordTopic, 0, textMessage(text))
       const assignment = await assignmentOf(log, 'forward', 0)
       await assignment.commit(3)
@@ -185,7 +185,7 @@ export const describeLog = (name: string, make: () => Promise<LogUnderTest>): vo
       expect((await log.lag(recordTopic, 0, 'forward')).committed).toBe(3)
     })
 
-    it('takes the lanes away when a subscription ends: reads end, commits are refused', async () => {
+    it('loses the assignments when a subscription ends: reads end, commits are refused', async () => {
       await log.append(recordTopic, 0, textMessage('a'))
       const { assignments, close } = await assignmentsOf(log, 'gone')
       const assignment = assignments.find(candidate => candidate.partition === 0) as Assignment

@@ -10,7 +10,7 @@ export const readingSchema = (fields: readonly string[]): string =>
     fields: fields.map(name => ({ name, type: 'string', default: '' })),
   })
 
-/** What gives schemas their numbers, whoever it is. `again` is another process beside the first. */
+/** Source of schema numbers. `again` is a second process. */
 export const describeSchemaIds = (
   name: string,
   make: () => Promise<{ readonly ids: SchemaIds; readonly again: () => SchemaIds }>,
@@ -22,7 +22,7 @@ export const describeSchemaIds = (
       ;({ ids, again } = await make())
     })
 
-    it('gives a schema one number, the same to every process, and the schema of a number', async () => {
+    it('returns one number per schema, equal in every process, and the schema of a number', async () => {
       const subject = `subject-${randomUUID()}`
       const schema = readingSchema(['value'])
       const id = await ids.register(subject, schema)
@@ -32,17 +32,17 @@ export const describeSchemaIds = (
       expect(JSON.parse((await ids.schemaOf(id)) ?? '')).toEqual(JSON.parse(schema))
     })
 
-    it('gives another schema another number', async () => {
+    it('returns another number for another schema', async () => {
       const subject = `subject-${randomUUID()}`
       const first = await ids.register(subject, readingSchema(['value']))
       expect(await ids.register(subject, readingSchema(['value', 'unit']))).not.toBe(first)
     })
 
-    it('knows no schema of a number that was never given', async () => {
+    it('returns null for an unknown number', async () => {
       expect(await ids.schemaOf(2_000_000_111)).toBeNull()
     })
 
-    it('numbers the published schemas, and what one process writes another one reads', async () => {
+    it('numbers the published schemas, so that one process reads the messages of another', async () => {
       expect(publishedSchemas().length).toBeGreaterThan(2)
       const [writer, reader] = [await openCodec(ids), await openCodec(again())]
       const submission = { kind: 'submission', accountId: `acc_${'1'.repeat(24)}`, liveMode: true } as const

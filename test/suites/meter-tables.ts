@@ -11,12 +11,12 @@ import { decodeMeterCostRows } from '../../services/platform/clickhouse/meter-co
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from './cost-rows.ts'
 
-/** The engine of the test file, with the tables made. */
+/** Engine of the test file, with tables. */
 export let db: ClickHouse
-/** An account that no other test of the file has. */
+/** Account of the current test. */
 export let tenant: Tenant
 
-/** Open an engine for all tests of the calling file, and give each test an account. */
+/** Open an engine for all tests of the calling file. Each test gets its own account. */
 export const useMeterTables = (): void => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-engine-'))
   beforeAll(async () => {

@@ -13,7 +13,7 @@ const energy = fc.oneof(
   fc.nat().map(BigInt),
 )
 
-/** The same value for each optional text of a record. */
+/** Return the same value for each optional text of a record. */
 export const textsOf = <T>(value: T): Readonly<Record<RecordText, T>> =>
   Object.fromEntries(recordTexts.map(name => [name, value])) as Record<RecordText, T>
 
@@ -44,7 +44,7 @@ const part: fc.Arbitrary<RecordPart> = fc.tuple(ids('loc_'), ids('dev_')).chain(
     records: fc.array(record(locations, devices), { maxLength: 5 }),
   }),
 )
-/** Chunks of records of any form that the lane carries. */
+/** Any chunks of records. */
 export const chunk: fc.Arbitrary<RecordChunk> = fc.record({
   kind: fc.constant('records' as const),
   parts: fc.array(part, { maxLength: 3 }),
@@ -57,7 +57,7 @@ const reading = fc.record({
   recordNumber: fc.nat(10_000),
   recordId: digits,
 })
-/** Submissions, orders and register readings. */
+/** Submissions, recost requests and register readings. */
 export const otherMessage: fc.Arbitrary<MeterMessage> = fc.oneof(
   fc.record({
     kind: fc.constant('submission' as const),

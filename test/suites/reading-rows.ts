@@ -11,7 +11,7 @@ import { base, db, location, tenant } from './meter-tables.ts'
 export const insertReadings = (rows: readonly MeterReadingRow[]): Promise<void> =>
   db.insert({ table: 'meter_readings', columns: meterReadingColumns, bytes: encodeMeterReadings(rows) })
 
-/** A register of the test's own account. */
+/** Create a register of the test's account. */
 export const registerOf = (change: Partial<Register> = {}): Register => ({
   ...tenant,
   locationId: location,
@@ -21,7 +21,7 @@ export const registerOf = (change: Partial<Register> = {}): Register => ({
   ...change,
 })
 
-/** What a register showed at an instant. */
+/** Create a reading of a register. */
 export const readingOf = (time: number, change: Partial<MeterReadingRow> = {}): MeterReadingRow => ({
   ...registerOf(),
   time,

@@ -3,7 +3,7 @@ import { meterCostBlock } from '../../../../services/platform/clickhouse/encodin
 import { applySchemas, schemaFiles } from '../../../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../../../suites/cost-rows.ts'
 
-// Inserts blocks of 50 rows without end, each named by its number in the record ids; `abort` crashes at once instead.
+// Inserts blocks of 50 rows forever; the record ids contain the block's number. `abort` crashes at once instead.
 const [folder = '', first = '0', mode = ''] = process.argv.slice(2)
 const db = openChdb({ folder })
 await applySchemas(db, schemaFiles())

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const { folder } of all) rmSync(folder, { recursive: true, force: true })
 })
 
-/** An engine that does nothing more after some commands, as after a crash. */
+/** Create an engine that ignores all commands after some, as after a crash. */
 const endingAfter = (db: ClickHouse, commands: number): ClickHouse => {
   let left = commands
   const command = (sql: string): Promise<void> => {
@@ -61,7 +61,7 @@ const runWriter = (
 }
 
 describe('embedded engine', () => {
-  it('applies the schema files once and finds everything after a restart', async () => {
+  it('applies the schema files once and retains all rows after a restart', async () => {
     const folder = newFolder()
     let db = openEngine(folder)
     await applySchemas(db, schemaFiles())
@@ -73,7 +73,7 @@ describe('embedded engine', () => {
     expect(await db.rows('SELECT toUInt32(count()) FROM schema_history')).toEqual([[2 * schemaFiles().length]])
   })
 
-  it('inserts rows of many months in one statement, and repeated blocks as often as they are sent', async () => {
+  it('inserts rows of many months in one statement, and repeated blocks again', async () => {
     const db = openEngine()
     await applySchemas(db, schemaFiles())
     const months = Array.from({ length: 20 }, (_, i) => i * 31)
@@ -84,7 +84,7 @@ describe('embedded engine', () => {
     expect(await db.rows('SELECT toUInt32(count()) FROM meter_cost FINAL')).toEqual([[20]])
   })
 
-  it('streams answers larger than memory should hold, lets go early, and answers others meanwhile', async () => {
+  it('streams large answers, ends a stream early, and answers other reads meanwhile', async () => {
     const db = openEngine()
     let blocks = 0
     for await (const block of db.stream('SELECT number FROM numbers(3000000)')) {
@@ -98,7 +98,7 @@ describe('embedded engine', () => {
     expect(counts.map(rows => rows[0]?.[0])).toEqual(Array.from({ length: 20 }, (_, i) => i))
   })
 
-  it('classifies what goes wrong by the engine’s number', async () => {
+  it('classifies failures by the engine’s error number', async () => {
     const db = openEngine()
     await expect(db.rows('SELEC 1')).rejects.toMatchObject({
       name: 'Failure',
@@ -127,7 +127,7 @@ describe('embedded engine', () => {
     await expect(db.rows('SELECT 1')).rejects.toMatchObject({ code: 'clickhouse_away', retriable: true })
   })
 
-  it('refuses a second opener, in this process and in another', async () => {
+  it('refuses a second opener, in the same process and in another', async () => {
     const folder = newFolder()
     openEngine(folder)
     expect(() => openChdb({ folder })).toThrow(expect.objectContaining({ code: 'folder_taken', retriable: false }))
@@ -138,21 +138,21 @@ describe('embedded engine', () => {
 })
 
 describe('schema files', () => {
-  it('refuse an applied file that was changed', async () => {
+  it('refuse a changed file that was applied', async () => {
     const db = openEngine()
     await applySchemas(db, schemaFiles())
     const changed = schemaFiles().map((file, i) => (i === 1 ? { ...file, sql: `${file.sql}\n-- later` } : file))
     await expect(applySchemas(db, changed)).rejects.toMatchObject({ code: 'schema_drift', retriable: false })
   })
 
-  it('refuse a table that was changed beside them', async () => {
+  it('refuse a table that was changed without them', async () => {
     const db = openEngine()
     await applySchemas(db, schemaFiles())
     await db.command('ALTER TABLE meter_batches ADD COLUMN extra UInt8')
     await expect(applySchemas(db, schemaFiles())).rejects.toMatchObject({ code: 'schema_drift' })
   })
 
-  it('go on where a crash ended them, after whichever statement', { timeout: 120_000 }, async () => {
+  it('continue after a crash at any statement', { timeout: 120_000 }, async () => {
     const names = schemaFiles().map(({ name }) => name)
     for (let statements = 0, isWhole = false; !isWhole; statements += 1) {
       const db = openEngine()
@@ -165,7 +165,7 @@ describe('schema files', () => {
     }
   })
 
-  it('refuse a table that was changed beside a file that a crash ended', async () => {
+  it('refuse a table that was changed, even after an interrupted file', async () => {
     const db = openEngine()
     const files = schemaFiles().filter(({ name }) => name < '007')
     const begun = { name: '900-later.sql', sql: 'ALTER TABLE meter_cost ADD COLUMN IF NOT EXISTS later UInt8' }
@@ -175,7 +175,7 @@ describe('schema files', () => {
     await expect(applySchemas(db, [...files, begun])).rejects.toMatchObject({ code: 'schema_drift' })
   })
 
-  it('tell of rows stored before them which flows locations have records of', async () => {
+  it('fill the flows of locations from earlier rows', async () => {
     const db = openEngine()
     const files = schemaFiles()
     await applySchemas(
@@ -193,7 +193,7 @@ describe('schema files', () => {
     expect([...kinds]).toEqual([[hexId('loc_', 1), { hasOwnRecords: true, hasDeviceRecords: false }]])
   })
 
-  it('give replicated tables of the same text', () => {
+  it('create replicated tables from the same text', () => {
     const engines = schemaFiles().flatMap(file =>
       statementsOf(file.sql, true).flatMap(sql => sql.match(/^ENGINE = \w+/gm) ?? []),
     )
@@ -203,13 +203,13 @@ describe('schema files', () => {
 })
 
 describe('embedded engine after a crash', () => {
-  it('ends at once when the process aborts, and does not hang for 300 s', { timeout: 150_000 }, async () => {
+  it('ends at once if the process aborts, without hanging for 300 s', { timeout: 150_000 }, async () => {
     const started = Date.now()
     await runWriter(newFolder(), '0', 'abort').ended
     expect(Date.now() - started).toBeLessThan(120_000)
   })
 
-  it('has all rows of every insert that was answered, and never a part of one', async () => {
+  it('has all rows of every acknowledged insert, and never a part of an insert', async () => {
     const folder = newFolder()
     const answered: number[] = []
     for (let round = 0; round < 3; round += 1) {

@@ -25,7 +25,10 @@ const streamed = async (of: typeof greedy): Promise<void> => {
   for await (const _ of db.stream(statement, of));
 }
 
-/** Names of the reads in the order in which they ended: 40 of one account, then one of another, then one of the service. */
+/**
+ * Return the names of reads in the order of completion: 40 of one account, then one of another, then one of the
+ * service.
+ */
 const play = async (read: (of?: typeof greedy) => Promise<unknown>): Promise<readonly string[]> => {
   const ended: string[] = []
   const note = async (name: string, of?: typeof greedy): Promise<void> => {
@@ -38,7 +41,7 @@ const play = async (read: (of?: typeof greedy) => Promise<unknown>): Promise<rea
 }
 
 describe('reads of an engine', () => {
-  it('are made for accounts in turn: one that asks for much waits for itself', async () => {
+  it('alternate between accounts: an account with many reads delays only itself', async () => {
     for (const read of [
       (of?: typeof greedy) => db.rows(statement, of),
       (of?: typeof greedy) => streamed(of ?? { accountId: '' }),
@@ -50,14 +53,14 @@ describe('reads of an engine', () => {
     }
   })
 
-  it('leave a place to the next account, and are refused beyond the bound, but for those of the service', async () => {
+  it('leave a slot to another account, and are refused beyond the limit, except those of the service', async () => {
     const reads = Array.from({ length: 258 }, () => db.rows(statement, greedy))
     await expect(db.rows(statement, greedy)).rejects.toMatchObject({ code: 'clickhouse_busy', retriable: true })
     expect(await db.rows('SELECT 1', other)).toEqual([[1]])
     await Promise.all([...reads, ...Array.from({ length: 300 }, () => db.rows('SELECT 1'))])
   })
 
-  it('give their place back when they fail or are left early', async () => {
+  it('release their slot if they fail or end early', async () => {
     for (let at = 0; at < 5; at += 1) {
       await expect(db.rows('SELEC 1', greedy)).rejects.toMatchObject({ code: 'clickhouse_refused' })
       for await (const _ of db.stream('SELECT number FROM numbers(3000000)', greedy)) break

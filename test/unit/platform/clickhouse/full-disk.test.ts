@@ -62,7 +62,7 @@ const insertAndMerge = async (): Promise<string> => {
   return activePart()
 }
 
-it('a part whose ends are missing is replaced by what it was merged from once a read meets it', async () => {
+it('a part with missing file ends is replaced by its sources after a read meets it', async () => {
   const part = await insertAndMerge()
   const marks = readdirSync(part).find(name => name.startsWith('data.cmrk'))
   truncateSync(join(part, marks ?? 'no marks'), 0)
@@ -76,7 +76,7 @@ it('a part whose ends are missing is replaced by what it was merged from once a 
   expect(told).toEqual([expect.stringContaining('meter_cost')])
 })
 
-it('a part that reads well and would not open again is found once room was short', { timeout: 60_000 }, async () => {
+it('a part that can be read but not opened again is found after space was short', { timeout: 60_000 }, async () => {
   const part = await insertAndMerge()
   truncateSync(join(part, 'columns.txt'), 0)
   expect(await countRows()).toBe(600)
@@ -97,12 +97,12 @@ it('a part that reads well and would not open again is found once room was short
   expect(await activePart()).not.toBe(part)
 })
 
-it('what was stored stays, though others fill the disk while parts are written', { timeout: 120_000 }, async () => {
+it('stored rows stay if other programs fill the disk while parts are written', { timeout: 120_000 }, async () => {
   stored = 0
   fillDownTo(disk, join(disk, 'other'), 250 * mebibyte)
   for (let round = 0; round < 30 && told.length < 2; round++) {
     for (let i = 0; i < 4; i++) await insert(100 + ((round * 37 + i * 61) % 400))
-    // The room goes from enough to nothing before the merge ends.
+    // Free space drops to zero before the merge ends.
     const merging = merge().catch(() => undefined)
     await sleep(round % 10)
     fillDownTo(disk, filler, ((round * 29) % 64) * 1024)

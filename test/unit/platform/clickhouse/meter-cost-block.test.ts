@@ -7,11 +7,11 @@ import { costRow, hexId } from '../../../suites/cost-rows.ts'
 
 const piece = { start: 0, end: 1, energy: 1n, price: 1n, tier: 0n, cost: 1n, confidence: 10_000 }
 
-describe('rows that are encoded in steps', () => {
+describe('encoding rows in steps', () => {
   it.each([
     ['of one piece', 1],
     ['of many pieces', 100],
-  ])('%s can be interrupted every some hundred rows, or some thousand pieces, and are the same block', (_, count) => {
+  ])('%s pauses every few hundred rows or few thousand pieces, and gives the same block', (_, count) => {
     const pieces = Array.from({ length: count }, (_, at) => ({ ...piece, start: at, end: at + 1 }))
     const rows = Array.from({ length: 2_000 }, (_, at) => costRow({ recordId: hexId('', at), pieces }))
     const work = meterCostBlockInSteps(rows)

@@ -10,7 +10,7 @@ import {
   batchFailureColumns,
 } from '../../../../services/platform/clickhouse/readings/receipts.ts'
 
-describe('rows of many blocks', () => {
+describe('encoding rows as many blocks', () => {
   const errors = batchFailureColumns.filter(({ name }) => name === 'error')
   const failures = Array.from(
     { length: 2_000 },
@@ -27,7 +27,7 @@ describe('rows of many blocks', () => {
     }),
   )
 
-  it('are encoded in steps of few rows each, and read back in order', () => {
+  it('has steps of few rows each, and the rows can be read back in order', () => {
     const work = encodeBlocksInSteps(errors, failures)
     let steps = 0
     let step = work.next()

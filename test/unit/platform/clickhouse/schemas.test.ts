@@ -37,7 +37,7 @@ afterEach(async () => {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Make the tables as the release did that knew so many files: its table of files, and one note a file, after its statements. */
+/** Create the tables as the release with `count` files did: its history table, and one entry per file. */
 const makeOldTables = async (db: ClickHouse, files: number): Promise<void> => {
   await db.command(`CREATE TABLE IF NOT EXISTS schema_history
     (
@@ -71,13 +71,13 @@ const rows = [
     sessionReferenceId: 'session-1',
   }),
   costRow({ recordId: hexId('', 3), start: start + 40 * 24 * hourMs, locationId: other, batchId: hexId('bat_', 2) }),
-  // Replaced by a later version
+  // Replaced by a later version.
   costRow({ recordId: hexId('', 4), start: start + 2 * hourMs, pricingRevision: 8, version: 1n }),
   costRow({ recordId: hexId('', 4), start: start + 2 * hourMs, pricingRevision: 9, version: 5n, sourceVersion: 5n }),
 ]
 const newest = rows.filter(({ pricingRevision }) => pricingRevision !== 8)
 
-/** Write rows by the names of the columns that there were. */
+/** Write rows with the columns of that release. */
 const fillOldTables = async (db: ClickHouse): Promise<void> => {
   for (const row of rows) await db.insert(meterCostBlock([row]))
   const key = `unhex('${hexId('', 1)}'), true, unhex('${hexId('', 1)}')`
@@ -116,7 +116,7 @@ const anything = {
 }
 const names = schemaFiles().map(({ name }) => name)
 
-/** Make a folder as it was with so many schema files, fill it, and bring it up to date. */
+/** Create a folder with some schema files, fill it, and upgrade it. */
 const upgrade = async (count: number): Promise<ClickHouse> => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-upgrade-'))
   folders.push(folder)
@@ -131,7 +131,7 @@ const upgrade = async (count: number): Promise<ClickHouse> => {
 }
 
 describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count => {
-  it('is brought up to date once, and all reads give what was stored before', async () => {
+  it('is upgraded once, and all reads return the earlier rows', async () => {
     const db = await upgrade(count)
     expect(await storedRows(db)).toEqual(byStart(newest))
     expect(await receiptOfBatch(db, tenant, batchId)).toEqual({
@@ -159,7 +159,7 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
 })
 
 describe('a folder of a release with 5 schema files', () => {
-  it('takes new rows beside old ones, and an erasure finds what old failures say', { timeout: 60_000 }, async () => {
+  it('accepts new rows, and an erasure finds texts of old failures', { timeout: 60_000 }, async () => {
     const db = await upgrade(5)
     const added = {
       ...tenant,

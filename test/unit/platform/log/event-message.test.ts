@@ -21,10 +21,10 @@ const event = fc.record({
   data: fc.oneof(fc.json(), fc.constantFrom('{"value":0.1234567890123456789}', '{"data":{"data":1.50}}')),
 })
 
-it('an event comes through outbox and log as it was written, its data to the last digit', async () => {
+it('an event passes outbox and log unchanged, with all digits of its data', async () => {
   await fc.assert(
     fc.asyncProperty(event, async one => {
-      // As PostgreSQL writes it: members in order, blanks around the colons, data as it was given.
+      // As PostgreSQL writes it: members in order, spaces around the colons, data unchanged.
       const members = Object.entries({
         id: one.eventId,
         type: one.type,

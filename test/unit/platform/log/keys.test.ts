@@ -17,7 +17,7 @@ import { partitionKey, partitionOf } from '../../../../services/platform/log/par
 import { rowVersionOf, rowVersionParts } from '../../../../services/platform/log/row-version.ts'
 
 describe('partition of a key', () => {
-  it('stays the same for ever', () => {
+  it('never changes', () => {
     const keys = ['', 'a', 'acc_000000000000000000000001/loc_000000000000000000000001', 'acc_x/loc_ü']
     expect(keys.map(key => [partitionOf(key, 8), partitionOf(key, 6)])).toEqual([
       [3, 5],
@@ -40,12 +40,12 @@ describe('partition of a key', () => {
   })
 })
 
-describe('version', () => {
+describe('row version', () => {
   const generation = fc.nat(1_023)
   const offset = fc.integer({ min: 0, max: 2 ** 38 - 1 })
   const position = fc.nat(65_535)
 
-  it('orders causes by generation, then offset, then position, in 64 bits', () => {
+  it('orders messages by generation, offset and position, in 64 bits', () => {
     const cause = fc.tuple(generation, offset, position)
     fc.assert(
       fc.property(cause, cause, (a, b) => {
@@ -57,7 +57,7 @@ describe('version', () => {
     )
   })
 
-  it('can be taken apart again', () => {
+  it('can be split into its parts', () => {
     fc.assert(
       fc.property(generation, offset, position, (g, o, p) => {
         expect(rowVersionParts(rowVersionOf(g, o, p))).toEqual({ generation: g, offset: o, position: p })
@@ -65,7 +65,7 @@ describe('version', () => {
     )
   })
 
-  it('refuses parts that do not fit', () => {
+  it('throws for parts that do not fit', () => {
     expect(() => rowVersionOf(1_024, 0, 0)).toThrow(RangeError)
     expect(() => rowVersionOf(0, 2 ** 38, 0)).toThrow(RangeError)
     expect(() => rowVersionOf(0, 0, 65_536)).toThrow(RangeError)
@@ -73,7 +73,7 @@ describe('version', () => {
   })
 })
 
-describe('headers of a chunk', () => {
+describe('chunk headers', () => {
   const numbers = fc
     .uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 1 })
     .map(list => list.sort((a, b) => a - b))
@@ -92,7 +92,7 @@ describe('headers of a chunk', () => {
     batches: made.batches.map(batch => ({ ...batch, recordCount: batch.recordNumbers.length })),
   })
 
-  it('read back as they were written, with the count of records', () => {
+  it('can be read back, with the count of records', () => {
     fc.assert(
       fc.property(chunk, made => {
         expect(fromHeaders(toHeaders(made))).toEqual(counted(made))
@@ -100,7 +100,7 @@ describe('headers of a chunk', () => {
     )
   })
 
-  it('read back where no count was written', () => {
+  it('can be read without a count', () => {
     fc.assert(
       fc.property(chunk, made => {
         const { batches = '', ...headers } = toHeaders(made)
@@ -109,7 +109,7 @@ describe('headers of a chunk', () => {
     )
   })
 
-  it('write runs of record numbers short', () => {
+  it('write consecutive record numbers as ranges', () => {
     const recordNumbers = [1, 2, 3, 7, 9, 10]
     const made = {
       generation: 1,
@@ -119,7 +119,7 @@ describe('headers of a chunk', () => {
     expect(toHeaders(made)['batches']).toBe('a:live:b:1-3,7,9-10:6')
   })
 
-  it('refuse what is missing or malformed', () => {
+  it('throw if missing or malformed', () => {
     for (const headers of [
       {},
       { generation: 'x', chunk: 'c' },
@@ -139,7 +139,7 @@ describe('frame of a stored message', () => {
       .map(headers => ({ ...headers })),
   })
 
-  it('gives message and place back, in the size foretold', () => {
+  it('can be read back, and has the calculated size', () => {
     fc.assert(
       fc.property(message, fc.nat(), fc.nat(), (made, timestamp, position) => {
         const frame = writeFrame(made, frameSize(made), { timestamp, bytesBefore: position })

@@ -37,9 +37,9 @@ import {
 useMeterTables()
 
 describe('cost rows', () => {
-  it('come back as they were written, whatever they hold', async () => {
+  it('can be read back, with any values', async () => {
     await fc.assert(
-      // Many rows are written a few hundred at a time.
+      // Many rows are written in groups of a few hundred.
       fc.asyncProperty(anyCostRows, fc.constantFrom(1, 30), async (made, times) => {
         const mine = nextTenant()
         const many = Array.from({ length: times }, () => made).flat()
@@ -59,7 +59,7 @@ describe('cost rows', () => {
     )
   })
 
-  it('are the ones of the highest version, in whatever order and however often they were inserted', async () => {
+  it('have the highest version, for any order and number of inserts', async () => {
     const versions = [1n, 2n ** 54n + 5n, 2n ** 63n + 7n].map(version =>
       own({ version, sourceVersion: 1n, cost: version, energy: version % 1000n }),
     )
@@ -71,7 +71,7 @@ describe('cost rows', () => {
     expect((await rowOfRecord(db, tenant, low.recordId))?.version).toBe(high.version)
   })
 
-  it('vanish with a later withdrawal and come back with a still later row', async () => {
+  it('disappear after a later deletion and return with an even later row', async () => {
     await insert([own({ version: 1n, sourceVersion: 1n })])
     await insert([own({ version: 2n, sourceVersion: 2n, isDeleted: true })])
     expect(await rowOfRecord(db, tenant, own({}).recordId)).toBeNull()
@@ -79,7 +79,7 @@ describe('cost rows', () => {
     expect((await rowOfRecord(db, tenant, own({}).recordId))?.version).toBe(3n)
   })
 
-  it('are seen by their own account and mode alone', async () => {
+  it('are visible to their own account and mode only', async () => {
     await insert([own({ sessionReferenceId: 's', recordReferenceId: 'r' })])
     const strangers = [nextTenant(), { ...tenant, liveMode: false }]
     for (const stranger of strangers) {
@@ -135,8 +135,8 @@ const rowsFor = (
 const sharesTime = (row: MeterCostRow, from: number, to: number): boolean =>
   row.start < to && (row.end > from || row.start >= from)
 
-describe('rows of a span', () => {
-  it('are exactly those that share time with it, by start, however long they are', async () => {
+describe('rows of an interval', () => {
+  it('are exactly those that overlap it, ordered by start, of any length', async () => {
     const span = fc.tuple(fc.integer({ min: base, max: base + 60 * dayMs }), fc.integer({ min: 1, max: 20 * dayMs }))
     await fc.assert(
       fc.asyncProperty(someRows, fc.array(span, { minLength: 5, maxLength: 5 }), async (made, spans) => {
@@ -153,7 +153,7 @@ describe('rows of a span', () => {
     )
   })
 
-  it('can be narrowed to objects, directions and a status', async () => {
+  it('can be filtered by objects, directions and status', async () => {
     const device = hexId('dev_', 1)
     await insert([
       own({ recordId: hexId('', 1) }),
@@ -188,7 +188,7 @@ const sumsOfBuckets = async (tenant: Tenant, filter: RowFilter, edges: readonly 
 }
 
 describe('sums of buckets', () => {
-  it('and the rows across buckets are together every row that shares time, each once', async () => {
+  it('and the rows across buckets cover every overlapping row once', async () => {
     const cuts = fc.uniqueArray(fc.integer({ min: base - dayMs, max: base + 40 * dayMs }), {
       minLength: 2,
       maxLength: 6,

@@ -47,7 +47,7 @@ import { looseReads, readersOf } from '../../../../support/repository/loose-read
 useMeterTables()
 
 describe('sessions, references and objects', () => {
-  it('find a session’s rows wherever it was metered', async () => {
+  it('find the rows of a session at all locations and devices', async () => {
     const session = "it's \\ a 'session' ✓"
     await insert([
       own({ recordId: hexId('', 1), sessionReferenceId: session }),
@@ -73,7 +73,7 @@ describe('sessions, references and objects', () => {
     expect(await locationsOfSession(db, tenant, 'unknown')).toEqual([])
   })
 
-  it('find rows by the caller’s references, newest first, page by page both ways', async () => {
+  it('find rows by references, newest first, in pages in both directions', async () => {
     const made = [1, 2, 3, 4, 5].map(n =>
       own({ recordId: hexId('', n), start: base + (n >> 1) * dayMs, recordReferenceId: n === 5 ? 'other' : 'mine' }),
     )
@@ -90,7 +90,7 @@ describe('sessions, references and objects', () => {
     ).toHaveLength(2)
   })
 
-  it('tell objects, places, spans, when a device was last seen, and who has estimates', async () => {
+  it('return objects, locations, intervals, last arrival of a device, and objects with estimates', async () => {
     const device = hexId('dev_', 7)
     await insert([
       own({ recordId: hexId('', 1), deviceId: device, start: base, receivedAt: base + 5 }),
@@ -117,7 +117,7 @@ describe('sessions, references and objects', () => {
 })
 
 describe('receipts', () => {
-  it('count what is handled less what failed later, and stay the same under repeats', async () => {
+  it('count handled records less late failures, and do not change under repeats', async () => {
     const batch = { ...tenant, batchId: hexId('bat_', 5) }
     expect(await receiptOfBatch(db, tenant, batch.batchId)).toBeNull()
     const header = { ...batch, recordsSubmitted: 10, recordsAccepted: 9, receivedAt: base }
@@ -162,14 +162,14 @@ describe('receipts', () => {
 })
 
 describe('statements over cost rows', () => {
-  it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
+  it('all use FINAL and a tenant, and are in one module', () => {
     expect(readersOf('meter_cost')).toEqual({
       paths: [join('platform', 'clickhouse', 'meter-cost', 'meter-cost-reads.ts')],
       loose: [],
     })
   })
 
-  it('would be found where they are not', () => {
+  it('are detected if they do not', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
     expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
     expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost FINAL WHERE 1`')).toHaveLength(1)
@@ -197,7 +197,7 @@ describe('statements over cost rows', () => {
     expect(Math.min(...granules.map(([read = 0]) => read))).toBeLessThanOrEqual(2)
   })
 
-  it('find one record among many months in the parts that its id is in', async () => {
+  it('find one record among many months in the parts with its id', async () => {
     const months = Array.from({ length: 24 }, (_, month) => Date.UTC(2024, month, 2))
     for (const [month, start] of months.entries()) {
       await insert(

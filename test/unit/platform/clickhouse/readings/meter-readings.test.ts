@@ -19,7 +19,7 @@ const around = (times: readonly number[], register = registerOf()) => readingsAr
 const timesOf = (rows: readonly MeterReadingRow[]) => [...new Set(rows.map(({ time }) => time))].sort((a, b) => a - b)
 
 describe('readings', () => {
-  it('come back as they were written, up to the highest register', async () => {
+  it('can be read back, up to the highest register value', async () => {
     const rows = [
       readingOf(base, { value: 10n ** 18n, version: 2n ** 63n, sourceVersion: 5n, recordNumber: 10_000 }),
       readingOf(base + 1, { sessionReferenceId: 'Sitzung ä', recordReferenceId: "r'1", batchId: null }),
@@ -31,7 +31,7 @@ describe('readings', () => {
     ])
   })
 
-  it('are the ones of the highest version, and of the own account, mode and register alone', async () => {
+  it('have the highest version, and belong to the account, mode and register', async () => {
     await insertReadings([
       readingOf(base, { version: 3n, sourceVersion: 3n, value: 7n }),
       readingOf(base, { value: 1n }),
@@ -52,7 +52,7 @@ describe('readings', () => {
     }
   })
 
-  it('are found around each asked time: the one at it, the nearest before and the nearest after, near or years away', async () => {
+  it('are found for each queried time: at it, the nearest before and the nearest after, near or years away', async () => {
     const spots = fc.oneof(
       fc.nat(50).map(index => base + index * hourMs),
       fc.nat(3_000).map(index => base - index * dayMs),
@@ -90,7 +90,7 @@ describe('readings', () => {
     )
   })
 
-  it('of many registers with long pasts are found by the primary key', async () => {
+  it('of many registers with long histories are found by the primary key', async () => {
     const registers = Array.from({ length: 450 }, (_, i) => registerOf({ locationId: hexId('loc_', 5_000 + i) }))
     const quarters = Array.from({ length: 100 }, (_, i) => base + i * 6 * hourMs)
     await insertReadings(registers.flatMap(register => quarters.map(time => readingOf(time, register))))
@@ -117,7 +117,7 @@ describe('readings', () => {
     expect(Math.max(...granules.map(([, all = 0]) => all))).toBeGreaterThan(20)
   })
 
-  it('of thousands of times of one register are found', async () => {
+  it('are found for thousands of times of one register', async () => {
     await insertReadings([readingOf(base - dayMs), readingOf(base + 20_000 * hourMs)])
     const times = Array.from({ length: 10_000 }, (_, i) => base + i * hourMs)
     expect(timesOf(await around(times))).toEqual([base - dayMs, base + 20_000 * hourMs])
@@ -125,14 +125,14 @@ describe('readings', () => {
 })
 
 describe('statements over readings', () => {
-  it('are all settled by FINAL and bound to a tenant, and stand in one module', () => {
+  it('all use FINAL and a tenant, and are in one module', () => {
     expect(readersOf('meter_readings')).toEqual({
       paths: [join('platform', 'clickhouse', 'readings', 'meter-readings.ts')],
       loose: [],
     })
   })
 
-  it('would be found where they are not', () => {
+  it('are detected if they do not', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
     expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(
       1,

@@ -7,39 +7,15 @@ import { maxPartBytes, maxPartRecords } from '../../../../../services/platform/l
 import { localSchemaIds } from '../../../../../services/platform/log/avro/schema-ids.ts'
 import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import type { RecordChunk, RecordPart } from '../../../../../services/platform/log/messages.ts'
+import { toAvro } from '../../../../suites/avro-chunk.ts'
 import { chunk, otherMessage } from '../../../../suites/partition-messages.ts'
 
 const codec = await openCodec(localSchemaIds())
 const recordSchemas = publishedSchemas().filter(entry => entry.topic === recordTopic)
 const currentRecordSchema = avroType(recordSchemas.at(-1)?.schema ?? '')
 
-/** The chunk as a general Avro codec wants it: indexes and bytes in place of ids. */
-const toAvro = ({ parts }: RecordChunk): unknown => {
-  const bytes = (prefixed: string): Buffer => Buffer.from(prefixed.slice(-24), 'hex')
-  const named = parts.map(({ accountId, batchId, records, ...rest }) => {
-    const locations = [...new Set(records.map(entry => entry.locationId))]
-    const devices = [...new Set(records.flatMap(entry => entry.deviceId ?? []))]
-    return {
-      ...rest,
-      accountId: bytes(accountId),
-      batchId: batchId === null ? null : bytes(batchId),
-      locations: locations.map(bytes),
-      devices: devices.map(bytes),
-      records: records.map(entry => ({
-        ...entry,
-        location: locations.indexOf(entry.locationId),
-        device: entry.deviceId === null ? -1 : devices.indexOf(entry.deviceId),
-        startTime: entry.start,
-        length: entry.end - entry.start,
-        recordId: bytes(entry.recordId),
-      })),
-    }
-  })
-  return { 'wattledger.meter.RecordChunk': { parts: named } }
-}
-
-describe('codec of the lane', () => {
-  it('reads back every chunk of records as it was written', async () => {
+describe('codec of meter messages', () => {
+  it('decodes every chunk of records that it encodes', async () => {
     await fc.assert(
       fc.asyncProperty(chunk, async made => {
         expect(await codec.decodeMeterMessage(codec.encodeMeterMessage(made))).toEqual(made)
@@ -47,7 +23,7 @@ describe('codec of the lane', () => {
     )
   })
 
-  it('writes the very bytes that Avro gives for the published schema', () => {
+  it('writes the same bytes as avsc with the published schema', () => {
     fc.assert(
       fc.property(chunk, made => {
         expect(codec.encodeMeterMessage(made).subarray(5).toString('hex')).toBe(
@@ -57,7 +33,7 @@ describe('codec of the lane', () => {
     )
   })
 
-  it('writes a chunk of encoded parts as it writes the chunk', () => {
+  it('writes the same bytes for a chunk and for its encoded parts', () => {
     fc.assert(
       fc.property(chunk, made => {
         const parts = made.parts.filter(part => part.records.length > 0)
@@ -73,7 +49,7 @@ describe('codec of the lane', () => {
     )
   })
 
-  it('cuts a part that does not fit into a chunk, and loses nothing', async () => {
+  it('divides a part that does not fit into a chunk, without loss', async () => {
     const [of] = fc.sample(chunk, 100).flatMap(made => made.parts.filter(part => part.records.length > 0))
     if (of === undefined) throw new Error('no part has a record')
     const [first] = of.records
@@ -92,7 +68,7 @@ describe('codec of the lane', () => {
     expect(read.kind === 'records' && read.parts.flatMap(piece => piece.records)).toEqual(records)
   })
 
-  it('reads back submissions, orders and register readings', async () => {
+  it('decodes submissions, recost requests and register readings that it encodes', async () => {
     await fc.assert(
       fc.asyncProperty(otherMessage, async made => {
         expect(await codec.decodeMeterMessage(codec.encodeMeterMessage(made))).toEqual(made)
@@ -123,7 +99,7 @@ describe('codec of the lane', () => {
     expect(() => codec.encodeMeterMessage(made)).toThrow(RangeError)
   })
 
-  it('takes any broken bytes as undecodable, and nothing else', async () => {
+  it('reports corrupt bytes as undecodable, and never fails otherwise', async () => {
     const breaking = fc.tuple(chunk, fc.nat(), fc.nat(255), fc.boolean())
     await fc.assert(
       fc.asyncProperty(breaking, async ([made, at, byte, cut]) => {
@@ -140,12 +116,12 @@ describe('codec of the lane', () => {
     )
   })
 
-  it('takes a schema number that nobody knows as poison', async () => {
+  it('reports an unknown schema number as not retriable', async () => {
     const value = Buffer.from([0, 1, 2, 3, 4, 0, 0])
     await expect(codec.decodeMeterMessage(value)).rejects.toMatchObject({ code: 'schema_unknown', retriable: false })
   })
 
-  it('looks up the schema of a later release and reads what it has in common', async () => {
+  it('looks up the schema of a later release and reads the common fields', async () => {
     const ids = localSchemaIds()
     const reader = await openCodec(ids)
     const later = JSON.parse(recordSchemas.at(-1)?.schema ?? '')
@@ -165,7 +141,7 @@ describe('codec of the lane', () => {
 })
 
 describe('codec of dead letters and events', () => {
-  it('reads back dead letters', async () => {
+  it('decodes dead letters that it encodes', async () => {
     const letter = {
       topic: recordTopic,
       partition: 3,
@@ -182,7 +158,7 @@ describe('codec of dead letters and events', () => {
     expect(await codec.decodeDeadLetter(codec.encodeDeadLetter(letter))).toEqual(letter)
   })
 
-  it('reads back events', async () => {
+  it('decodes events that it encodes', async () => {
     const event = {
       eventId: 'evt_1',
       type: 'device.create',
@@ -197,14 +173,14 @@ describe('codec of dead letters and events', () => {
 })
 
 describe('published schemas', () => {
-  // A published schema never changes: what was written with it must stay readable. A new one is added here with its hash.
+  // A published schema never changes, because stored messages must stay readable. Add the hash of a new schema here.
   const published: Record<string, string> = {
     'meter.dead-letters.v1 1': '00693e390e07af660b01d311ad4f84e04bc85787adbef57838b559cc36bb9cb0',
     'meter.records.v1 1': '4e5d52edfd77c31034acb63c4f30fbec6651da9132df1a0821bb5f6ce5c2e136',
     'webhook.events.v1 1': '27f9b9f3916a1f64f74ab0af59ae27b3cdfe9099645ee3149169c001e6423e97',
   }
 
-  it('stay as they were published', () => {
+  it('never change', () => {
     const found = publishedSchemas().map(({ topic, version, schema }) => [
       `${topic} ${version}`,
       createHash('sha256')
@@ -214,7 +190,7 @@ describe('published schemas', () => {
     expect(Object.fromEntries(found)).toEqual(published)
   })
 
-  it('can all be read with every later one of their topic, whatever was written', () => {
+  it('can be read with every later schema of the topic', () => {
     for (const older of publishedSchemas())
       for (const newer of publishedSchemas().filter(
         entry => entry.topic === older.topic && entry.version >= older.version,
@@ -226,7 +202,7 @@ describe('published schemas', () => {
       }
   })
 
-  it('would not pass with a field that older messages do not have', () => {
+  it('fail the check with a field that older messages do not have', () => {
     const older = recordSchemas[0]?.schema ?? ''
     const newer = JSON.parse(older)
     newer[1].fields.push({ name: 'note', type: 'string' })

@@ -4,8 +4,8 @@ import { frameTail } from '../../../../../services/platform/log/lmdb/lmdb-partit
 
 const frame = (bytes: number): Buffer => Buffer.alloc(bytes)
 
-describe('the tail of frames', () => {
-  it('holds as many bytes as it may, and with one more the oldest frame goes', () => {
+describe('frame cache', () => {
+  it('stores frames up to its size, and removes the oldest frame for one more byte', () => {
     const tail = frameTail(10)
     tail.put(7, frame(4))
     tail.put(8, frame(6))
@@ -14,7 +14,7 @@ describe('the tail of frames', () => {
     expect([7, 8, 9].map(offset => tail.get(offset)?.length)).toEqual([undefined, 6, 1])
   })
 
-  it('holds no frame that is larger than all it may hold', () => {
+  it('stores no frame that is larger than its size', () => {
     const tail = frameTail(10)
     tail.put(0, frame(3))
     tail.put(1, frame(11))
@@ -23,7 +23,7 @@ describe('the tail of frames', () => {
     expect(tail.get(2)?.length).toBe(10)
   })
 
-  it('holds the newest frames that fit, whatever their sizes', () => {
+  it('stores the newest frames that fit, of any sizes', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30)), fc.nat(60), (sizes, maxBytes) => {
         const tail = frameTail(maxBytes)

@@ -1,7 +1,7 @@
 import { openLmdbLog } from '../../../../../services/platform/log/lmdb/lmdb-log.ts'
 import { recordTopic } from '../../../../../services/platform/log/log.ts'
 
-// Appends to partition 0 without end; writes each acknowledged offset with its text to standard output.
+// Appends to partition 0 forever. Writes each acknowledged offset with its text to standard output.
 const [folder = '', round = '0'] = process.argv.slice(2)
 const log = await openLmdbLog({ folder, now: () => Date.now() })
 const write = async (writer: number): Promise<void> => {

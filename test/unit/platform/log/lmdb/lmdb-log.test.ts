@@ -38,15 +38,15 @@ describeLog('embedded log', async () => {
 
 const block = (text: string): Parameters<Log['append']>[2] => ({ ...textMessage(''), value: Buffer.alloc(1_000, text) })
 
-/** Bytes of the log that count as memory of this process. */
+/** Return the bytes of the log that count as memory of this process. */
 const mappedBytes = (folder: string): number => {
   const areas = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
   const own = areas.filter(area => area.split('\n', 1)[0]?.includes(folder))
   return own.reduce((sum, area) => sum + Number(/^Rss: +(\d+) kB$/m.exec(area)?.[1] ?? 0) * 1_024, 0)
 }
 
-describe('embedded log on its folder', () => {
-  it('has little of the log in memory while a reader follows it, and gives a reader that is far behind the same', async context => {
+describe('embedded log in its folder', () => {
+  it('uses little memory for a reader without backlog, and returns the same messages to a reader with a backlog', async context => {
     if (process.platform !== 'linux') context.skip('what a process has mapped is read from /proc')
     const folder = newFolder()
     const log = await openLog(folder)
@@ -68,7 +68,7 @@ describe('embedded log on its folder', () => {
     await log.close()
   })
 
-  it('refuses a second opener, also within the process, and says why', async () => {
+  it('refuses a second opener, even in the same process, with a reason', async () => {
     const folder = newFolder()
     const log = await openLog(folder)
     await expect(openLog(folder)).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe('embedded log on its folder', () => {
     await (await openLog(folder)).close()
   })
 
-  it('refuses a second reader of a group and takes it once the first is gone', async () => {
+  it('refuses a second reader of a group until the first reader ends', async () => {
     const log = await openLog(newFolder())
     const first = await log.subscribe(recordTopic, 'cost-worker', () => undefined)
     await expect(log.subscribe(recordTopic, 'cost-worker', () => undefined)).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe('embedded log on its folder', () => {
 describe('retention of the embedded log', () => {
   const small = { topics: { [recordTopic]: { capacityBytes: 20_000, retentionMs: 1_000 } } }
 
-  it('refuses appends as full, retriable, while unread messages fill the room, and takes them again after a commit', async () => {
+  it('refuses appends with log_full while unread messages use all capacity, and accepts them after a commit', async () => {
     const log = await openLog(newFolder(), small)
     const sent: number[] = []
     const full = await (async () => {
@@ -137,7 +137,7 @@ describe('retention of the embedded log', () => {
     await log.close()
   })
 
-  it('refuses only what does not fit when many appends share a commit', async () => {
+  it('refuses only the appends that do not fit if many appends share a commit', async () => {
     const log = await openLog(newFolder(), small)
     const settled = await Promise.allSettled(Array.from({ length: 40 }, () => log.append(recordTopic, 0, block('x'))))
     const offsets = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
@@ -145,7 +145,7 @@ describe('retention of the embedded log', () => {
     await log.close()
   })
 
-  it('trims old messages by age up to the committed offset and never uses an offset twice, also after a restart', async () => {
+  it('trims old messages by age up to the committed offset, and never uses an offset twice, even after a restart', async () => {
     const folder = newFolder()
     let at = 1_000_000
     let log = await openLog(folder, { ...small, now: () => at })
@@ -168,7 +168,7 @@ describe('retention of the embedded log', () => {
 })
 
 describe('embedded log after kill -9', () => {
-  it('has every acknowledged message at its offset, without a gap', async () => {
+  it('has every acknowledged message at its offset, without gaps', async () => {
     const folder = newFolder()
     const acknowledged = new Map<number, string>()
     for (let round = 0; round < 3; round += 1) {
@@ -211,7 +211,7 @@ const writeUntilKilled = async (folder: string, round: number): Promise<readonly
 }
 
 describe('embedded log on a full disk', () => {
-  it('refuses with a retriable failure, keeps what it acknowledged, and goes on once there is room', async context => {
+  it('refuses appends with a retriable failure, retains acknowledged messages, and continues after space is free', async context => {
     const disk = join(newFolder(), 'disk')
     if (!mountSmallDisk(disk, 24)) return context.skip('mounting a small disk needs the rights to mount')
     try {

@@ -6,7 +6,7 @@ import { idTexts } from '../../../../../../services/platform/log/avro/fast-path/
 const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')
 
 const id = fc.uint8Array({ minLength: 12, maxLength: 12 })
-/** Many of them differ in their highest bytes alone, which do not say where an id is held. */
+/** Many ids differ in their highest bytes only, which do not select the cache entry. */
 const alikeId = fc.tuple(fc.nat(3), fc.nat(255), fc.nat(1)).map(([high, first, low]) => {
   const bytes = Buffer.alloc(12, low * 255)
   bytes[0] = first
@@ -14,8 +14,8 @@ const alikeId = fc.tuple(fc.nat(3), fc.nat(255), fc.nat(1)).map(([high, first, l
   return new Uint8Array(bytes)
 })
 
-describe('texts of ids', () => {
-  it('are the prefix and the digits of the bytes, whatever was read before', () => {
+describe('id cache', () => {
+  it('returns the prefix and the digits of the bytes, after any previous ids', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(id, alikeId), { minLength: 1 }), ids => {
         const bytes = Buffer.concat(ids)
@@ -30,7 +30,7 @@ describe('texts of ids', () => {
     )
   })
 
-  it('are refused where the message ends within an id, also within one that is held', () => {
+  it('throws if the message ends within an id, even a cached id', () => {
     const read = idTexts('dev_')
     const digits = '0123456789abcdef01020000'
     expect(read({ bytes: bytesOf(digits), at: 0 })).toBe(`dev_${digits}`)
@@ -39,7 +39,7 @@ describe('texts of ids', () => {
     expect(() => idTexts('dev_')({ bytes: Buffer.alloc(11), at: 0 })).toThrow('The message ends within an id.')
   })
 
-  it('have the digits that hexadecimal has', () => {
+  it('returns the same digits as toString("hex")', () => {
     fc.assert(
       fc.property(id, fc.nat(5), (bytes, before) => {
         expect(digitsAt(Buffer.concat([Buffer.alloc(before, 7), bytes]), before)).toBe(
