@@ -13,23 +13,24 @@ import type { ReadingChunk } from '../platform/log/messages.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 
-/** A reading as it stands in its lane, laid out as the row that is stored if it holds. */
+/** Reading of a message, as the row to store if it is valid. */
 export type ReadingToStore = { readonly row: MeterReadingRow; readonly origin: MessageOrigin }
 
 /**
- * An interval to be costed as a record, with the part of its closing reading; withdrawn, it has no energy and the part of its
- * opening reading, and ends where what is withdrawn can have ended. `origin`: the message of the end that changed in this step.
+ * Register interval to cost as a record, with the part of its closing reading. A withdrawn interval has no energy, the
+ * part of its opening reading, and the latest possible end. `origin`: the message of the reading that changed in this
+ * step.
  */
 export type IntervalToCost = RecordToCost & { readonly isWithdrawn: boolean }
 
 export type ReadingsResult = {
   readonly readings: readonly MeterReadingRow[]
-  /** By register in order of arrival, then by start; each record id once. */
+  /** In the order of registers, then by start. Each record id is there once. */
   readonly intervals: readonly IntervalToCost[]
   readonly failures: readonly BatchFailureRow[]
 }
 
-/** Take the readings out of a chunk; a reading's position is its place among the readings of all parts, from 0. */
+/** Return the readings of a chunk. The position of a reading counts the readings of all parts, from 0. */
 export const readingsOfChunk = (
   chunk: ReadingChunk,
   { generation }: ChunkHeaders,
@@ -45,14 +46,16 @@ export const readingsOfChunk = (
   )
 }
 
-/** The newest reading of registers, by `registerKey`: those behind it need not ask the store. */
+/** Newest reading of each register, by `registerKey`. Later readings need no read of the store. */
 export type NewestReadings = Map<string, MeterReadingRow>
 
 /**
- * Settle the readings of a step, in lane order, with the stored ones around them; asks the store once for an account and mode.
- * The same messages give the same rows, also where all or some of them are stored already. Failures are judged by what was stored
- * before: store `failures` before `readings`, and these behind all other rows of the step. `newest` is learned from step to step; clear
- * it where a step did not reach the store, and where a lane came, went or was erased from.
+ * Calculate the intervals of a step's readings, in the order of the partition, with the stored readings around them. It
+ * reads the store once for each account and mode.
+ * Law: the same messages give the same rows, even if some or all of them are stored already.
+ * Failures depend on the readings that were stored before. Therefore store `failures` before `readings`, and `readings`
+ * after all other rows.
+ * The function updates `newest`. Clear it after a step that was not stored, and after an assignment or an erasure.
  */
 export const costReadings = async (
   db: ClickHouse,
@@ -79,7 +82,7 @@ export const costReadings = async (
 
 type Registers = ReadonlyMap<string, readonly MeterReadingRow[]>
 
-/** Gather what is stored around the readings of each register. */
+/** Read the stored readings around the new readings of each register. */
 const gatherStored = async (db: ClickHouse, registers: Registers, newest: NewestReadings): Promise<Registers> => {
   const stored = new Map<string, readonly MeterReadingRow[]>()
   const queries: ReadingQuery[] = []
@@ -101,7 +104,10 @@ const gatherStored = async (db: ClickHouse, registers: Registers, newest: Newest
 
 const maxRememberedRegisters = 100_000
 
-/** Keep the last of a register's readings, which are all there are behind its first new one; of registers those seen last. */
+/**
+ * Remember the last reading of a register. `rows` are all its readings after the first new one. The oldest registers
+ * are dropped.
+ */
 const remember = (newest: NewestReadings, key: string, rows: readonly MeterReadingRow[]): void => {
   const last = rows.reduce<MeterReadingRow | undefined>(
     (latest, row) => (latest === undefined || row.time >= latest.time ? row : latest),
@@ -121,10 +127,10 @@ const queryOf = (rows: readonly MeterReadingRow[]): ReadingQuery => ({
 })
 
 const intervalToCost = (
-  { opening, consumption: metered, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
+  { opening, consumption, end, version, sourceVersion }: RegisterInterval<MeterReadingRow>,
   origins: ReadonlyMap<MeterReadingRow, MessageOrigin>,
 ): IntervalToCost => {
-  const part = metered?.closing ?? opening
+  const part = consumption?.closing ?? opening
   const { accountId, liveMode, batchId, receivedAt } = part
   return {
     record: {
@@ -134,10 +140,10 @@ const intervalToCost = (
       tariffDirection: opening.tariffDirection,
       start: opening.time,
       end,
-      energy: metered?.energy ?? 0n,
+      energy: consumption?.energy ?? 0n,
       confidence: fullConfidence,
-      sessionReferenceId: metered?.closing.sessionReferenceId ?? null,
-      recordReferenceId: metered?.closing.recordReferenceId ?? null,
+      sessionReferenceId: consumption?.closing.sessionReferenceId ?? null,
+      recordReferenceId: consumption?.closing.recordReferenceId ?? null,
       recordId: opening.recordId,
       recordNumber: part.recordNumber,
     },
@@ -145,7 +151,7 @@ const intervalToCost = (
     version,
     sourceVersion,
     origin: origins.get(part) ?? origins.get(opening) ?? null,
-    isWithdrawn: metered === null,
+    isWithdrawn: consumption === null,
   }
 }
 

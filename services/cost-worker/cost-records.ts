@@ -111,7 +111,8 @@ const addToChangeSet = (
 
 /**
  * Cost the records that depend on no other record, and add the others to change sets.
- * Records of a location that a request of the step recosts go into change sets too: the request would otherwise write their stored forms.
+ * Records of a location that a request of the step recosts go into change sets too: the request would otherwise write
+ * their stored forms.
  */
 export const costRecords = async (
   { pricing, estimates }: { readonly pricing: PricingCache; readonly estimates: EstimateIndex },

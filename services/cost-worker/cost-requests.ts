@@ -17,7 +17,10 @@ export type RecostDependencies = {
   readonly loadLimits: LoadLimits
 }
 
-/** Create the request for rows that changed records of a location affect, and that are too many to recost with these records. */
+/**
+ * Create the request for rows that changed records of a location affect, and that are too many to recost with these
+ * records.
+ */
 const tierRequestOf = ({ changeSet, interval }: PendingInterval): ReceivedRequest => {
   const { tenant, locationId, records } = changeSet
   // The interval that a reading closes can have no message of its own. The interval that it opens has one.
@@ -32,7 +35,10 @@ const tierRequestOf = ({ changeSet, interval }: PendingInterval): ReceivedReques
   return { request, version: highestVersion(records), origin }
 }
 
-/** Drop prices and tails that are older than a request. Call it for all requests of a step before its records are costed. */
+/**
+ * Drop prices and tails that are older than a request. Call it for all requests of a step before its records are
+ * costed.
+ */
 export const invalidateCaches = ({ pricing, tiers }: RecostDependencies, { request }: ReceivedRequest): void => {
   if (request.sourceId !== null && request.priceRevision !== null)
     pricing.invalidateSource(request.sourceId, request.priceRevision)

@@ -22,7 +22,10 @@ import type { FailedRequest } from './recost/plan-recosts.ts'
 import { tierCache } from './recost/tier-cache.ts'
 import { rowBuffer } from './row-buffer.ts'
 
-/** Effects of a step. `readings` are stored last, after `failures`: the failures follow from the readings that were stored before. */
+/**
+ * Effects of a step. `readings` are stored last, after `failures`: the failures follow from the readings that were
+ * stored before.
+ */
 export type StepResult = {
   /** Rows that are not stored yet. */
   readonly rows: readonly MeterCostRow[]
@@ -46,8 +49,9 @@ export type StepInput = {
 }
 
 /**
- * `stored` resolves when the rows of the step before are stored; the store is read after that. `store` stores rows of this step early, if
- * their pieces are too many for the memory. `canDefer`: remaining work of requests goes back to the partition; otherwise all is done now.
+ * `stored` resolves when the rows of the step before are stored; the store is read after that. `store` stores rows of
+ * this step early, if their pieces are too many for the memory. `canDefer`: remaining work of requests goes back to the
+ * partition; otherwise all is done now.
  */
 export type CostStepOptions = {
   readonly stored: Promise<void>
@@ -81,7 +85,10 @@ const withIntervals = (records: RecordsByLocation, intervals: readonly RecordToC
   return all
 }
 
-/** Cost a step: register readings become intervals, records become rows or change sets, requests and change sets become rows. */
+/**
+ * Cost a step: register readings become intervals, records become rows or change sets, requests and change sets become
+ * rows.
+ */
 const runStep = async (
   dependencies: Dependencies,
   { records, readings, requests }: StepInput,

@@ -2,7 +2,9 @@ import type { DeadLetter } from '../platform/log/messages.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { StepCounts, StepSummary } from './step.ts'
 
-/** A letter that a step wrote: of a record, or of a whole message by what it was. A message of readings is stored nevertheless. */
+/**
+ * Dead letter of a step: of a record, or of a whole message of some kind. The readings of a message are also stored.
+ */
 export type DeadLetterEntry = {
   readonly letter: DeadLetter
   readonly of: 'record' | 'order' | 'readings' | 'unreadable'
@@ -10,8 +12,8 @@ export type DeadLetterEntry = {
 }
 
 /**
- * Enter what a step did of a lane in the ledger, once that is committed, so that what is begun again counts once: each record or reading
- * that was accepted is stored, superseded, dead-lettered or erased; what was put back into the lane since stands apart.
+ * Count the outcomes of a step in a partition, after its commit: a repeated step then counts once. Each accepted record
+ * or reading is stored, superseded, dead-lettered or erased. Replayed messages have their own counter.
  */
 export const countOutcomes = (
   metrics: Metrics,

@@ -4,10 +4,10 @@ import { partitionKey } from '../platform/log/partition.ts'
 import { rowVersionParts } from '../platform/log/row-version.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 
-/** A record for which there is no cost because the pure code threw, or its location is not known at all. */
+/** Record without a cost: costing threw, or its location is unknown. */
 export type PoisonRecord = { readonly entry: RecordToCost; readonly code: string; readonly reason: string }
 
-/** Why and when something was put aside; `position` is -1 for a whole message. */
+/** Reason and time of a dead letter. `position` is -1 for a whole message. */
 type DeadLetterReason = {
   readonly position: number
   readonly code: string
@@ -15,7 +15,7 @@ type DeadLetterReason = {
   readonly at: number
 }
 
-/** Lay a message aside as it came, with the reason for which it cannot be handled. */
+/** Return the dead letter of an unchanged message. */
 export const deadLetterOf = (
   { assignment, message }: MessageOrigin,
   { position, code, reason, at }: DeadLetterReason,
@@ -34,8 +34,9 @@ export const deadLetterOf = (
 })
 
 /**
- * Lay one record aside: as a chunk of its own, with the origin of its message. An interval of a register is laid aside as the message of
- * its readings; null where both of these are stored already, and come back with the next reading.
+ * Return the dead letter of one record: a chunk of this record, with the origin of its message. The dead letter of a
+ * register interval is the message of its readings; null if both readings were stored before: the next reading costs
+ * the interval again.
  */
 export const deadLetterOfRecord = (
   { entry, code, reason }: PoisonRecord,

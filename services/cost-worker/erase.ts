@@ -6,7 +6,7 @@ import type { Database } from '../platform/postgres/database.ts'
 import { type Erasure, findErasure, loadErasures } from '../platform/postgres/registry/erasures.ts'
 import type { RecordToCost } from './record-to-cost.ts'
 
-/** A location that lost counted energy, and the span whose records may have been counted behind it. Half-open, in ms. */
+/** Location that lost counted energy, and the interval [from, to) in ms whose records can have counted after it. */
 export type LostEnergy = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -18,30 +18,33 @@ export type LostEnergy = {
 export type EraserOptions = {
   readonly database: Pick<Database, 'operator'>
   readonly clickHouse: ClickHouse
-  /** Put orders to cost locations again into their lanes; resolves once they are durable there. */
+  /** Append requests to recost locations to their partitions. Resolves when the requests are durable. */
   readonly requestRecosts: (lost: readonly LostEnergy[]) => Promise<void>
-  /** Called when something was done: an erasure may take longer than other steps. */
+  /** Called after each part: an erasure can take longer than other steps. */
   readonly onProgress?: () => void
 }
 
-/** What a location, or a device there, has sent. */
+/** Row or record of a location, and of a device there. */
 type LocationAndDevice = { readonly locationId: string; readonly deviceId: string | null }
 
 type Records = ReadonlyMap<string, readonly RecordToCost[]>
 
-/** Keeps erased objects out of the store, and takes them out of it. */
+/** Removes erased objects from the store, and from the records and rows of steps. */
 export type Eraser = {
-  /** Load the marks that hold: before the first step, and when a lane is assigned. Throws `Failure` while the store is away. */
+  /**
+   * Load all erasures: before the first step and after an assignment. Throws `Failure` while the store is unavailable.
+   */
   readonly loadAll: () => Promise<void>
-  /** Load the marks that the erase orders of a step name; before its records are settled. */
+  /** Load the erasures that the requests of a step name, before its records are costed. */
   readonly loadRequested: (requests: readonly StoredRowRequest[]) => Promise<void>
-  /** Leave out what is of erased objects: rows that were costed again beside an erasure, readings. */
+  /** Return rows or readings without those of erased objects. An erasure can start while rows are being costed. */
   readonly withoutErasedRows: <T extends LocationAndDevice>(objects: readonly T[]) => readonly T[]
-  /** Leave out records of erased objects. */
+  /** Return records without those of erased objects. */
   readonly withoutErasedRecords: (records: Records) => Records
   /**
-   * Do the erase orders of a step, once everything that stands before them in their lanes is stored: delete all rows of the objects, have
-   * locations that lost a device's energy costed again. Repeats change nothing; a crash in between is repaired by the repeat.
+   * Do the erase requests of a step, after all earlier messages of their partitions are stored. Delete all rows of the
+   * objects, and request recosts of the locations that lost a device's energy. A repeat changes nothing, and completes
+   * an interrupted erasure.
    */
   readonly erase: (requests: readonly StoredRowRequest[]) => Promise<void>
 }
@@ -55,10 +58,10 @@ export const isEraseRequest = (request: StoredRowRequest): boolean =>
 const erasureKeyOf = ({ accountId, liveMode, objectId }: StoredRowRequest): string =>
   keyOf({ accountId: accountId ?? '', liveMode }, objectId ?? '')
 
-/** At least the rest of any local month: its records were counted behind what is lost, if tiers count. */
+/** Longer than any local month: with tiers, later records of the month counted after the lost energy. */
 const restOfMonthMs = 32 * 86_400_000
 
-/** Locations that stay, and lose what devices that go have counted there. */
+/** Return the remaining locations that lose the energy of erased devices. */
 const lostEnergyOf = async (db: ClickHouse, erasure: Erasure): Promise<readonly LostEnergy[]> => {
   const { accountId, liveMode, locationIds, deviceIds } = erasure
   const erasedLocations = new Set(locationIds)
@@ -79,7 +82,7 @@ const lostEnergyOf = async (db: ClickHouse, erasure: Erasure): Promise<readonly 
   return [...lost.values()]
 }
 
-/** Make an eraser that knows no mark yet. */
+/** Create an eraser without any erasures. */
 export const createEraser = ({ database, clickHouse, requestRecosts, onProgress }: EraserOptions): Eraser => {
   const marks = new Map<string, Erasure>()
   const erased = new Set<string>()
@@ -89,7 +92,7 @@ export const createEraser = ({ database, clickHouse, requestRecosts, onProgress 
     for (const id of [...erasure.locationIds, ...erasure.deviceIds]) erased.add(id)
   }
 
-  // Ids are never given twice, so they need no account beside them.
+  // An id is unique over all accounts.
   const isActive = ({ locationId, deviceId }: LocationAndDevice): boolean =>
     !erased.has(locationId) && (deviceId === null || !erased.has(deviceId))
 
@@ -97,7 +100,7 @@ export const createEraser = ({ database, clickHouse, requestRecosts, onProgress 
     const lost = await lostEnergyOf(clickHouse, erasure)
     await eraseRows(clickHouse, erasure, { keepDeviceLocations: lost.length > 0, onProgress })
     if (lost.length === 0) return
-    // The places go last: until they do, a repeat finds again what is to be costed again.
+    // The locations of the devices are last. Until then, a repeat finds the same lost energy.
     await requestRecosts(lost)
     await eraseRows(clickHouse, erasure, { keepDeviceLocations: false, onProgress })
   }

@@ -15,7 +15,10 @@ export type EstimateIndex = {
 const keyOf = ({ locationId, deviceId }: { readonly locationId: string; readonly deviceId: string | null }): string =>
   `${locationId}/${deviceId ?? ''}`
 
-/** Create the index over the stored rows. An object stays in the index if its estimates are replaced; that only costs time. */
+/**
+ * Create the index over the stored rows. An object stays in the index if its estimates are replaced; that only costs
+ * time.
+ */
 export const estimateIndex = (db: ClickHouse): EstimateIndex => {
   let knownObjects: Set<string> | null = null
   let loading: Promise<Set<string>> | null = null

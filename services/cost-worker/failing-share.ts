@@ -7,8 +7,8 @@ import type { RecordToCost } from './record-to-cost.ts'
 export type PartitionOutcome = { readonly seen: readonly string[]; readonly failing: ReadonlySet<string> }
 
 /**
- * Limits of a partition: the worker stops if more than `share` (0 to 1) of the locations in the last `steps` steps fail, and at least
- * `minLocations` of them. With a share of 1, the worker never stops.
+ * Limits of a partition: the worker stops if at least `minLocations` locations of the last `steps` steps fail, and more
+ * than the share `share` (0 to 1). With a share of 1, the worker never stops.
  */
 export type FailingLimits = { readonly share: number; readonly minLocations: number; readonly steps: number }
 
@@ -53,8 +53,8 @@ export const decideOnFailures = (
 const partitionKeyPattern = /^acc_[0-9a-f]{24}\/(loc_[0-9a-f]{24})$/
 
 /**
- * Return the outcome of a step in each of its partitions. A chunk that cannot be read counts as the location in its key. Poison without a
- * location, such as a request or foreign bytes, does not count.
+ * Return the outcome of a step in each of its partitions. A chunk that cannot be read counts as the location in its
+ * key. Poison without a location, such as a request or foreign bytes, does not count.
  */
 export const partitionOutcomes = (
   records: ReadonlyMap<string, readonly Pick<RecordToCost, 'origin'>[]>,

@@ -8,7 +8,7 @@ import { timeZone } from '../platform/time-zone.ts'
 import type { LostEnergy } from './erase.ts'
 import { startCostWorker } from './worker.ts'
 
-/** Start the cost worker; it drains with the stack. */
+/** Start the cost worker. It stops with the stack. */
 export const openCostWorker = async (
   shared: SharedDependencies,
   opening: AsyncDisposableStack,

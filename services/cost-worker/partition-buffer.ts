@@ -2,25 +2,31 @@ import { Failure } from '../platform/failure.ts'
 import { type Assignment, type Log, recordTopic, type StoredMessage, type Subscription } from '../platform/log/log.ts'
 import type { FetchedMessages } from './step.ts'
 
-/** Messages that were read ahead of each partition, so that a step can take from all of them. Its size is limited per partition. */
+/**
+ * Messages that were read ahead of each partition, so that a step can take from all of them. Its size is limited per
+ * partition.
+ */
 export type PartitionBuffer = {
   /**
-   * Wait for messages, then take about `maxBytes` of them, partition by partition. Empty only if `signal` aborts.
+   * Wait for messages, then take about `maxBytes`, partition by partition. Empty only if `signal` aborts.
    * Throws `lane_lost` (retriable) after an assignment was lost, until `rewind`: another reader can have its messages.
    */
   readonly take: (maxBytes: number, signal: AbortSignal) => Promise<readonly FetchedMessages[]>
   /** Return whether an assignment was lost since the last `rewind`. */
   readonly hasLostPartition: () => boolean
   /**
-   * Throw `lane_lost` (retriable) after an assignment was lost, until `rewind`: the next reader can have erased an object whose rows a
-   * step has costed.
+   * Throw `lane_lost` (retriable) after an assignment was lost, until `rewind`: the next reader can have erased an
+   * object whose rows a step has costed.
    */
   readonly check: () => void
   /** Number of assignments so far, with the lost ones. */
   readonly assignmentCount: () => number
   /** Return how many bytes `take` can return at once. */
   readonly readyBytes: () => number
-  /** Commit offsets, after all effects of their messages. `onCommitted` is called for each committed partition, even if another one fails. */
+  /**
+   * Commit offsets, after all effects of their messages. `onCommitted` is called for each committed partition, even if
+   * another one fails.
+   */
   readonly commit: (commitPoints: readonly CommitPoint[], onCommitted?: (partition: number) => void) => Promise<void>
   /** Discard all messages and read again from the committed offsets. */
   readonly rewind: () => Promise<void>
@@ -74,7 +80,9 @@ type BufferState = {
   assignmentCount: number
 }
 
-/** Read a partition until its limits are reached. The next step then finds all messages that arrived during this one. */
+/**
+ * Read a partition until its limits are reached. The next step then finds all messages that arrived during this one.
+ */
 const readAhead = (state: BufferState, source: PartitionSource): void => {
   if (isFull(source) || source.reading !== null || source.readError !== undefined || source.assignment.lost.aborted)
     return

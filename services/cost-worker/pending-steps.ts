@@ -11,7 +11,8 @@ export type ReceiptInput = { readonly summary: StepSummary; readonly poison: rea
 type SlowAccountWork = { remaining: number; readonly chunks: readonly ChunkHeaders[]; readonly poison: PoisonRecord[] }
 
 /**
- * Step whose effects are not complete. Its offsets are committed after all its effects, and all earlier steps of the partition, are stored.
+ * Step whose effects are not complete. Its offsets are committed after all its effects, and all earlier steps of the
+ * partition, are stored.
  * Receipts are written for the stored part, so that slow work of one account does not delay the receipts of others.
  */
 export type PendingStep = {
@@ -27,8 +28,8 @@ export type PendingStep = {
 }
 
 /**
- * Receipts and commits that are due. `endedSteps`: by partition, the steps that end with its commit. They are valid even if all pending
- * steps are discarded during the commit.
+ * Receipts and commits that are due. `endedSteps`: by partition, the steps that end with its commit. They are valid
+ * even if all pending steps are discarded during the commit.
  */
 export type DueWork = {
   readonly receipts: readonly ReceiptInput[]
@@ -103,7 +104,10 @@ const receiptsOf = (step: PendingStep, markWritten: MarkWritten): readonly Recei
   return found
 }
 
-/** Return the offsets to commit, and the steps that end with them. A partition stops at its first step that is not stored. */
+/**
+ * Return the offsets to commit, and the steps that end with them. A partition stops at its first step that is not
+ * stored.
+ */
 const commitPointsOf = (steps: readonly PendingStep[]): Omit<DueWork, 'receipts'> => {
   const blockedPartitions = new Set<number>()
   const commitPoints: CommitPoint[] = []

@@ -103,7 +103,8 @@ const maxUnpackedPieces = 2_000
 export const isLong = ({ record: { start, end } }: RecordToCost): boolean => end - start > longRecordMs
 
 /**
- * Cost a record. Return its row and its accumulator changes. Yields null after each day of a long record, where other work can run.
+ * Cost a record. Return its row and its accumulator changes. Yields null after each day of a long record, so that other
+ * work can run.
  * The row has packed pieces if they are many. `counted` and `covered`: see `costRecord`.
  */
 export function* costInSteps(

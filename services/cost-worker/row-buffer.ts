@@ -1,28 +1,35 @@
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { startTimeSlices } from '../platform/concurrency/time-slices.ts'
 
-/** What a step has costed and not stored yet: rows until their pieces are too many to be held, then these are stored before it goes on. */
+/**
+ * Rows of a step that are not stored. When their cost pieces are too many for the memory, the step stores them and
+ * continues.
+ */
 export type RowBuffer = {
-  /** Hold a row; true once what is held should be stored before more comes. */
+  /** Add a row. Returns true if the buffered rows should be stored before the next row. */
   readonly add: (row: MeterCostRow) => boolean
-  /** Store what is held, and let go of it. Rows of one step may be stored in any number of parts: a repeat writes the same ones. */
+  /**
+   * Store the buffered rows and remove them. A step can store its rows in any number of parts: a repeat writes the same
+   * rows.
+   */
   readonly store: () => Promise<void>
   /**
-   * Take rows as they are costed, storing them part by part; at a null others run if the turn is over. Gives why it ended where costing threw, else null; then what came of it is let
-   * go, but for what is stored already: that stands until its cause is repeated.
+   * Add rows as they are costed, and store them in parts. At a null, other work can run.
+   * Returns the error text if costing throws, else null. After an error, the rows of this call are removed, except for
+   * stored rows: those stay until their trigger is repeated.
    */
   readonly addAll: (rows: Iterable<MeterCostRow | null>) => Promise<string | null>
   readonly rows: () => readonly MeterCostRow[]
-  /** How many were added, stored or not. */
+  /** Number of rows and cost pieces that were added, stored or not. */
   readonly totals: () => { readonly rows: number; readonly pieces: number }
 }
 
-/** A year of quarter hours has 35,000 pieces; each takes about a hundred bytes here, and as many on its way to the store. */
+/** A year of quarter hours has 35,000 pieces. Each takes about 100 bytes here, and 100 bytes during the insert. */
 export const maxBufferedPieces = 200_000
 
 const countPieces = ({ packed, pieces }: MeterCostRow): number => packed?.count ?? pieces.length
 
-/** Make an empty hold; `store` resolves once the rows are stored to last. */
+/** Create an empty buffer. `store` resolves when the rows are durable. */
 export const rowBuffer = (
   store: (rows: readonly MeterCostRow[]) => Promise<void>,
   maxPieces = maxBufferedPieces,
@@ -46,7 +53,7 @@ export const rowBuffer = (
     await store(batch)
   }
 
-  /** Let go of all rows but the first `count` of the step. */
+  /** Remove all rows but the first `count` of the step. */
   const truncate = (count: number): void => {
     rows.length = Math.max(0, count - storedRows)
     bufferedPieces = rows.reduce((sum, row) => sum + countPieces(row), 0)
@@ -65,7 +72,7 @@ export const rowBuffer = (
         return String(error)
       }
       if (next.done === true) return null
-      // A store that is away is no fault of the rows: it ends the step.
+      // An error of the store does not come from the rows, so it ends the step.
       if (next.value !== null && add(next.value)) await storeBuffered()
       if (timeSlice.isOver()) await timeSlice.pause()
     }

@@ -13,33 +13,33 @@ import type { Eraser } from './erase.ts'
 import type { MessageOrigin, RecordToCost } from './record-to-cost.ts'
 import type { ReceivedRequest } from './recost/merge-requests.ts'
 
-/** Messages of one lane that a step takes, in order. */
+/** Messages of one partition in a step, in order. */
 export type FetchedMessages = { readonly assignment: Assignment; readonly messages: readonly StoredMessage[] }
 
-/** What a step has to do: records by location in lane order, each identity once; headers, chunks, orders; what is poison. */
+/** Content of a step. `records` are by location, in the order of the partition, and each record id is there once. */
 export type Step = {
   readonly records: ReadonlyMap<string, readonly RecordToCost[]>
   readonly partitionCounts: ReadonlyMap<number, PartitionCounts>
   readonly submissions: readonly Submission[]
   readonly chunks: readonly ChunkHeaders[]
-  /** Chunks whose records are poison as a whole. */
+  /** Chunks that cannot be read: all their records failed. */
   readonly unreadableChunks: readonly ChunkHeaders[]
   readonly readings: readonly ReadingToStore[]
   readonly requests: readonly ReceivedRequest[]
   readonly poison: readonly DeadLetter[]
 }
 
-/** What a step is accounted with: all that is held of it while its rows are stored, and until its receipts are written. */
+/** Part of a step that stays in memory until its receipts are written. */
 export type StepSummary = Pick<Step, 'partitionCounts' | 'submissions' | 'chunks' | 'unreadableChunks' | 'poison'>
 
 export const summaryOf = ({ partitionCounts, submissions, chunks, unreadableChunks, poison }: Step): StepSummary => ({
   ...{ partitionCounts, submissions, chunks, unreadableChunks, poison },
 })
 
-/** Records and readings: all that were read, and those of them that are not stored for one of these reasons. */
+/** Number of records and readings: all that were read, and those that are not stored, by reason. */
 export type StepCounts = { read: number; superseded: number; unreadable: number; erased: number }
 
-/** What a step read of a lane. Messages that were put back into it stand apart: what they hold was read before. */
+/** Counts of a step in a partition. Replayed messages have their own counts, because their records were read before. */
 export type PartitionCounts = {
   readonly fresh: StepCounts
   readonly replayed: StepCounts
@@ -48,12 +48,12 @@ export type PartitionCounts = {
 
 const emptyCounts = (): StepCounts => ({ read: 0, superseded: 0, unreadable: 0, erased: 0 })
 
-/** Tell whether a message was put back into its lane. */
+/** Return whether a message is a replayed dead letter. */
 export const isReplay = ({ message }: MessageOrigin): boolean => message.headers['replay'] !== undefined
 
 type StepDraft = {
   readonly records: Map<string, RecordToCost[]>
-  /** Places by record id in the lists that are long. */
+  /** Indexes by record id, for locations with many records. */
   readonly indexesByLocation: Map<string, Map<string, number>>
   readonly partitionCounts: Map<number, PartitionCounts>
   readonly submissions: Submission[]
@@ -64,10 +64,10 @@ type StepDraft = {
   readonly poison: DeadLetter[]
 }
 
-/** A location's list is looked through up to this length; longer ones have an index. */
+/** Records of a location up to which a record is searched without an index. */
 const maxScannedRecords = 8
 
-/** Find the place of a record in its location's list; -1 where it is new. */
+/** Return the index of a record among those of its location; -1 if it is new. */
 const findRecordIndex = (
   step: StepDraft,
   entries: readonly RecordToCost[],
@@ -84,7 +84,9 @@ const findRecordIndex = (
   return recordIndex ?? -1
 }
 
-/** Where the inputs of a message stood first: elsewhere than the message if it was put back into the lane. */
+/**
+ * Return the source version of a message's first record. A replayed message has the version of the original message.
+ */
 const sourceVersionOf = (headers: ChunkHeaders, { message }: MessageOrigin): bigint => {
   const replayed = fromReplayHeader(message.headers)
   return replayed === null
@@ -104,7 +106,7 @@ const partitionCountsOf = (
 const countsOf = (partitionCounts: Map<number, PartitionCounts>, origin: MessageOrigin): StepCounts =>
   partitionCountsOf(partitionCounts, origin)[isReplay(origin) ? 'replayed' : 'fresh']
 
-/** Take in a record; of one identity the one with the later source holds, whichever message is the later one. */
+/** Add a record. If its id is known, the record with the higher source version wins, in any order of the messages. */
 const addRecord = (step: StepDraft, entry: RecordToCost): void => {
   const { locationId } = entry.record
   const known = step.records.get(locationId)
@@ -123,11 +125,11 @@ const addRecord = (step: StepDraft, entry: RecordToCost): void => {
   }
 }
 
-/** Take in the records of a chunk. */
+/** Add the records of a chunk. */
 const addChunk = (step: StepDraft, chunk: RecordChunk, headers: ChunkHeaders, origin: MessageOrigin): void => {
   const firstVersion = rowVersionOf(headers.generation, origin.message.offset, 0)
   const firstSourceVersion = sourceVersionOf(headers, origin)
-  // Every position must fit.
+  // Throws if the last position does not fit into a version.
   const count = chunk.parts.reduce((sum, { records }) => sum + records.length, 0)
   rowVersionOf(headers.generation, origin.message.offset, count)
   let position = 0n
@@ -147,7 +149,7 @@ const addChunk = (step: StepDraft, chunk: RecordChunk, headers: ChunkHeaders, or
   countsOf(step.partitionCounts, origin).read += count
 }
 
-/** Take in register readings. */
+/** Add register readings. */
 const addReadings = (step: StepDraft, chunk: ReadingChunk, headers: ChunkHeaders, origin: MessageOrigin): void => {
   const replayLead = rowVersionOf(headers.generation, origin.message.offset, 0) - sourceVersionOf(headers, origin)
   const readings = readingsOfChunk(chunk, headers, origin)
@@ -168,7 +170,11 @@ const addMessage = async (
   if (content.kind === 'submission') step.submissions.push(withObjects(content, message.headers))
   else if (content.kind === 'order') {
     if (content.orderKind === 'UNKNOWN')
-      throw new Failure('kind_unknown', 'the order is of a kind that a later release writes', { retriable: false })
+      throw new Failure(
+        'kind_unknown',
+        'A later release wrote this kind of request. Update the cost worker, then replay the dead letter.',
+        { retriable: false },
+      )
     step.requests.push({ request: content, version: rowVersionOf(headers.generation, message.offset, 0), origin })
   } else {
     partitionCountsOf(step.partitionCounts, origin).appendedAt.push(message.timestamp)
@@ -178,7 +184,7 @@ const addMessage = async (
   }
 }
 
-/** The batches of a chunk that cannot be read are counted as handled and failed: their headers need no schema. */
+/** Read the headers of an unreadable chunk; they need no schema. Its batches count as handled and failed. */
 const tryReadHeaders = (message: StoredMessage): ChunkHeaders | null => {
   try {
     return fromHeaders(message.headers)
@@ -189,8 +195,8 @@ const tryReadHeaders = (message: StoredMessage): ChunkHeaders | null => {
 }
 
 /**
- * Read the messages of a step. What cannot be read becomes poison and delays nobody; a registry that is away is thrown on.
- * Records of a location keep the order of their lane.
+ * Decode the messages of a step. An unreadable message becomes poison, and the other messages continue. Throws if the
+ * schema registry is unavailable. The records of a location keep the order of their partition.
  */
 export const readStep = async (
   fetched: readonly FetchedMessages[],
@@ -231,7 +237,7 @@ export const readStep = async (
   return step
 }
 
-/** Leave out what is of erased objects, and count it. */
+/** Remove the records and readings of erased objects, and count them. */
 export const dropErased = (
   step: Step,
   { withoutErasedRows, withoutErasedRecords }: Pick<Eraser, 'withoutErasedRows' | 'withoutErasedRecords'>,

@@ -30,7 +30,10 @@ export type StoreOptions = {
 
 /** Stores the effects of steps durably. */
 export type StepStore = {
-  /** Store cost rows. A step can store some of them before it ends. The rows are encoded before the function waits for the store. */
+  /**
+   * Store cost rows. A step can store some of them before it ends. The rows are encoded before the function waits for
+   * the store.
+   */
   readonly storeRows: (rows: readonly MeterCostRow[]) => Promise<void>
   /** Store dead letters, deferred requests, failures and, last, readings. Return the dead letters. */
   readonly storeRest: (step: StepSummary, result: Omit<StepResult, 'rows'>) => Promise<readonly DeadLetterEntry[]>

@@ -1,15 +1,13 @@
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 
-/** `onProgress` is called for each answer: a read, a block of a long one, an insert that is stored, a command that is done. */
+/** `onProgress` is called after each read, each block of a long read, each stored insert and each command. */
 type ClickHouseHooks = {
   readonly onProgress: () => void
-  /** Called before each insert; throws if the worker may not store any more. */
+  /** Called before each insert. Throws if the worker must not store rows. */
   readonly checkStore: () => void
 }
 
-/**
- * Watch the calls of a worker to the engine. The worker reads in the service's own turn: a step is for many accounts.
- */
+/** Report the progress of a worker's calls to ClickHouse. Reads have no account: a step is for many accounts. */
 export const watchedClickHouse = (clickHouse: ClickHouse, { onProgress, checkStore }: ClickHouseHooks): ClickHouse => {
   const reportWhenDone = async <T>(answer: Promise<T>): Promise<T> => {
     const value = await answer

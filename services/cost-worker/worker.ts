@@ -1,40 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultLoadLimits, type LoadLimits } from '../domain/recost/recost-load.ts'
-import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
+import { defaultLoadLimits } from '../domain/recost/recost-load.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
-import type { Database } from '../platform/postgres/database.ts'
-import type { PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
-import type { SlowBacklog } from '../platform/role-module.ts'
-import { type CostStep, createCostStep, type StepResult } from './cost-step.ts'
+import type { StepResult } from './cost-step.ts'
 import { countOutcomes } from './count-outcomes.ts'
-import { createEraser, type Eraser, type EraserOptions, isEraseRequest } from './erase.ts'
-import { type FailingLimits, type FailureWatch, failureWatch } from './failing-share.ts'
-import { commitPointsOf, openPartitionBuffer, type PartitionBuffer } from './partition-buffer.ts'
-import { type PendingStep, type PendingSteps, pendingStep, pendingSteps } from './pending-steps.ts'
-import type { RowRangeLimits } from './recost/cost-ranges.ts'
-import { openSlowLoop, type SlowLoop } from './slow-work/slow-loop.ts'
-import type { SlowWorkLimits } from './slow-work/slow-work.ts'
+import { isEraseRequest } from './erase.ts'
+import { type CostWorkerOptions, openWorker, type Worker } from './open-worker.ts'
+import { commitPointsOf } from './partition-buffer.ts'
+import { type PendingStep, pendingStep } from './pending-steps.ts'
 import { slowTasksOfRequests, splitStep } from './slow-work/split-step.ts'
 import { heavyLocations } from './slow-work/step-load.ts'
 import { dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
-import { maxStepBytes, nextStepBytes, openStepPace, type StepPace } from './step-pace.ts'
-import { type StepStore, type StoreOptions, stepStore } from './store-step.ts'
-import { watchedClickHouse } from './watched-clickhouse.ts'
+import { nextStepBytes } from './step-pace.ts'
 import { writeReceipts } from './write-receipts.ts'
-
-export type CostWorkerOptions = StoreOptions & {
-  readonly pricing: PricingCache
-  readonly database: Pick<Database, 'operator'>
-  /** Append requests to recost locations to their partitions. */
-  readonly requestRecosts: EraserOptions['requestRecosts']
-  readonly failing: Pick<FailingLimits, 'share' | 'minLocations'>
-  readonly rowRanges?: RowRangeLimits
-  readonly load?: LoadLimits
-  readonly slowWorkLimits?: SlowWorkLimits
-  /** Receives the amount of waiting slow work, for the gateway of the same process. */
-  readonly slowBacklog?: Pick<SlowBacklog, 'setSource'>
-}
 
 /** Running worker. It is live if its partitions have no messages, or if it made progress within the last 60 s. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }
@@ -50,37 +28,6 @@ const capacityPollMs = 20
 const drainMs = 8_000
 const maxBackoffMs = 5_000
 
-type WorkerState = {
-  /** Last progress of the current work, in ms; null if there is none. */
-  busySince: number | null
-  /** Effects of the last step. Resolves when they are stored. */
-  storing: Promise<void>
-  commitStartedAt: number
-  /** The partition takes no more messages. The worker must read on, so it finishes its requests instead of deferring them. */
-  isLogFull: boolean
-  isLogFullForSlowWork: boolean
-  nextBytes: number
-  /** Number of assignments whose caches and erasures are loaded. */
-  handledAssignments: number
-}
-
-type Worker = {
-  readonly options: CostWorkerOptions
-  readonly clickHouse: ClickHouse
-  readonly buffer: PartitionBuffer
-  readonly costStep: CostStep
-  readonly store: StepStore
-  readonly eraser: Eraser
-  readonly slowLoop: SlowLoop
-  readonly failures: FailureWatch
-  readonly pending: PendingSteps
-  readonly pace: StepPace
-  readonly stopping: AbortController
-  /** Offset up to which each partition was read. */
-  readonly readUpTo: Map<number, number>
-  readonly state: WorkerState
-}
-
 const requestsOf = ({ requests }: Step): readonly StoredRowRequest[] => requests.map(({ request }) => request)
 
 /** Gather: decode the messages of a step and remove the records of erased objects. */
@@ -93,7 +40,10 @@ const readWithoutErased = async (
   return dropErased(step, eraser)
 }
 
-/** Act: store the effects of a step: rows, dead letters and the rest, erasures. Its records and rows are no longer referenced. */
+/**
+ * Act: store the effects of a step: rows, dead letters and the rest, erasures. Its records and rows are no longer
+ * referenced.
+ */
 const finishStoring = async (
   { options: { metrics }, store, eraser, slowLoop }: Worker,
   rowsStored: Promise<void>,
@@ -150,7 +100,8 @@ const commitIfDue = async (worker: Worker, everyMs: number): Promise<void> => {
 
 /**
  * One step, in the order of its effects: gather its records, cost them, insert rows, write receipts, commit last.
- * The inserts run during the next step. Receipts and commits of a step follow its inserts, in a later call of `commitIfDue`.
+ * The inserts run during the next step. Receipts and commits of a step follow its inserts, in a later call of
+ * `commitIfDue`.
  * Slow work of the step is costed in parallel with later steps.
  */
 const runStep = async (worker: Worker, fetched: readonly FetchedMessages[]): Promise<void> => {
@@ -186,7 +137,10 @@ const runStep = async (worker: Worker, fetched: readonly FetchedMessages[]): Pro
   slowLoop.add({ slowTasks, slowChunks: new Map() }, stepToStore, state.storing)
 }
 
-/** Wait for more records after a step has started. Messages that are taken early would only wait for the inserts of that step. */
+/**
+ * Wait for more records after a step has started. Messages that are taken early would only wait for the inserts of that
+ * step.
+ */
 const gatherMore = async ({ buffer, pace, stopping, state }: Worker): Promise<void> => {
   const isLarge = (): boolean => buffer.readyBytes() >= smallStepBytes
   if (!isLarge()) await state.storing
@@ -209,8 +163,8 @@ const commitDueSignal = ({ stopping, state }: Worker): AbortSignal => {
 }
 
 /**
- * Prepare new assignments before their messages are costed: drop all caches and load the erasures. The reader before can have done requests
- * that this worker did not see.
+ * Prepare new assignments before their messages are costed: drop all caches and load the erasures. The reader before
+ * can have done requests that this worker did not see.
  */
 const takeOverPartitions = async (worker: Worker): Promise<void> => {
   const { options, clickHouse, buffer, costStep, eraser, slowLoop, state } = worker
@@ -285,45 +239,6 @@ const run = async (worker: Worker): Promise<void> => {
   await finish(worker).catch(error =>
     options.logger.error({ err: error }, 'Last step not stored; it runs again at the next start'),
   )
-}
-
-/** Open the parts of a worker. */
-const openWorker = async (options: CostWorkerOptions): Promise<Worker> => {
-  const { log, pricing, logger, at, database, requestRecosts } = options
-  const state: WorkerState = {
-    ...{
-      busySince: null,
-      storing: Promise.resolve(),
-      commitStartedAt: Number.NEGATIVE_INFINITY,
-      nextBytes: maxStepBytes,
-    },
-    ...{ isLogFull: false, isLogFullForSlowWork: false, handledAssignments: Number.NaN },
-  }
-  const onProgress = (): void => {
-    if (state.busySince !== null) state.busySince = at()
-  }
-  const buffer = await openPartitionBuffer(log, 'cost-worker')
-  // A long step is live while it makes progress: another worker would not be faster.
-  const clickHouse = watchedClickHouse(options.clickHouse, { onProgress, checkStore: buffer.check })
-  const store = stepStore({ ...options, clickHouse })
-  const costStep = createCostStep(clickHouse, pricing, options.rowRanges, options.load)
-  const eraser = createEraser({ database, clickHouse, requestRecosts, onProgress })
-  await eraser.loadAll()
-  const failures = failureWatch(options.failing, logger)
-  const slowLoop = openSlowLoop({
-    ...{ ...store, costStep, pricing, eraser, at, limits: options.slowWorkLimits },
-    canDefer: () => !state.isLogFullForSlowWork,
-    mustStop: (records, { poison }) => failures.mustStop(records, poison, []),
-  })
-  const readUpTo = new Map<number, number>()
-  options.slowBacklog?.setSource({
-    isLogFull: slowLoop.isAccountFull,
-    readUpTo: partition => (slowLoop.isPartitionBusy(partition) ? (readUpTo.get(partition) ?? null) : null),
-  })
-  return {
-    ...{ options, clickHouse, buffer, costStep, store, eraser, slowLoop, failures, readUpTo, state },
-    ...{ pending: pendingSteps(), pace: openStepPace(), stopping: new AbortController() },
-  }
 }
 
 /**

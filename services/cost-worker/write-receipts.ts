@@ -21,7 +21,7 @@ const refusedRows = ({ submissions }: StepSummary): readonly BatchFailureRow[] =
     })),
   )
 
-/** A record that was put aside counts as handled and as failed. */
+/** A dead-lettered record counts as handled and as failed. */
 const failedRecordRows = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
   poison.flatMap(({ entry: { part, record }, reason }) => {
     const { recordNumber, recordReferenceId, locationId, deviceId } = record
@@ -43,7 +43,7 @@ const failedRecordRows = (poison: readonly PoisonRecord[]): readonly BatchFailur
         ]
   })
 
-/** The records of chunks that could not be read at all; their numbers stand in the message's headers. */
+/** Failures of the records of unreadable chunks. The message headers contain their record numbers. */
 const unreadableChunkRows = ({ unreadableChunks }: StepSummary): readonly BatchFailureRow[] =>
   unreadableChunks.flatMap(({ batches }) =>
     batches.flatMap(({ recordNumbers, ...batch }) =>
@@ -54,7 +54,7 @@ const unreadableChunkRows = ({ unreadableChunks }: StepSummary): readonly BatchF
         locationId: null,
         deviceId: null,
         foundLater: true,
-        error: 'the record could not be read back from the log; it is kept aside and can be replayed',
+        error: 'The record could not be read from the log. The operator can replay it.',
       })),
     ),
   )
@@ -69,11 +69,11 @@ const insertRows = async <Row>(
     await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
 }
 
-/** Write records that failed; they never vanish from their receipts. */
+/** Write failed records. They stay in the receipts. */
 export const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
   insertRows(db, 'meter_batch_failures', batchFailureColumns, failures)
 
-/** Write what steps mean for receipts: after their rows are stored and their poison is kept aside. Repeats write the same rows. */
+/** Write the receipts of steps, after their rows and dead letters are stored. A repeat writes the same rows. */
 export const writeReceipts = async (
   db: ClickHouse,
   summaries: readonly { readonly summary: StepSummary; readonly poison: readonly PoisonRecord[] }[],

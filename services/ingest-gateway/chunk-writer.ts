@@ -17,10 +17,10 @@ export type RecordPosition = { readonly generation: number; readonly offset: num
 /** Writes accepted records into their partitions. */
 export type ChunkWriter = {
   /**
-   * Write the parts of one submission, by partition. Resolves with the position of the first record of each partition, when all parts are
-   * durable. The records of a partition keep their order.
-   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the result of an append
-   * is unknown; then nothing may be acknowledged.
+   * Write the parts of one submission, by partition. Resolves with the position of the first record of each partition,
+   * when all parts are durable. The records of a partition keep their order.
+   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the
+   * result of an append is unknown; then nothing may be acknowledged.
    */
   readonly write: (
     parts: ReadonlyMap<number, RecordPart | readonly EncodedPart[]>,
@@ -70,7 +70,10 @@ type WriterState = {
 const maxHeaderBytes = 262_144
 const defaultMaxWaitingBytes = 256 * 2 ** 20
 
-/** Lets records of a partition wait for more after a chunk has started: for the linger time of the log, or until a chunk is full. */
+/**
+ * Lets records of a partition wait for more after a chunk has started: for the linger time of the log, or until a chunk
+ * is full.
+ */
 export type ChunkPace = {
   /** Note that more records wait. */
   readonly noteArrived: (records: number) => void
@@ -222,8 +225,8 @@ const writeHeader = async (
 }
 
 /**
- * Create the writer. One append runs per partition. Records that arrive meanwhile, or during the linger time of the log, go into the next
- * chunk of up to 500 records or 256 KiB. The bytes that wait or are being appended are limited.
+ * Create the writer. One append runs per partition. Records that arrive meanwhile, or during the linger time of the
+ * log, go into the next chunk of up to 500 records or 256 KiB. The bytes that wait or are being appended are limited.
  */
 export const chunkWriter = (options: ChunkWriterOptions): ChunkWriter => {
   const { log } = options

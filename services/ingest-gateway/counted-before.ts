@@ -16,16 +16,22 @@ import { rowsInIntervals } from '../platform/clickhouse/meter-cost/meter-cost-in
 import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 
-/** What the cost of a record takes from others: what tiers have counted before it, and where actuals cover it. */
+/**
+ * Effect of other records on the cost of a record: the energy that tiers counted before it, and the intervals that
+ * actuals cover.
+ */
 type PriorRecords = { readonly counted: AccumulatorCounts; readonly covered: readonly Interval[] }
 
 type IdentifiedRecord = { readonly recordId: string; readonly record: MeterRecord }
 
-/** Tell whether the cost of a record depends on other records of its location. */
+/** Return whether the cost of a record depends on other records of its location. */
 export const dependsOnOtherRecords = (snapshot: PricingSnapshot, record: MeterRecord): boolean =>
   hasTieredPrices(snapshot, record.tariffDirection) || isEstimate(record)
 
-/** The stored records of the location that share time with a span, as they were submitted. Their pieces are not read. */
+/**
+ * Read the stored records of a location that share time with an interval, as they were submitted, without their cost
+ * pieces.
+ */
 const readStoredRecords = async (
   clickHouse: ClickHouse,
   tenant: Tenant,
@@ -48,7 +54,7 @@ const readStoredRecords = async (
   return stored
 }
 
-/** The span that holds all estimates whole, for what covers them. */
+/** Return the interval that contains all estimates completely, so that their actuals are read. */
 const widenToEstimates = ({ from, to }: QueryInterval, stored: readonly IdentifiedRecord[]): QueryInterval => {
   const estimates = stored.map(({ record }) => record).filter(isEstimate)
   return {
@@ -58,9 +64,11 @@ const widenToEstimates = ({ from, to }: QueryInterval, stored: readonly Identifi
 }
 
 /**
- * Read what the stored records of the location mean for the cost of one that stands among them, or takes the place of its stored form:
- * what those before it, in the order of the accumulators, have brought to its tiers, less what actuals cover of estimates, and what
- * actuals cover of itself. Reads the local months that the record touches; without tiers its own time alone.
+ * Return the effect of the stored records of a location on the cost of one record. The record is new, or replaces its
+ * stored form.
+ * The counted energy is that of the records before it, in the counting order, without the energy of estimates that
+ * actuals cover.
+ * With tiers, the local months of the record are read; without tiers, its own interval.
  * Source: docs/rules/metering.md #instant-cost; docs/rules/tariffs.md #counting-order.
  */
 export const countedBefore = async (
@@ -89,10 +97,13 @@ export const countedBefore = async (
   return { counted, covered }
 }
 
-/** So many records are counted without a stop. */
+/** Records that are counted between two pauses. */
 const recordsPerPause = 200
 
-/** Add up what records before one have brought to its tiers. Gives null now and then: others may run meanwhile. */
+/**
+ * Return the energy that earlier records have added to the accumulators of a record. Yields null so that other work can
+ * run.
+ */
 function* sumPriorEnergy(
   snapshot: PricingSnapshot,
   records: readonly IdentifiedRecord[],

@@ -86,10 +86,12 @@ const isCommitted = async (log: Pick<Log, 'lag'>, partition: number, offset: num
 
 /**
  * Price one record with the newest prices in PostgreSQL. Store it through its partition, unless it is non_persistent.
- * With tiers, it counts after all records of the location that were acknowledged before. An estimate loses the energy that actuals cover.
+ * With tiers, it counts after all records of the location that were acknowledged before. An estimate loses the energy
+ * that actuals cover.
  * Any other record costs the price of the snapshot.
- * Refuses the same as `readMeterRecord`, unknown objects, and a record without tariff or price; then nothing is stored. Throws `Failure` if a
- * store is unavailable, and `lane_behind` if the records that it depends on are not stored in time.
+ * Refuses the same as `readMeterRecord`, unknown objects, and a record without tariff or price; then nothing is stored.
+ * Throws `Failure` if a store is unavailable, and `lane_behind` if the records that it depends on are not stored in
+ * time.
  * Source: docs/rules/metering.md #instant-cost.
  */
 export const calculateInstantCost =
@@ -204,7 +206,7 @@ const simulate = async (
     return runInTimeSlices(costByDay(cachedPricing.snapshot, record), tenant.accountId)
   const end = await partitionEnd(log, partition)
   const stored = await poll(async () => ((await isCommitted(log, partition, end)) ? true : null), waitMs, signal)
-  if (stored === null) throw workerBehind('ask again')
+  if (stored === null) throw workerBehind('Send the request again.')
   await clickHouse.catchUp()
   return costWithOtherRecords(clickHouse, recordToPrice)
 }
@@ -237,15 +239,16 @@ const storeAndPrice = async (
     dependencies.waitMs ?? defaultWaitMs,
     signal,
   )
-  if (row === null) throw workerBehind('the record is accepted, ask again')
+  if (row === null) throw workerBehind('The record is accepted. Send the request again to get its cost.')
   return hasNewestPrices(row, cachedPricing)
     ? priceOf(row)
     : costWithOtherRecords(dependencies.clickHouse, recordToPrice)
 }
 
 /**
- * Return whether a row has the newest prices. A price change for another time increases the revisions and does not change the row; a price
- * change for its time writes the row again later. Both leave the records that it depends on as they are, so the price can be calculated now.
+ * Return whether a row has the newest prices. A price change for another time increases the revisions and does not
+ * change the row; a price change for its time writes the row again later. Both leave the records that it depends on as
+ * they are, so the price can be calculated now.
  */
 const hasNewestPrices = (row: MeterCostRow, cachedPricing: CachedPricing): boolean =>
   row.pricingRevision >= cachedPricing.revision && row.priceRevision >= cachedPricing.priceRevision
@@ -258,7 +261,7 @@ const priceOf = ({ energy, cost, recordConfidence, confidence }: MeterCostRow): 
 })
 
 const workerBehind = (advice: string): Failure =>
-  new Failure('lane_behind', `the records before this one are not stored yet; ${advice}`, { retriable: true })
+  new Failure('lane_behind', `The records before this one are not stored yet. ${advice}`, { retriable: true })
 
 /** Offset (minutes) in which the caller wrote end_time. */
 const requestedOffset = (element: unknown): number => {

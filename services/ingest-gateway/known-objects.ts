@@ -7,14 +7,18 @@ import { bitsOf, type IdTable, idTable } from './fast-path/id-table.ts'
 /** Ids of a submission whose objects are not cached. */
 export type UncertainIds = { readonly locations: ReadonlySet<string>; readonly devices: ReadonlySet<string> }
 
-/** Return which ids belong to active objects of a tenant, in one statement. Throws `Failure` while the store is unavailable. */
+/**
+ * Return which ids belong to active objects of a tenant, in one statement. Throws `Failure` while the store is
+ * unavailable.
+ */
 export type FindActive = (tenant: Tenant, ids: UncertainIds) => Promise<ReadonlySet<string>>
 
 /**
  * Cache of the active locations and devices of records. A device belongs to an account, not to a location.
- * A found object is valid for 30 s, so a deleted object is refused within 60 s. Unknown objects are read each time, so a new object can be
- * used at once. While the store fails or does not answer within 5 s, cached objects stay valid. Requests for cached objects wait at most 1 s
- * for the store, and do not wait while an answer is late or within 1 s after a failure.
+ * A found object is valid for 30 s, so a deleted object is refused within 60 s. Unknown objects are read each time, so
+ * a new object can be used at once. While the store fails or does not answer within 5 s, cached objects stay valid.
+ * Requests for cached objects wait at most 1 s for the store, and do not wait while an answer is late or within 1 s
+ * after a failure.
  */
 export type KnownObjects = {
   /** Partition of a location; undefined if the location is not cached. */
@@ -25,7 +29,8 @@ export type KnownObjects = {
   /** Return a location or device by the bits of its id; undefined if it is not cached. */
   readonly find: (owner: Owner, isDevice: boolean, bits: Int32Array, at: number) => KnownObject | undefined
   /**
-   * Read objects, and return those that exist, by id. Use the result directly: an object can leave the cache at any time.
+   * Read objects, and return those that exist, by id. Use the result directly: an object can leave the cache at any
+   * time.
    * Throws `Failure` if the store is unavailable and not all objects are cached.
    */
   readonly resolve: (tenant: Tenant, ids: UncertainIds, at: number) => Promise<Found>
@@ -171,7 +176,10 @@ const readFromStore = async (cache: ObjectCache, tenant: Tenant, ids: UncertainI
   }
 }
 
-/** Return the answer of the store if it arrives in time, else null. While the answer is late, other requests use their cached objects. */
+/**
+ * Return the answer of the store if it arrives in time, else null. While the answer is late, other requests use their
+ * cached objects.
+ */
 const answerInTime = async (cache: ObjectCache, startedAt: number, answer: Promise<Found>): Promise<Found | null> => {
   try {
     if (await isDoneWithin(refreshTimeoutMs, answer)) return await answer
@@ -192,7 +200,10 @@ const resolve = async (cache: ObjectCache, tenant: Tenant, ids: UncertainIds, at
   return answer ?? extendValidity(cache, cached, at + (performance.now() - startedAt) + retryDelayMs)
 }
 
-/** Create the cache of objects. Above `maxObjects`, the oldest are dropped. `partitionOf` returns the partition of a location. */
+/**
+ * Create the cache of objects. Above `maxObjects`, the oldest are dropped. `partitionOf` returns the partition of a
+ * location.
+ */
 export const knownObjects = (
   findActive: FindActive,
   partitionOf: (accountId: string, locationId: string) => number,

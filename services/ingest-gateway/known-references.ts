@@ -11,19 +11,27 @@ import type { Tenant } from '../platform/postgres/transaction.ts'
 
 /** Cache of own references and their ids. */
 export type KnownReferences = {
-  /** Find the objects of references. References that are not cached are read in one statement. Throws `Failure` if the store is unavailable. */
+  /**
+   * Find the objects of references. References that are not cached are read in one statement. Throws `Failure` if the
+   * store is unavailable.
+   */
   readonly find: FindReferences
-  /** Drop the references of a tenant: call it after a change of them. */
+  /** Drop the references of a tenant. Call it after each change of a reference. */
   readonly forget: (tenant: Tenant) => void
 }
 
 /** Id of a reference, and the time of the search, on the clock `elapsed`. */
 type FoundReference = { readonly id: string; readonly foundAt: number }
 
-/** References of one tenant. `forget` replaces the object, so that an earlier search does not write into the new one. */
+/**
+ * References of one tenant. `forget` replaces the object, so that an earlier search does not write into the new one.
+ */
 type ReferenceCache = Readonly<Record<ReferenceKind, Map<string, FoundReference>>>
 
-/** Time in which an id is used without a search. The process that makes a change sees it at once, other processes after this time. */
+/**
+ * Time in which an id is used without a search. The process that makes a change sees it at once, other processes after
+ * this time.
+ */
 const validityMs = 5_000
 /** Time in which an id is used while PostgreSQL is unavailable. */
 const maxStaleMs = 3_600_000
@@ -139,8 +147,9 @@ const find = async (state: CacheState, tenant: Tenant, wanted: readonly OwnRefer
 }
 
 /**
- * Create the cache of own references. Unknown references are searched each time, so a new object can be used at once. While the store is
- * unavailable, references found in the last hour stay valid. Above `maxReferences`, the oldest tenants are dropped.
+ * Create the cache of own references. Unknown references are searched each time, so a new object can be used at once.
+ * While the store is unavailable, references found in the last hour stay valid. Above `maxReferences`, the oldest
+ * tenants are dropped.
  */
 export const knownReferences = (
   search: FindReferences,

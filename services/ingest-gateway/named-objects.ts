@@ -16,23 +16,29 @@ type ObjectKind = 'location' | 'device'
 /** The location and device that a record or a register names. */
 type LocationAndDevice = { readonly locationId: string; readonly deviceId: string | null }
 
-/** Objects that the records of a submission name, by id or by own reference. */
+/** Locations and devices that the records of a submission name, by id or by own reference. */
 export type NamedObjects = {
-  /** Note what a record names, before `resolve`; ids need no more. */
+  /** Note the name of an object, before `resolve`. An id needs no search. */
   readonly note: (kind: ObjectKind, text: string | null) => void
-  /** Find all references that were noted, in one search; nothing is searched for if there are none. Throws `Failure` if it cannot. */
+  /**
+   * Find all noted references in one search; without references, nothing is searched. Throws `Failure` if the store is
+   * unavailable.
+   */
   readonly resolve: (find: FindReferences) => Promise<void>
-  /** Whether any reference was noted. */
+  /** Return whether a reference was noted. */
   readonly hasReferences: () => boolean
-  /** The ids of what was noted: an id as it is; of a reference that of its object. Refuses a reference that no object has. */
+  /**
+   * Return the ids of noted objects: an id unchanged, a reference as the id of its object. Refuses an unknown
+   * reference.
+   */
   readonly idsOf: (objects: LocationAndDevice) => Result<LocationAndDevice>
-  /** The id under which the failure of a record is kept; null if the text is neither id nor reference. */
+  /** Return the id to store with the failure of a record; null if the text is neither an id nor a reference. */
   readonly failureIdOf: (kind: ObjectKind, text: string | null) => string | null
 }
 
 const allowedKinds = { location: ['location'], device: ['device'] } as const
 
-/** Make the names of one submission of a tenant. */
+/** Create the names of one submission. */
 export const namedObjects = (tenant: Tenant): NamedObjects => {
   const noted = { location: new Map<string, OwnReference>(), device: new Map<string, OwnReference>() }
   let found: ReferenceIds = noReferenceIds
@@ -70,7 +76,10 @@ export const namedObjects = (tenant: Tenant): NamedObjects => {
   }
 }
 
-/** Put ids in place of the references of one record or register. Refuses a reference that no object has. Throws `Failure` if it cannot tell. */
+/**
+ * Replace the references of one record or register by ids. Refuses an unknown reference. Throws `Failure` if the store
+ * is unavailable.
+ */
 export const withObjectIds = async <T extends LocationAndDevice>(
   tenant: Tenant,
   objects: T,

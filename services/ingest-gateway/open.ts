@@ -7,7 +7,7 @@ import { partitionBacklog } from './partition-backlog.ts'
 
 const backlogPollMs = 2_000
 
-/** Open the gateway; it looks at its lanes until the stack is disposed of. */
+/** Open the gateway. It reads the backlog of its partitions until the stack is disposed. */
 export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisposableStack): RoleModule => {
   const { database, log, metrics, secrets, generation } = shared
   const counts = {

@@ -1,15 +1,18 @@
 import { type Lag, type Log, recordTopic } from '../platform/log/log.ts'
 import type { SlowBacklogSource } from '../platform/role-module.ts'
 
-/** What stands against more records in a lane. */
+/** Backlog of the partitions: whether they accept more records. */
 export type PartitionBacklog = {
-  /** Tell whether records of an account in a mode may go into a lane now. */
+  /** Return whether a partition accepts records of an account and mode now. */
   readonly accepts: (partition: number, liveMode: boolean, accountId: string) => boolean
-  /** Look again how far the lanes' worker is behind, at `now` in ms. A lane that cannot be looked at stays as it was. */
+  /** Read the backlog of all partitions at `now` (ms). If a read fails, the last state of the partition stays. */
   readonly refresh: (now: number) => Promise<void>
 }
 
-/** `endBefore`: where the lane ended at the look before the last one. */
+/**
+ * State of a partition. `movedAt`: last change of its committed offset. `previousEnd`: its end at the read before the
+ * last one.
+ */
 type PartitionState = {
   lag: Pick<Lag, 'end' | 'committed' | 'firstUnreadAgeMs' | 'fill'>
   movedAt: number
@@ -20,14 +23,16 @@ const noBacklog: SlowBacklogSource = { isLogFull: () => false, readUpTo: () => n
 
 const group = 'cost-worker'
 const maxUnreadAgeMs = 30_000
-/** A worker that has not moved for so long is not slow but away, and what it will have to do later may still be taken. */
+/** A worker without a commit for this time is stopped, not slow. Its partitions still accept records. */
 const stoppedAfterMs = 30_000
 const maxFill = 0.5
 
 /**
- * Watch the lanes. Test mode waits while a lane's worker is more than 30 s behind though it moves. Nobody's records are taken any more
- * once unread ones fill a half of the lane's room or retention: beyond it they could be lost before they are read.
- * An account of which much slow work waits is not taken; a lane that waits for slow work alone, and is read on, is not behind for others.
+ * Create the backlog of all partitions. A partition refuses test mode while its worker commits, but is more than 30 s
+ * late. A partition refuses all records if unread messages fill half of its capacity or retention: more of them could
+ * be lost before they are read.
+ * The records of an account are refused while too much slow work of it waits. A partition that only waits for slow
+ * work, and is read, is not late for other accounts.
  * Source: docs/architecture.md #shedding.
  */
 export const partitionBacklog = (
@@ -47,7 +52,10 @@ export const partitionBacklog = (
     state.previousEnd = state.lag.end
     state.lag = lag
   }
-  /** Tell whether all that stood in a lane at the look before the last one was read: what is not committed waits for slow work. */
+  /**
+   * Return whether the worker has read all messages up to the previous end. The uncommitted ones then wait for slow
+   * work.
+   */
   const isBeingRead = (index: number, { previousEnd }: PartitionState): boolean =>
     (backlog.readUpTo(index) ?? -1) >= previousEnd
   return {

@@ -8,9 +8,10 @@ import { type ChunkWriterOptions, gatewayFull, partitionFull } from './chunk-wri
 /** Writes accepted register readings into the partition of their location. */
 export type ReadingWriter = {
   /**
-   * Write the readings of one submission, in chunks of up to 500 readings or 256 KiB, one after the other. Resolves when all are durable.
-   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the result of an append
-   * is unknown; then nothing may be acknowledged, and later chunks are not written.
+   * Write the readings of one submission, in chunks of up to 500 readings or 256 KiB, one after the other. Resolves
+   * when all are durable.
+   * Throws `gateway_full` (retriable) before anything is written if too many bytes wait. Throws the log's error if the
+   * result of an append is unknown; then nothing may be acknowledged, and later chunks are not written.
    */
   readonly write: (partition: number, part: ReadingPart) => Promise<void>
 }

@@ -41,7 +41,7 @@ export type NormalisedReadings = {
 export type BatchCounts = { readonly recordsSubmitted: number; readonly recordsAccepted: number }
 
 /**
- * The only way into the partitions for normalised records of a batch, whatever brought them: HTTP, a file, a device protocol.
+ * The only way into the partitions for normalised records of a batch, from any source: HTTP, a file, a device protocol.
  * A new source reads its format into records, validates them (`validateRecords`), and calls `accept`.
  */
 export type RecordEntrance = {
@@ -50,8 +50,8 @@ export type RecordEntrance = {
   /**
    * Make a batch durable, with its header and its refused records. Return the receipt, before any record is costed.
    * Law: after the receipt, each accepted record is in its partition once or more, and costs the same as once.
-   * Throws `Failure`: `gateway_full` (retriable) if too many records wait, `generation_unknown` or the log's failure. Then parts of the batch can
-   * be durable, nothing is acknowledged, and the caller can submit the whole batch again.
+   * Throws `Failure`: `gateway_full` (retriable) if too many records wait, `generation_unknown` or the log's failure.
+   * Then parts of the batch can be durable, nothing is acknowledged, and the caller can submit the whole batch again.
    */
   readonly accept: (
     batch: Batch,

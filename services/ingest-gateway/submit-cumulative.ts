@@ -28,9 +28,11 @@ export type SubmitCumulativeDependencies = {
 type Request = RequestOf<typeof meterCumulativeSubmit>
 
 /**
- * Handle a submission of readings of one register: validate each reading, make the valid ones durable, answer with the receipt.
- * Refuses the whole body if anything but a reading is invalid, or if the location or device does not exist. Throws `Failure` if a store is
- * unavailable or an append has an unknown result; then nothing is acknowledged, and the client can send the whole submission again.
+ * Handle a submission of readings of one register: validate each reading, make the valid ones durable, answer with the
+ * receipt.
+ * Refuses the whole body if anything but a reading is invalid, or if the location or device does not exist. Throws
+ * `Failure` if a store is unavailable or an append has an unknown result; then nothing is acknowledged, and the client
+ * can send the whole submission again.
  * Source: docs/rules/metering.md #register-readings, #acknowledgement.
  */
 export const submitCumulative =
@@ -89,7 +91,8 @@ type ValidatedReadings = { readonly readings: readonly Reading[]; readonly refus
 const readingsPerPause = 64
 
 /**
- * Return the 24 hexadecimal digits of the id of the interval that a register reading opens: the first 96 bits of a SHA-256 of its identity.
+ * Return the 24 hexadecimal digits of the id of the interval that a register reading opens: the first 96 bits of a
+ * SHA-256 of its identity.
  * Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
 export const registerIdDigits = (opening: RegisterIdentity): string =>

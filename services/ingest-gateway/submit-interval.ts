@@ -34,8 +34,8 @@ export type SubmitIntervalDependencies = {
 
 /**
  * Handle a submission of interval records: validate each record, make the valid ones durable, answer with the receipt.
- * Refuses the whole body if it is no submission. Throws `Failure` if a store is unavailable or an append has an unknown result; then nothing
- * is acknowledged, and the client can send the whole submission again.
+ * Refuses the whole body if it is not a submission. Throws `Failure` if a store is unavailable or an append has an
+ * unknown result; then nothing is acknowledged, and the client can send the whole submission again.
  * Source: docs/rules/metering.md #submissions, #acknowledgement.
  */
 export const submitInterval =
@@ -51,7 +51,10 @@ export const submitInterval =
     return accepted(meterBatchToWire(receipt))
   }
 
-/** Validate a body from its bytes if it has the plain form, otherwise from its parsed elements. Law: both give the same result. */
+/**
+ * Validate a body from its bytes if it has the plain form, otherwise from its parsed elements. Law: both give the same
+ * result.
+ */
 export const validate = async (body: RawBody, context: ValidationContext): Promise<Result<ValidatedSubmission>> => {
   const validatedPlain = await validatePlain(body, context)
   if (validatedPlain !== null) return accepted(validatedPlain)

@@ -27,7 +27,10 @@ export type ValidationContext = {
   readonly references: KnownReferences
 }
 
-/** Records of a submission before their objects are known, whatever their format was. Add each record in the order of its number. */
+/**
+ * Records of a submission before their objects are known, from any format. Add the records in the order of their
+ * numbers.
+ */
 export type UnvalidatedRecords = {
   readonly candidates: CandidateRecord[]
   readonly refused: RefusedRecord[]
@@ -58,8 +61,10 @@ export const addRefusedRecord = ({ refused, named }: UnvalidatedRecords, record:
 }
 
 /**
- * Validate records: replace references by ids, refuse unknown objects and duplicates, create the record ids, and encode the records.
- * Unknown references are read in one statement, and unknown objects in another. Throws `Failure` if the store is unavailable.
+ * Validate records: replace references by ids, refuse unknown objects and duplicates, create the record ids, and encode
+ * the records.
+ * Unknown references are read in one statement, and unknown objects in another. Throws `Failure` if the store is
+ * unavailable.
  * Source: docs/rules/metering.md #submissions.
  */
 export const validateRecords = async (
@@ -135,7 +140,10 @@ const findObjects = async (
 /** Records that are handled between two checks of the time slice. */
 export const recordsPerCheck = 64
 
-/** Readable record. Without a partition, its location does not exist. `fault`: message if no object has one of its references. */
+/**
+ * Readable record. Without a partition, its location does not exist. `fault`: message if no object has one of its
+ * references.
+ */
 type CandidateRecord = {
   record: MeterRecord
   readonly recordNumber: number

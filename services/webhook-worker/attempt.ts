@@ -16,11 +16,11 @@ export type AttemptOptions = {
   readonly webhookClient: Pick<WebhookHttpClient, 'post'>
   readonly seal: Pick<Seal, 'open'>
   readonly at: () => number
-  /** A number of 0 … 1 that nobody foresees. */
+  /** Random number in [0, 1). */
   readonly random: () => number
 }
 
-/** What an attempt brought, and what it means for the endpoint of it. */
+/** Outcome of an attempt, and the decision about its delivery. `isCut`: the response was truncated. */
 export type Attempt = {
   readonly claim: DeliveryClaim
   readonly outcome: AttemptOutcome
@@ -28,15 +28,16 @@ export type Attempt = {
   readonly isCut: boolean
 }
 
-/** Data of so many characters is written in some ms. */
+/** Data up to this length, in characters, is parsed and written in a few ms. */
 const maxInlineDataLength = 65_536
 const emptyData = '"data":{}'
-/** Characters that are encoded between two points where the work can be interrupted. */
-const charactersAtOnce = 2 ** 18
+/** Characters that are encoded between two pauses. */
+const charactersPerPause = 2 ** 18
 
 /**
- * Write the body of an event in the layout that the endpoint is pinned to, in steps; the same bytes at each attempt. Data of a long plan is put in as the
- * text that it is stored as: to parse and write 20 MB takes 400 ms.
+ * Write the body of an event in the API version of the endpoint. Yields so that other work can run.
+ * The data of a long plan is copied as the stored text: to parse and write 20 MB takes 400 ms.
+ * Law: each attempt of a delivery has the same bytes.
  */
 export function* eventBody(claim: DeliveryClaim, data: string, createdAt: number): Generator<void, Buffer> {
   if (data.length <= maxInlineDataLength || claim.apiVersion !== 'current')
@@ -45,7 +46,7 @@ export function* eventBody(claim: DeliveryClaim, data: string, createdAt: number
   const index = empty.indexOf(emptyData)
   const parts = [Buffer.from(`${empty.slice(0, index)}"data":`)]
   for (let from = 0; from < data.length; ) {
-    const end = from + charactersAtOnce
+    const end = from + charactersPerPause
     // Both halves of a surrogate pair are encoded together.
     const to = isHighSurrogate(data.charCodeAt(end - 1)) ? end - 1 : end
     parts.push(Buffer.from(data.slice(from, to)))
@@ -72,7 +73,7 @@ function* writtenEvent(claim: DeliveryClaim, data: string, createdAt: number): G
   return Buffer.concat(parts)
 }
 
-/** Lay out and sign the POST of a delivery at `at` (ms), in steps. */
+/** Create and sign the POST request of a delivery at `at` (ms). Yields so that other work can run. */
 export function* signedPost(
   claim: DeliveryClaim,
   body: Buffer,
@@ -96,7 +97,7 @@ export function* signedPost(
   }
 }
 
-/** Events may be of megabytes: they are written and signed in slices of their account's turn. */
+/** Write and sign the request in the time slices of its account: an event can have megabytes. */
 const postOf = async (
   claim: DeliveryClaim,
   data: string,
@@ -123,7 +124,10 @@ const statusOf = {
   GONE: 'FAILED',
 } as const satisfies Record<AttemptDecision['kind'], DeliveryStatus>
 
-/** Make one attempt of a delivery. Never rejects for what the subscriber does; throws for a secret that cannot be opened. */
+/**
+ * Attempt a delivery. Any response of the subscriber is an outcome. Throws if the secret of the endpoint cannot be
+ * opened.
+ */
 export const attempt = async (claim: DeliveryClaim, options: AttemptOptions): Promise<Attempt> => {
   const { data, eventCreatedAt } = claim
   const hasEvent = data !== null && eventCreatedAt !== null

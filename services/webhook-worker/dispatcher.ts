@@ -9,38 +9,38 @@ import {
 import type { Logger } from '../platform/telemetry/logger.ts'
 import { type Attempt, type AttemptOptions, attempt } from './attempt.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
-import { type EndpointCapacity, openSubscribers } from './subscribers.ts'
+import { type EndpointCapacity, openSubscribers, type Subscribers } from './subscribers.ts'
 
 export type DispatcherOptions = AttemptOptions & {
   readonly database: Pick<Database, 'operator'>
   readonly logger: Pick<Logger, 'error'>
   readonly writer: Pick<OutcomeWriter, 'put' | 'waiting' | 'isStuck'>
-  /** Told of each attempt as it ends. */
+  /** Called at the end of each attempt. */
   readonly onAttempt: (attempt: Attempt) => void
 }
 
-/** Sends what is due. */
+/** Sends due deliveries. */
 export type Dispatcher = AsyncDisposable & {
-  /** Note that endpoints have deliveries due, and look at once. */
+  /** Note that endpoints have due deliveries, and poll now. */
   readonly note: (endpointIds: readonly string[]) => void
-  /** Look again: there is room. */
+  /** Poll now: there is free capacity. */
   readonly wake: () => void
-  /** When it last looked, in ms of the process's own clock. */
+  /** Time of the last poll, in ms on the clock of the process. */
   readonly lastPollAt: () => number
 }
 
-/** Deliveries of this process that are under way or wait to be kept. */
+/** Maximum number and bytes of deliveries that are being sent or wait for the outcome writer. */
 const maxInFlight = 1_024
 const maxInFlightBytes = 64 * 1_048_576
-/** Longer than any attempt takes. */
+/** Longer than any attempt. */
 const leaseMs = 25_000
 const pollMs = 250
 const maxBackoffMs = 5_000
-/** How long attempts under way are waited for at the end; those that take longer are made again by the next process. */
+/** Time to wait for running attempts at the end. The next process repeats attempts that take longer. */
 const graceMs = 5_000
 const maxClosedPerStatement = 5_000
 
-/** A rest that can be ended from outside; an end that comes before it begins counts for it. */
+/** Create a pause that another function can end. An end before the pause begins counts for it. */
 const openPause = () => {
   let isOver = false
   let end: (() => void) | null = null
@@ -63,111 +63,130 @@ const openPause = () => {
   }
 }
 
+type DispatcherState = {
+  readonly options: DispatcherOptions
+  readonly stopping: AbortController
+  readonly subscribers: Subscribers
+  readonly sending: Set<Promise<void>>
+  readonly pause: ReturnType<typeof openPause>
+  inFlightBytes: number
+  nextPollAt: number
+  lastPollAt: number
+  isDisposed: boolean
+}
+
+const send = async (state: DispatcherState, claim: DeliveryClaim): Promise<void> => {
+  const { options, subscribers, pause } = state
+  subscribers.begin(claim.endpointId, claim.failingSince !== null)
+  state.inFlightBytes += claim.bytes
+  let isDelivered = false
+  try {
+    const result = await attempt(claim, options)
+    if (state.isDisposed) return
+    // A truncated response costs a connection, so it does not increase the concurrency of the endpoint.
+    isDelivered = result.outcome.status === 'DELIVERED' && !result.isCut
+    options.writer.put(result)
+    options.onAttempt(result)
+  } catch (error) {
+    // Without an outcome, the delivery is claimed again after its lease.
+    const fields = { err: error, delivery: claim.id, endpoint: claim.endpointId }
+    options.logger.error(fields, 'Webhook attempt failed, retrying')
+  } finally {
+    state.inFlightBytes -= claim.bytes
+    subscribers.end(claim.endpointId, isDelivered)
+    pause.end()
+  }
+}
+
+const begin = (state: DispatcherState, claims: readonly DeliveryClaim[]): void => {
+  for (const claim of claims) {
+    const task = send(state, claim).finally(() => state.sending.delete(task))
+    state.sending.add(task)
+  }
+}
+
+/** Claim deliveries of endpoints, and send them. */
+const claimAndSend = async (state: DispatcherState, capacities: readonly EndpointCapacity[]): Promise<void> => {
+  const { database, at } = state.options
+  const now = at()
+  const claims = await claimDeliveries(database.operator, capacities, {
+    at: now,
+    leaseUntil: now + leaseMs,
+    bytes: Math.max(0, maxInFlightBytes - state.inFlightBytes),
+  })
+  const claimsByEndpoint = Map.groupBy(claims, ({ endpointId }) => endpointId)
+  state.subscribers.note(
+    capacities
+      .filter(({ endpointId, capacity }) => (claimsByEndpoint.get(endpointId)?.length ?? 0) >= capacity)
+      .map(one => one.endpointId),
+  )
+  begin(
+    state,
+    claims.filter(({ isClosed }) => !isClosed),
+  )
+  const closed = new Set(claims.filter(({ isClosed }) => isClosed).map(({ endpointId }) => endpointId))
+  if (closed.size > 0) await closeDeliveries(database.operator, [...closed], maxClosedPerStatement)
+}
+
+/** Poll, claim and send. Return false if there was nothing to claim. */
+const runTurn = async (state: DispatcherState): Promise<boolean> => {
+  const { options, subscribers } = state
+  const { database, writer, at } = options
+  state.lastPollAt = performance.now()
+  if (state.lastPollAt >= state.nextPollAt) {
+    subscribers.note(await readDueEndpoints(database.operator, at()))
+    // If many endpoints wait for a retry, a poll takes long. Polls may use a tenth of the time.
+    state.nextPollAt = performance.now() + Math.max(pollMs, 10 * (performance.now() - state.lastPollAt))
+  }
+  const capacity = writer.isStuck() ? 0 : maxInFlight - subscribers.inFlight() - writer.waiting()
+  const capacities = capacity > 0 && state.inFlightBytes < maxInFlightBytes ? subscribers.choose(capacity) : []
+  if (capacities.length === 0) return false
+  await claimAndSend(state, capacities)
+  return true
+}
+
+const run = async (state: DispatcherState): Promise<void> => {
+  const { options, stopping, pause } = state
+  let backoffMs = 0
+  while (!stopping.signal.aborted) {
+    try {
+      const hasWorked = await runTurn(state)
+      backoffMs = 0
+      if (!hasWorked) await pause.begin(Math.max(1, state.nextPollAt - performance.now()))
+    } catch (error) {
+      backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
+      options.logger.error({ err: error, again_in_ms: backoffMs }, 'Sending of webhooks failed, retrying')
+      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+}
+
 /**
- * Start to send. Endpoints with something due are looked for several times a second, and at once where the fan-out tells; deliveries are
- * claimed under a lease, of each endpoint as many as it may have under way, and many in one statement. What a process held that died is
- * claimed by another once its lease has run out.
+ * Start to send deliveries. The dispatcher polls several times per second for endpoints with due deliveries, and at
+ * once after `note`.
+ * It claims deliveries under a lease, many in one statement, up to the concurrency of each endpoint. After the lease,
+ * another process can claim the deliveries of a process that ended.
  */
 export const startDispatcher = (options: DispatcherOptions): Dispatcher => {
-  const { database, logger, writer, at } = options
-  const stopping = new AbortController()
-  const subscribers = openSubscribers()
-  const sending = new Set<Promise<void>>()
-  const pause = openPause()
-  let inFlightBytes = 0
-  let nextPollAt = 0
-  let lastPollAt = performance.now()
-  let isDisposed = false
-
-  const send = async (claim: DeliveryClaim): Promise<void> => {
-    subscribers.begin(claim.endpointId, claim.failingSince !== null)
-    inFlightBytes += claim.bytes
-    let isDelivered = false
-    try {
-      const result = await attempt(claim, options)
-      if (isDisposed) return
-      // An answer that is cut costs a connection: an endpoint with such answers gets no more of them at once.
-      isDelivered = result.outcome.status === 'DELIVERED' && !result.isCut
-      writer.put(result)
-      options.onAttempt(result)
-    } catch (error) {
-      // Nothing was decided: the delivery comes again when its lease has run out.
-      logger.error({ err: error, delivery: claim.id, endpoint: claim.endpointId }, 'a delivery could not be attempted')
-    } finally {
-      inFlightBytes -= claim.bytes
-      subscribers.end(claim.endpointId, isDelivered)
-      pause.end()
-    }
+  const state: DispatcherState = {
+    ...{ options, stopping: new AbortController(), subscribers: openSubscribers(), sending: new Set() },
+    ...{ pause: openPause(), inFlightBytes: 0, nextPollAt: 0, lastPollAt: performance.now(), isDisposed: false },
   }
-
-  const begin = (claims: readonly DeliveryClaim[]): void => {
-    for (const claim of claims) {
-      const task = send(claim).finally(() => sending.delete(task))
-      sending.add(task)
-    }
-  }
-
-  const claim = async (capacities: readonly EndpointCapacity[]): Promise<void> => {
-    const now = at()
-    const claims = await claimDeliveries(database.operator, capacities, {
-      at: now,
-      leaseUntil: now + leaseMs,
-      bytes: Math.max(0, maxInFlightBytes - inFlightBytes),
-    })
-    const claimsByEndpoint = Map.groupBy(claims, ({ endpointId }) => endpointId)
-    subscribers.note(
-      capacities
-        .filter(({ endpointId, capacity }) => (claimsByEndpoint.get(endpointId)?.length ?? 0) >= capacity)
-        .map(one => one.endpointId),
-    )
-    begin(claims.filter(({ isClosed }) => !isClosed))
-    const closed = new Set(claims.filter(({ isClosed }) => isClosed).map(({ endpointId }) => endpointId))
-    if (closed.size > 0) await closeDeliveries(database.operator, [...closed], maxClosedPerStatement)
-  }
-
-  /** Work a turn; false where there was nothing to claim. */
-  const turn = async (): Promise<boolean> => {
-    lastPollAt = performance.now()
-    if (lastPollAt >= nextPollAt) {
-      subscribers.note(await readDueEndpoints(database.operator, at()))
-      // Where many endpoints wait for a later attempt, looking takes longer: it shall not be all that is done.
-      nextPollAt = performance.now() + Math.max(pollMs, 10 * (performance.now() - lastPollAt))
-    }
-    const capacity = writer.isStuck() ? 0 : maxInFlight - subscribers.inFlight() - writer.waiting()
-    const capacities = capacity > 0 && inFlightBytes < maxInFlightBytes ? subscribers.choose(capacity) : []
-    if (capacities.length === 0) return false
-    await claim(capacities)
-    return true
-  }
-
-  const run = async (): Promise<void> => {
-    let backoffMs = 0
-    while (!stopping.signal.aborted) {
-      try {
-        const hasWorked = await turn()
-        backoffMs = 0
-        if (!hasWorked) await pause.begin(Math.max(1, nextPollAt - performance.now()))
-      } catch (error) {
-        backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
-        logger.error({ err: error, again_in_ms: backoffMs }, 'webhooks wait to be sent')
-        await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => undefined)
-      }
-    }
-  }
-  const running = run()
+  const { stopping, subscribers, sending, pause } = state
+  const running = run(state)
   return {
     note: endpointIds => {
       subscribers.note(endpointIds)
       pause.end()
     },
     wake: pause.end,
-    lastPollAt: () => lastPollAt,
+    lastPollAt: () => state.lastPollAt,
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       pause.end()
       await running
       await Promise.race([Promise.all(sending), sleep(graceMs, undefined, { ref: false })])
-      isDisposed = true
+      state.isDisposed = true
     },
   }
 }

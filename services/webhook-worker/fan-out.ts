@@ -20,24 +20,24 @@ export type FanOutOptions = {
   readonly database: Pick<Database, 'operator'>
   readonly logger: Pick<Logger, 'error'>
   readonly at: () => number
-  /** Told of the endpoints that have deliveries to be sent. */
+  /** Called with the endpoints that have new deliveries. */
   readonly onQueued: (endpointIds: readonly string[]) => void
 }
 
-/** The group under which the topic of events is read. */
+/** Consumer group that reads the events. */
 const group = 'webhook-worker'
 
 const readLimits = { maxMessages: 500, maxBytes: 1_048_576 }
 const maxBackoffMs = 5_000
 
-/** Events this much older than an endpoint may still reach it: the clocks of the processes that wrote the two may differ. */
+/** An endpoint also receives events that are this much older than it: the clocks of the processes can differ. */
 const clockDifferenceMs = 5_000
 
 const tenantKey = (of: Pick<EventEnvelope, 'accountId' | 'liveMode'>): string => `${of.accountId} ${of.liveMode}`
 
 /**
- * List what events owe to endpoints of their account and mode: one delivery for each event and each endpoint that takes its type and was
- * there when it happened, in the order of the events.
+ * Return the deliveries of events, in the order of the events. An event has one delivery for each endpoint of its
+ * account and mode that accepts its type and existed before the event.
  */
 export const deliveriesOf = (
   events: readonly EventEnvelope[],
@@ -58,7 +58,7 @@ export const deliveriesOf = (
   )
 }
 
-/** Write deliveries for what several lanes have read, in two statements for all of them. */
+/** Write the deliveries of several partitions together, in two statements. */
 const deliveryWriter = ({ database, at, onQueued }: FanOutOptions) =>
   groupCommit<readonly EventEnvelope[], null>(async batches => {
     const events = batches.flat()
@@ -72,60 +72,69 @@ const deliveryWriter = ({ database, at, onQueued }: FanOutOptions) =>
   }, 16)
 
 /**
- * Start to turn events into deliveries. A lane's offset moves last, over events whose deliveries are stored; events read twice have their
- * deliveries already. An event that cannot be decoded is logged and passed over; a registry that is away is waited for.
+ * Decode an event. An event that cannot be decoded is logged and skipped; an unavailable schema registry is an error.
+ */
+const decode = async (
+  { codec, logger }: FanOutOptions,
+  { value, offset }: StoredMessage,
+  { partition }: Assignment,
+): Promise<readonly EventEnvelope[]> => {
+  try {
+    return [await codec.decodeEvent(value)]
+  } catch (error) {
+    if (isFailure(error) && error.retriable) throw error
+    logger.error({ err: error, partition, offset }, 'Event cannot be decoded, skipped')
+    return []
+  }
+}
+
+type FanOut = {
+  readonly options: FanOutOptions
+  readonly stopping: AbortController
+  readonly batches: ReturnType<typeof deliveryWriter>
+}
+
+const runTurn = async ({ options, stopping, batches }: FanOut, assignment: Assignment): Promise<void> => {
+  const messages = await assignment.read({ ...readLimits, signal: stopping.signal })
+  const last = messages.at(-1)
+  if (last === undefined) return
+  const events = (await Promise.all(messages.map(message => decode(options, message, assignment)))).flat()
+  if (events.length > 0) await batches.submit(events)
+  await assignment.commit(last.offset + 1)
+}
+
+/** Read a partition until its assignment is lost or the worker stops. */
+const run = async (fanOut: FanOut, assignment: Assignment): Promise<void> => {
+  const { options, stopping } = fanOut
+  const { partition } = assignment
+  let backoffMs = 0
+  while (!stopping.signal.aborted && !assignment.lost.aborted) {
+    try {
+      await runTurn(fanOut, assignment)
+      backoffMs = 0
+    } catch (error) {
+      if (stopping.signal.aborted || assignment.lost.aborted) return
+      backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
+      options.logger.error({ err: error, partition, again_in_ms: backoffMs }, 'Fan-out of events failed, retrying')
+      const signal = AbortSignal.any([stopping.signal, assignment.lost])
+      await sleep(backoffMs, undefined, { signal }).catch(() => undefined)
+      await assignment
+        .rewind()
+        .catch(cause => options.logger.error({ err: cause, partition }, 'Partition cannot be rewound'))
+    }
+  }
+}
+
+/**
+ * Start to create deliveries of events. The offset of a partition is committed last, after the deliveries of its events
+ * are stored. Events that are read twice already have their deliveries.
  */
 export const startFanOut = async (options: FanOutOptions): Promise<AsyncDisposable> => {
-  const { log, codec, logger } = options
   const stopping = new AbortController()
   const running = new Set<Promise<void>>()
-  const batches = deliveryWriter(options)
-
-  const decode = async (
-    { value, offset }: StoredMessage,
-    { partition }: Assignment,
-  ): Promise<readonly EventEnvelope[]> => {
-    try {
-      return [await codec.decodeEvent(value)]
-    } catch (error) {
-      if (isFailure(error) && error.retriable) throw error
-      logger.error({ err: error, partition, offset }, 'an event cannot be read and is passed over')
-      return []
-    }
-  }
-
-  const turn = async (assignment: Assignment): Promise<void> => {
-    const messages = await assignment.read({ ...readLimits, signal: stopping.signal })
-    const last = messages.at(-1)
-    if (last === undefined) return
-    const events = (await Promise.all(messages.map(message => decode(message, assignment)))).flat()
-    if (events.length > 0) await batches.submit(events)
-    await assignment.commit(last.offset + 1)
-  }
-
-  const run = async (assignment: Assignment): Promise<void> => {
-    let backoffMs = 0
-    while (!stopping.signal.aborted && !assignment.lost.aborted) {
-      try {
-        await turn(assignment)
-        backoffMs = 0
-      } catch (error) {
-        if (stopping.signal.aborted || assignment.lost.aborted) return
-        backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
-        logger.error(
-          { err: error, partition: assignment.partition, again_in_ms: backoffMs },
-          'events wait to become deliveries',
-        )
-        await sleep(backoffMs, undefined, { signal: AbortSignal.any([stopping.signal, assignment.lost]) }).catch(
-          () => undefined,
-        )
-        await assignment.rewind().catch(cause => logger.error({ err: cause }, 'a lane cannot be read again'))
-      }
-    }
-  }
-
-  const subscription = await log.subscribe(eventTopic, group, assignment => {
-    const task = run(assignment).finally(() => running.delete(task))
+  const fanOut: FanOut = { options, stopping, batches: deliveryWriter(options) }
+  const subscription = await options.log.subscribe(eventTopic, group, assignment => {
+    const task = run(fanOut, assignment).finally(() => running.delete(task))
     running.add(task)
   })
   return {

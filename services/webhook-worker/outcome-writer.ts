@@ -11,29 +11,32 @@ import {
 import type { Logger } from '../platform/telemetry/logger.ts'
 import type { Attempt } from './attempt.ts'
 
-/** Keeps what attempts brought, many in a statement. */
+/** Stores the outcomes of attempts, many in one statement. */
 export type OutcomeWriter = {
-  /** Hand an attempt over; it is kept soon. */
+  /** Add an attempt; it is stored soon. */
   readonly put: (attempt: Attempt) => void
-  /** How many wait to be kept. */
+  /** Number of attempts that are not stored. */
   readonly waiting: () => number
-  /** Whether the last try to keep them failed: what is claimed meanwhile could be what waits here, its lease run out. */
+  /**
+   * Return whether the last write failed. The lease of waiting attempts can end, so their deliveries could be claimed
+   * again.
+   */
   readonly isStuck: () => boolean
-  /** Resolve once all that was handed over is kept; gives up where the database is away. */
+  /** Store all attempts, then resolve. If the database is unavailable, resolve without storing them. */
   readonly close: () => Promise<void>
 }
 
 export type OutcomeWriterOptions = {
   readonly database: Database
   readonly logger: Pick<Logger, 'error' | 'warn'>
-  /** Called after each write: there is room again. */
+  /** Called after each write: there is free capacity. */
   readonly onWritten: () => void
 }
 
 const maxPerStatement = 500
 const maxBackoffMs = 5_000
 
-/** How endpoints fared in attempts that ended in this order. */
+/** Return the health of endpoints after attempts, which are in the order of their end. */
 const healthOf = (attempts: readonly Attempt[]): readonly EndpointHealth[] => {
   const health = new Map<string, EndpointHealth>()
   for (const { outcome, claim } of attempts) {
@@ -53,27 +56,27 @@ const healthOf = (attempts: readonly Attempt[]): readonly EndpointHealth[] => {
   return [...health.values()]
 }
 
-/** The last attempt of each endpoint that asks for its end: by 410, or after days of nothing but failure. */
+/** Return the last attempt of each endpoint to disable: after a status 410, or after days of failures only. */
 const attemptsThatDisable = (attempts: readonly Attempt[]): readonly Attempt[] => {
-  const disabling = attempts.filter(({ claim, decision: judgement, outcome }) => {
-    if (judgement === 'GONE') return true
+  const disabling = attempts.filter(({ claim, decision, outcome }) => {
+    if (decision === 'GONE') return true
     return outcome.status !== 'DELIVERED' && claim.failingSince !== null && isDisableDue(claim.failingSince, outcome.at)
   })
   return [...new Map(disabling.map(one => [one.claim.endpointId, one])).values()]
 }
 
-/** Attempts are kept last: what comes before changes nothing when it is done again. */
+/** Write the effects of attempts. The outcomes are last: a repeat of the writes before them changes nothing. */
 const writeOutcomes = async (
   { database, logger }: OutcomeWriterOptions,
   attempts: readonly Attempt[],
 ): Promise<void> => {
   await recordHealth(database.operator, healthOf(attempts))
-  for (const { claim, decision: judgement, outcome } of attemptsThatDisable(attempts)) {
-    const reason = judgement === 'GONE' ? 'GONE' : 'FAILING'
+  for (const { claim, decision, outcome } of attemptsThatDisable(attempts)) {
+    const reason = decision === 'GONE' ? 'GONE' : 'FAILING'
     const why = { reason, failingSince: claim.failingSince } as const
     const isNew = await withOperator(database, transaction => disableEndpoint(transaction, claim, why, outcome.at))
     if (isNew)
-      logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'a webhook endpoint was disabled')
+      logger.warn({ endpoint: claim.endpointId, account: claim.accountId, reason }, 'Webhook endpoint disabled')
   }
   await recordOutcomes(
     database.operator,
@@ -82,8 +85,8 @@ const writeOutcomes = async (
 }
 
 /**
- * Start to keep outcomes: one statement is under way at a time, and what comes meanwhile goes with the next. While the database is away they
- * wait; where the process ends before they are kept, their deliveries are attempted again.
+ * Create the writer. One statement runs at a time; later attempts go into the next one. While the database is
+ * unavailable, attempts wait. If the process ends before, their deliveries are attempted again.
  */
 export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
   let waiting: Attempt[] = []
@@ -103,7 +106,7 @@ export const outcomeWriter = (options: OutcomeWriterOptions): OutcomeWriter => {
         options.onWritten()
       } catch (error) {
         isStuck = true
-        options.logger.error({ err: error, waiting: waiting.length }, 'outcomes of webhooks wait to be kept')
+        options.logger.error({ err: error, waiting: waiting.length }, 'Outcomes of webhooks not stored, retrying')
         if (isClosing) break
         backoffMs = Math.min(maxBackoffMs, Math.max(100, backoffMs * 2))
         await sleep(backoffMs)

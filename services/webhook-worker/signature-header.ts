@@ -4,7 +4,7 @@ const prefix = 'whsec_'
 const maxKeys = 1_000
 const keys = new Map<string, KeyObject>()
 
-/** The key of a secret; kept, because making one takes four times as long as signing with it. */
+/** Return the cached key of a secret: to create a key takes four times as long as to sign with it. */
 const keyOf = (secret: string): KeyObject => {
   const known = keys.get(secret)
   if (known !== undefined) return known
@@ -14,12 +14,14 @@ const keyOf = (secret: string): KeyObject => {
   return key
 }
 
-/** Bytes that are signed between two points where the work can be interrupted. */
-const bytesAtOnce = 2 ** 20
+/** Bytes that are signed between two pauses. */
+const bytesPerPause = 2 ** 20
 
 /**
- * Write the signature header of a message, in steps: one `v1` signature for each secret, with blanks between them. `timestamp` in whole
- * seconds. Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
+ * Return the signature header of a message: one `v1` signature for each secret, separated by spaces. `timestamp` is in
+ * whole seconds.
+ * Yields so that other work can run.
+ * Source: Standard Webhooks 1.0, https://www.standardwebhooks.com.
  */
 export function* signatureHeader(
   secrets: readonly string[],
@@ -30,8 +32,8 @@ export function* signatureHeader(
   const signatures: string[] = []
   for (const secret of secrets) {
     const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`)
-    for (let from = 0; from < body.length; from += bytesAtOnce) {
-      hmac.update(body.subarray(from, from + bytesAtOnce))
+    for (let from = 0; from < body.length; from += bytesPerPause) {
+      hmac.update(body.subarray(from, from + bytesPerPause))
       yield
     }
     signatures.push(`v1,${hmac.digest('base64')}`)

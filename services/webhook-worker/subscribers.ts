@@ -1,24 +1,27 @@
 import { concurrencyAfter, initialConcurrency } from '../domain/webhook/delivery-concurrency.ts'
 
-/** How many deliveries may be claimed of an endpoint. */
+/** Number of deliveries of an endpoint that may be claimed. */
 export type EndpointCapacity = { readonly endpointId: string; readonly capacity: number }
 
 /**
- * What is known of endpoints while this process runs: which may have deliveries due, and how many are under way to each. None takes more
- * than its pace, so one that hangs leaves the others their room.
+ * Endpoints with due deliveries, and the deliveries in flight of each, while this process runs. The concurrency of an
+ * endpoint is limited, so a slow endpoint does not use the capacity of others.
  */
 export type Subscribers = {
-  /** Note that endpoints may have deliveries due. */
+  /** Note that endpoints can have due deliveries. */
   readonly note: (endpointIds: readonly string[]) => void
-  /** Choose of which endpoints to claim, `most` deliveries in all, those that waited longest first. Until noted again they are not chosen. */
+  /**
+   * Choose endpoints for up to `maxDeliveries` deliveries, the longest waiting first. A chosen endpoint must be noted
+   * again.
+   */
   readonly choose: (maxDeliveries: number) => readonly EndpointCapacity[]
-  /** A delivery begins; an endpoint that has been failing begins slowly. */
+  /** Begin a delivery. An endpoint that was failing starts with a concurrency of 1. */
   readonly begin: (endpointId: string, isFailing: boolean) => void
   readonly end: (endpointId: string, isDelivered: boolean) => void
   readonly inFlight: () => number
 }
 
-type EndpointLoad = { pace: number; inFlight: number }
+type EndpointLoad = { concurrency: number; inFlight: number }
 
 const maxEndpoints = 10_000
 
@@ -30,12 +33,12 @@ export const openSubscribers = (): Subscribers => {
   const loadOf = (endpointId: string): EndpointLoad => {
     const known = loads.get(endpointId)
     if (known !== undefined) return known
-    const load = { pace: initialConcurrency, inFlight: 0 }
+    const load = { concurrency: initialConcurrency, inFlight: 0 }
     loads.set(endpointId, load)
     return load
   }
 
-  /** Forget endpoints at rest, oldest first, so that the table stays bounded. */
+  /** Drop endpoints without deliveries in flight, oldest first, while the table is too large. */
   const forget = (): void => {
     for (const [endpointId, load] of loads) {
       if (loads.size <= maxEndpoints) return
@@ -53,10 +56,10 @@ export const openSubscribers = (): Subscribers => {
       for (const endpointId of ready) {
         if (remaining <= 0) break
         const load = loads.get(endpointId)
-        const pace = load?.pace ?? initialConcurrency
-        const free = pace - (load?.inFlight ?? 0)
-        // Claims cost a statement each, so those of a quick endpoint are gathered.
-        if (free < Math.max(1, Math.floor(pace / 4))) continue
+        const concurrency = load?.concurrency ?? initialConcurrency
+        const free = concurrency - (load?.inFlight ?? 0)
+        // Each claim costs a statement, so a fast endpoint waits for several free slots.
+        if (free < Math.max(1, Math.floor(concurrency / 4))) continue
         const capacity = Math.min(remaining, free)
         capacities.push({ endpointId, capacity })
         ready.delete(endpointId)
@@ -67,14 +70,14 @@ export const openSubscribers = (): Subscribers => {
     begin: (endpointId, isFailing) => {
       const isNew = !loads.has(endpointId)
       const load = loadOf(endpointId)
-      if (isNew && isFailing) load.pace = 1
+      if (isNew && isFailing) load.concurrency = 1
       load.inFlight += 1
       inFlight += 1
       if (isNew) forget()
     },
     end: (endpointId, isDelivered) => {
       const load = loadOf(endpointId)
-      load.pace = concurrencyAfter(load.pace, isDelivered)
+      load.concurrency = concurrencyAfter(load.concurrency, isDelivered)
       load.inFlight -= 1
       inFlight -= 1
     },

@@ -16,46 +16,49 @@ import { outcomeWriter } from './outcome-writer.ts'
 export type WebhookWorkerOptions = Pick<FanOutOptions, 'log' | 'codec' | 'at'> & {
   readonly database: Database
   readonly webhookClient: Pick<WebhookHttpClient, 'post'>
-  /** Secret of the installation, under which those of the endpoints are sealed. */
+  /** Secret of the installation, which seals the secrets of the endpoints. */
   readonly secret: Secret
   readonly logger: Pick<Logger, 'error' | 'warn'>
-  /** Told of each attempt as it ends. */
+  /** Called at the end of each attempt. */
   readonly onAttempt: (attempt: Attempt) => void
-  /** A number of 0 … 1 that nobody foresees. */
+  /** Random number in [0, 1). */
   readonly random?: () => number
 }
 
-/** A worker that runs; it is live as long as it looks for what is due. */
+/** Running worker. It is live while it polls for due deliveries. */
 export type WebhookWorker = AsyncDisposable & { readonly isLive: () => boolean }
 
 const stuckMs = 60_000
 const resendPageSize = 500
-const resendRestMs = 500
+const resendPauseMs = 500
 const sweepEveryMs = 600_000
 const maxSweptRows = 5_000
 
-/** Drawn from a store of random bytes that the runtime fills at once; bytes asked for one by one cost as much as an HMAC. */
+/**
+ * Return a random number in [0, 1). `randomInt` uses a pool of random bytes; single requests cost as much time as an
+ * HMAC.
+ */
 const random32Bits = (): number => randomInt(2 ** 32) / 2 ** 32
 
-/** Do a thing again and again until the signal aborts: at once while it says that more waits, else after a rest. Failures are logged. */
+/** Repeat work until the signal aborts: at once if more work waits, else after a pause. Errors are logged. */
 const repeat = async (
-  turn: () => Promise<boolean>,
-  restMs: number,
+  work: () => Promise<boolean>,
+  pauseMs: number,
   signal: AbortSignal,
   logger: Pick<Logger, 'error'>,
 ): Promise<void> => {
   while (!signal.aborted) {
-    const hasMore = await turn().catch(error => {
-      logger.error({ err: error }, 'a part of the webhook worker waits for its next turn')
+    const hasMore = await work().catch(error => {
+      logger.error({ err: error }, 'Background work of the webhook worker failed, retrying')
       return false
     })
-    if (!hasMore) await sleep(restMs, undefined, { signal }).catch(() => undefined)
+    if (!hasMore) await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
 /**
- * Start the worker: events become deliveries, deliveries that are due are sent, what came of them is kept. The order in which events of one
- * object are sent is their own as far as each is delivered at its first attempt.
+ * Start the worker: it creates deliveries of events, sends due deliveries, and stores their outcomes. The events of one
+ * object are sent in order if each is delivered at its first attempt.
  */
 export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise<WebhookWorker> => {
   const { database, logger, at, log, codec, webhookClient, onAttempt, random = random32Bits } = options
@@ -75,7 +78,7 @@ export const startWebhookWorker = async (options: WebhookWorkerOptions): Promise
   const backgroundTasks = Promise.all([
     repeat(
       () => withOperator(database, transaction => stepResend(transaction, at(), resendPageSize)),
-      resendRestMs,
+      resendPauseMs,
       stopping.signal,
       logger,
     ),

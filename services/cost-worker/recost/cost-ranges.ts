@@ -16,7 +16,9 @@ export type RowRangeLimits = { readonly rowsInMemory: number; readonly rowsAtOnc
 
 export const defaultRowRangeLimits: RowRangeLimits = { rowsInMemory: 20_000, rowsAtOnce: 10_000 }
 
-/** Result of a row range. Its recosted records are the base of the next tail if the range is the last one of its group. */
+/**
+ * Result of a row range. Its recosted records are the base of the next tail if the range is the last one of its group.
+ */
 export type LastRange = {
   readonly changeSet: LocationChanges
   readonly recosted: RecostResult
@@ -52,7 +54,10 @@ const costRange = async (
   return { failure: await buffer.addAll(recosted.rows), lastRange: { changeSet, recosted, interval } }
 }
 
-/** Recost all rows of a location and direction that start in a trigger's interval. Return the error text if costing throws, else null. */
+/**
+ * Recost all rows of a location and direction that start in a trigger's interval. Return the error text if costing
+ * throws, else null.
+ */
 export const costRequestedRange = async (
   dependencies: RowRangeDependencies,
   flow: Omit<LocationChanges, 'records' | 'triggers' | 'hasEstimates'>,

@@ -93,7 +93,8 @@ const readCountedEnergy = async (
 }
 
 /**
- * Read the rows that the costs of a group's rows in an interval depend on. It applies to rows that start in the interval.
+ * Read the rows that the costs of a group's rows in an interval depend on. It applies to rows that start in the
+ * interval.
  * The group's prices must begin at or before the interval.
  */
 export const gatherRange = async (

@@ -18,7 +18,10 @@ const flowKeyOf = ({ locationId, tariffDirection }: MeterCostRow): string => `${
 
 const noPieces: readonly never[] = []
 
-/** Return a row without its pieces: it is costed again from its record, and the pieces of many long rows would fill the memory. */
+/**
+ * Return a row without its pieces: it is costed again from its record, and the pieces of many long rows would fill the
+ * memory.
+ */
 export const withoutPieces = (row: MeterCostRow): MeterCostRow =>
   row.pieces.length > 1 ? { ...row, pieces: noPieces } : row
 
@@ -116,8 +119,9 @@ const neededInterval = (
 }
 
 /**
- * Read the stored rows that the costs of groups depend on: the rows of their intervals, and of other months in which such a row lies.
- * Most groups together need one statement. Of a group with tiers, at most `maxRows` rows are read.
+ * Read the stored rows that the costs of groups depend on: the rows of their intervals, and of other months in which
+ * such a row lies.
+ * Most groups together need one statement. At most `maxRows` rows of a group with tiers are read.
  */
 export const gatherRows = async (
   db: ClickHouse,

@@ -12,7 +12,10 @@ export type ReceivedRequest = {
 /** Maximum number of locations in a message. */
 const maxLocationsPerRequest = 500
 
-/** Return whether a request applies to rows that start in its interval. Other requests apply to rows that share time with it. */
+/**
+ * Return whether a request applies to rows that start in its interval. Other requests apply to rows that share time
+ * with it.
+ */
 export const isTierRequest = ({ request }: Pick<ReceivedRequest, 'request'>): boolean => request.orderKind === 'TIER'
 
 const differOnlyInLocations = (a: ReceivedRequest, b: ReceivedRequest): boolean => {

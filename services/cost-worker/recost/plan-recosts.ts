@@ -28,8 +28,8 @@ import { startOfRowsAcross } from './gather-range.ts'
 import { isTierRequest, mergeRequests, type ReceivedRequest } from './merge-requests.ts'
 
 /**
- * One location and month to recost. `isRange`: the task applies to rows that start in the trigger's interval. Rows that start earlier and
- * end in it belong to the range before.
+ * One location and month to recost. `isRange`: the task applies to rows that start in the trigger's interval. Rows that
+ * start earlier and end in it belong to the range before.
  */
 export type RecostTask = {
   readonly isRange: boolean
@@ -105,7 +105,10 @@ const earliest = (limits: readonly (number | null)[]): number | null =>
 const latest = (limits: readonly (number | null)[]): number | null =>
   limits.reduce((a, b) => (a === null || b === null ? null : Math.max(a, b)))
 
-/** Read something of all selected locations, in the intervals of their requests: one statement for each account and mode. */
+/**
+ * Read something of all selected locations, in the intervals of their requests: one statement for each account and
+ * mode.
+ */
 const readSelected = async <T>(
   read: (
     tenant: Tenant,
@@ -181,7 +184,10 @@ const defer = (
   if (locationIds.length > 0) deferred.push({ ...received, request: { ...received.request, ...changes, locationIds } })
 }
 
-/** Defer the work of a request after a range that ends at `end`. Return whether the location has no more work in this step. */
+/**
+ * Defer the work of a request after a range that ends at `end`. Return whether the location has no more work in this
+ * step.
+ */
 const deferAfterRange = (
   draft: PlanDraft,
   { received }: SelectedLocations,
@@ -190,7 +196,8 @@ const deferAfterRange = (
   { isRange, end, isReduced }: { readonly isRange: boolean; readonly end: number; readonly isReduced: boolean },
 ): boolean => {
   if (isReduced && !isTierRequest(received)) {
-    // A long row is recosted once, however many months it spans: the deferred request applies to rows that start in its interval.
+    // A long row is recosted once, even if it spans several months: the deferred request applies to rows that start in
+    // its interval.
     if (end < month.end || !month.isLast) defer(draft, received, [locationId], { orderKind: 'TIER', from: end })
     return true
   }
@@ -236,9 +243,9 @@ const planLocation = async (
 }
 
 /**
- * Plan the work of a step for its recost requests: location-months until the budget is used, at least one. The rest is deferred to the end
- * of the partition, so that new records do not wait. Locations whose rows have many cost pieces become slow work. Slow work plans with
- * `isSlowWork`, and recosts some rows of one month at a time.
+ * Plan the work of a step for its recost requests: location-months until the budget is used, at least one. The rest is
+ * deferred to the end of the partition, so that new records do not wait. Locations whose rows have many cost pieces
+ * become slow work. Slow work plans with `isSlowWork`, and recosts some rows of one month at a time.
  */
 export const planRecosts = async (
   db: ClickHouse,

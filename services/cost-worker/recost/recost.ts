@@ -21,7 +21,9 @@ export type LocationChanges = ChangeSet<RecordToCost> & { readonly tenant: Tenan
 /** Group of a step's change set. */
 export type LocationRecostGroup = RecostGroup<LocationChanges>
 
-/** Rows to write, and the records that were counted. `rows` can be iterated once: each row is costed when it is taken. */
+/**
+ * Rows to write, and the records that were counted. `rows` can be iterated once: each row is costed when it is taken.
+ */
 export type RecostResult = Pick<RecostDecision<RecordToCost>, 'entries' | 'total'> & {
   readonly rows: Iterable<MeterCostRow | null>
 }
@@ -46,7 +48,7 @@ export const withoutMessage = (entry: RecordToCost): RecordToCost => {
   return { ...entry, part: { accountId, liveMode, batchId, receivedAt }, origin: null }
 }
 
-/** Cost the records of a decision, in its order. Yields null where other work can run. */
+/** Cost the records of a decision, in its order. Yields null so that other work can run. */
 function* rowsOfDecision(
   { toCost, withdrawn, version, countedBefore }: RecostDecision<RecordToCost>,
   prices: CachedPricing,
@@ -61,7 +63,7 @@ function* rowsOfDecision(
 
 /**
  * Cost the new records of a group and all stored rows that they or the triggers change. See `decideRecost`.
- * Each row is written once, with the highest version of its triggers. Yields null where other work can run.
+ * Each row is written once, with the highest version of its triggers. Yields null so that other work can run.
  */
 export function* recost(
   group: LocationRecostGroup,
@@ -75,7 +77,8 @@ export function* recost(
 
 /**
  * Cost the records of a change set that are near a tail (`isNearTail`), and the records after them in the tail.
- * Rows are in the counting order; withdrawn intervals are last. Yields null where other work can run; returns the new tail.
+ * Rows are in the counting order; withdrawn intervals are last. Yields null so that other work can run; returns the new
+ * tail.
  */
 export function* costNearTail(
   { prices, records }: LocationChanges,

@@ -30,11 +30,15 @@ export type ChangeSetsResult = {
 }
 
 /**
- * Costs change sets. If the records are near the end of the counting order, the cached tail of the accumulators is sufficient.
- * Otherwise the stored rows are read, and costed with the rows that they change, as if all records had arrived in order.
+ * Costs change sets. If the records are near the end of the counting order, the cached tail of the accumulators is
+ * sufficient.
+ * Otherwise the stored rows are read, and costed with the rows that they change, as if all records had arrived in
+ * order.
  */
 export type TierCache = {
-  /** `stored` resolves when the rows of earlier steps are stored; the store is read after that. Rows go into `buffer`. */
+  /**
+   * `stored` resolves when the rows of earlier steps are stored; the store is read after that. Rows go into `buffer`.
+   */
   readonly cost: (
     changeSets: readonly LocationChanges[],
     stored: Promise<void>,
@@ -120,7 +124,9 @@ function* costAndRemember(
   remember(tails, changeSet, yield* costNearTail(changeSet, knownTail))
 }
 
-/** Cost the groups of a change set. If two groups write a row, both forms are correct, and the higher version is used. */
+/**
+ * Cost the groups of a change set. If two groups write a row, both forms are correct, and the higher version is used.
+ */
 function* costRecostGroups(
   tails: Tails,
   { changeSet, recostGroups }: GroupedChangeSet,
@@ -162,7 +168,9 @@ const withLongerPrices = async (
   })
 }
 
-/** Cost groups with too many rows for the memory, range by range. Return the error text if costing throws, else null. */
+/**
+ * Cost groups with too many rows for the memory, range by range. Return the error text if costing throws, else null.
+ */
 const costLarge = async (
   { db, pricing, limits, tails }: Dependencies,
   changeSet: LocationChanges,

@@ -12,13 +12,19 @@ export type SlowLoopDependencies = StepStore & {
   readonly eraser: Pick<Eraser, 'withoutErasedRows' | 'withoutErasedRecords'>
   readonly canDefer: () => boolean
   readonly limits?: SlowWorkLimits | undefined
-  /** Called with the records and the result of a batch. Returns true if the worker must stop; the result is then discarded. */
+  /**
+   * Called with the records and the result of a batch. Returns true if the worker must stop; the result is then
+   * discarded.
+   */
   readonly mustStop: (records: StepInput['records'], result: Omit<StepResult, 'rows'>) => boolean
   /** The current instant in ms. */
   readonly at: () => number
 }
 
-/** Costs slow work in batches, in parallel with the steps. A failed batch ends the loop until `clear`; the work then starts again. */
+/**
+ * Costs slow work in batches, in parallel with the steps. A failed batch ends the loop until `clear`; the work then
+ * starts again.
+ */
 export type SlowLoop = Pick<SlowWork, 'isBusy' | 'add' | 'isAccountFull' | 'isPartitionBusy'> & {
   /** Throw the error of a failed batch. */
   readonly check: () => void

@@ -33,8 +33,9 @@ type TakenTask = { readonly task: WaitingTask; readonly isFinished: boolean }
 type BatchCapacity = { pieces: number; records: number }
 
 /**
- * Slow work: tasks of locations that can take long, costed in parallel with the steps. Tasks of a location stay in order, accounts take turns,
- * and a batch has a limited size. The offsets of a task are committed after its rows are stored.
+ * Slow work: tasks of locations that can take long, costed in parallel with the steps. Tasks of a location stay in
+ * order, accounts take turns, and a batch has a limited size. The offsets of a task are committed after its rows are
+ * stored.
  */
 export type SlowWork = {
   readonly isBusy: (locationId: string) => boolean
@@ -57,7 +58,10 @@ const batchLimits = { pieces: 50_000, records: 20_000 }
 /** Pieces of a batch of a tiered location, as a multiple of the pieces of its batches before. */
 const batchGrowth = 3
 
-/** Maximum number of waiting records and readings, in all and per account, and of pieces per account. These take about 10 s. */
+/**
+ * Maximum number of waiting records and readings, in all and per account, and of pieces per account. These take about
+ * 10 s.
+ */
 export type SlowWorkLimits = {
   readonly maxRecords: number
   readonly maxRecordsPerAccount: number
@@ -170,8 +174,8 @@ const cutTask = (
 }
 
 /**
- * Take the first tasks of a location that fit, the last one possibly in part. Requests for the same rows become one request only if they are
- * done together. The rest of the location goes behind the other locations of its account.
+ * Take the first tasks of a location that fit, the last one possibly in part. Requests for the same rows become one
+ * request only if they are done together. The location then becomes the last one of its account.
  */
 const takeFrom = (
   pricing: Pricing,
@@ -210,8 +214,9 @@ const hasTiers = (pricing: Pricing, { locationId, records }: SlowTask): boolean 
   })
 
 /**
- * Take tasks of one location that fit into a batch. Records of a tiered location can recost all its earlier records. Therefore each of its
- * batches is larger than the batches before: the total work then grows in proportion to the records.
+ * Take tasks of one location that fit into a batch. Records of a tiered location can recost all its earlier records.
+ * Therefore each of its batches is larger than the batches before: the total work then grows in proportion to the
+ * records.
  */
 const takeLocation = (
   { pricing, takenPieces }: SlowQueue,

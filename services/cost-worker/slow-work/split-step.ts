@@ -102,7 +102,8 @@ const slowTask = (
 }
 
 /**
- * Split a step into work for now and slow tasks. Slow are the locations in `heavy`, and those with unfinished tasks of earlier steps.
+ * Split a step into work for now and slow tasks. Slow are the locations in `heavy`, and those with unfinished tasks of
+ * earlier steps.
  * All records, readings and requests of a slow location go into its task, so their order stays.
  */
 export const splitStep = (

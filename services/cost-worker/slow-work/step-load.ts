@@ -52,7 +52,10 @@ const emptyLoad = (accountId: string, liveMode: boolean): LocationLoad => ({
   unknownReadings: 0,
 })
 
-/** Add the intervals of readings. An interval begins at the reading before; a late reading can lie in an interval of any length. */
+/**
+ * Add the intervals of readings. An interval begins at the reading before; a late reading can lie in an interval of any
+ * length.
+ */
 const addReadings = (
   loads: Map<string, LocationLoad>,
   readings: readonly ReadingToStore[],
@@ -88,7 +91,9 @@ const loadsOf = async (
   return loads
 }
 
-/** Records of up to 15 min have few pieces each. If they have many, the next step takes fewer bytes (`nextStepBytes`). */
+/**
+ * Records of up to 15 min have few pieces each. If they have many, the next step takes fewer bytes (`nextStepBytes`).
+ */
 const shortRecordMs = 900_000
 
 const isShort = ({ records, readings }: Pick<Step, 'records' | 'readings'>): boolean => {

@@ -8,7 +8,8 @@ import type { RecostDecision } from './decide-recost.ts'
 
 /**
  * Counted record with its accumulator changes, which do not depend on its position in the counting order.
- * `covered`: intervals of an estimate that actuals cover. They stay valid: records of an object with estimates never use a tail.
+ * `covered`: intervals of an estimate that actuals cover. They stay valid: records of an object with estimates never
+ * use a tail.
  */
 export type TailRecord<Entry extends VersionedRecord> = {
   readonly entry: Entry
@@ -18,9 +19,10 @@ export type TailRecord<Entry extends VersionedRecord> = {
 
 /**
  * Accumulators of a location and direction at the end of the last month before `until`; the month begins at `from`.
- * `base` counts all records up to `floor` (null: none). `tail` contains the records after `floor`, in the counting order.
- * `starts` are the contract starts within the month. `crossed` is the latest counting start within a record (-Infinity: none): a record
- * that starts at or before it can precede the crossing record.
+ * `base` counts all records up to `floor` (null: none). `tail` contains the records after `floor`, in the counting
+ * order.
+ * `starts` are the contract starts within the month. `crossed` is the latest counting start within a record (-Infinity:
+ * none): a record that starts at or before it can precede the crossing record.
  */
 export type AccumulatorTail<Entry extends VersionedRecord = VersionedRecord> = {
   readonly base: ReadonlyMap<number, Energy>
@@ -36,7 +38,10 @@ export type AccumulatorTail<Entry extends VersionedRecord = VersionedRecord> = {
 export const inCountingOrder = (a: VersionedRecord, b: VersionedRecord): number =>
   compareSortKeys(a.record, b.record, Number.NEGATIVE_INFINITY)
 
-/** Length of a tail in records. Devices of one location report the same quarter hour in any order, so each device has some records. */
+/**
+ * Length of a tail in records. Devices of one location report the same quarter hour in any order, so each device has
+ * some records.
+ */
 const tailLimits = { min: 24, perDevice: 4, max: 4_000 }
 
 /** Return how many of the last records a tail contains. */
@@ -75,7 +80,8 @@ const shortenTail = <Entry extends VersionedRecord>(known: AccumulatorTail<Entry
 
 /**
  * Return the tail of the last month of an interval after all its records are counted; null if that month has no record.
- * Of records that start before `since`, only the sum is known. `release` returns an entry without its message, which would stay in memory.
+ * Only the sum of the records that start before `since` is known. `release` returns an entry without its message, which
+ * would stay in memory.
  */
 export const tailAfter = <Entry extends VersionedRecord>(
   changeSet: ChangeSet<Entry>,
@@ -115,7 +121,8 @@ export const tailAfter = <Entry extends VersionedRecord>(
 }
 
 /**
- * Return whether records can be costed from a tail alone: each belongs into the tail or after it, and none spans a counting start.
+ * Return whether records can be costed from a tail alone: each belongs into the tail or after it, and none spans a
+ * counting start.
  * If false, the stored rows of the month must be read.
  */
 export const isNearTail = (
@@ -123,7 +130,8 @@ export const isNearTail = (
   records: readonly VersionedRecord[],
 ): boolean => {
   const tailById = new Map(tail.map(({ entry }) => [entry.record.recordId, entry]))
-  // A record that ends in the next month counts there too, at another position. The base of this month does not contain that count.
+  // A record that ends in the next month counts there too, at another position. The base of this month does not contain
+  // that count.
   let latestCrossing = Number.NEGATIVE_INFINITY
   for (const { entry } of tail)
     if (entry.record.end > until) latestCrossing = Math.max(latestCrossing, entry.record.start)
@@ -140,7 +148,9 @@ export const isNearTail = (
   })
 }
 
-/** State while records are costed from a tail. The caller costs `toCost` in order and passes each result to `addToTail`. */
+/**
+ * State while records are costed from a tail. The caller costs `toCost` in order and passes each result to `addToTail`.
+ */
 export type TailRun<Entry extends VersionedRecord> = {
   /** Records to cost: from the first changed one to the end of the tail. */
   readonly toCost: readonly TailRecord<Entry>[]

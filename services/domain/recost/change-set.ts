@@ -8,7 +8,8 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 export const directions: readonly TariffDirection[] = ['IMPORT', 'EXPORT', 'LOCAL']
 
 /**
- * Record with two versions. `version` orders the messages that trigger a calculation, `sourceVersion` the messages that brought the record.
+ * Record with two versions. `version` orders the messages that trigger a calculation, `sourceVersion` the messages that
+ * brought the record.
  * A later message has a higher version.
  */
 export type VersionedRecord = {
@@ -62,7 +63,10 @@ export const enclosingInterval = (intervals: Iterable<Interval>): Interval => {
   return { start, end }
 }
 
-/** Return the local months that intervals touch. Their ends are inclusive here: an end at a month's start touches that month. */
+/**
+ * Return the local months that intervals touch. Their ends are inclusive here: an end at a month's start touches that
+ * month.
+ */
 export const monthsOf = ({ prices }: Pick<ChangeSet, 'prices'>, intervals: Iterable<Interval>): Interval => {
   const { start, end } = enclosingInterval(intervals)
   const zone = prices.snapshot.timeZone
@@ -84,7 +88,8 @@ type Change<Entry> = {
 }
 
 /**
- * Split a change set at whole months without changes. A submission of many years then reads only the months that it touches.
+ * Split a change set at whole months without changes. A submission of many years then reads only the months that it
+ * touches.
  * The groups are in the order of time and contain each record and trigger once.
  * With tiers, the interval of a group is whole months. Without tiers, it ends 1 ms after the last change.
  */

@@ -10,8 +10,8 @@ import { estimateCoverage } from './estimate-coverage.ts'
 
 /**
  * Energy that was counted before a row range begins at `until` (ms).
- * Rows that start at `until` or later are all known. `counted` contains the energy of the earlier rows, for accumulators that begin
- * before `until`.
+ * Rows that start at `until` or later are all known. `counted` contains the energy of the earlier rows, for
+ * accumulators that begin before `until`.
  */
 export type Prefix = { readonly until: number; readonly counted: AccumulatorCounts }
 
@@ -35,7 +35,8 @@ export const subtractChanges = (counts: Map<number, Energy>, changes: readonly A
 }
 
 /**
- * Return the instants strictly between two others at which an accumulator can begin or end: starts of local months and of price periods.
+ * Return the instants strictly between two others at which an accumulator can begin or end: starts of local months and
+ * of price periods.
  * They are in ascending order and unique.
  */
 export const accumulatorEdgesBetween = (

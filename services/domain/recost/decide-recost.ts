@@ -20,7 +20,10 @@ import {
 import type { Prefix } from './counted-energy.ts'
 import { type EffectiveRecord, estimateCoverage } from './estimate-coverage.ts'
 
-/** Record of a location and direction, in the counting order. `isNew`: its energy or its sort key can differ from the stored form. */
+/**
+ * Record of a location and direction, in the counting order. `isNew`: its energy or its sort key can differ from the
+ * stored form.
+ */
 export type RecostEntry<Entry extends VersionedRecord> = CountedRecord & {
   readonly entry: Entry
   readonly covered: readonly Interval[]
@@ -57,7 +60,9 @@ const noChanges: readonly AccumulatorChange[] = []
 /** Records that are examined between two pauses. */
 const entriesPerPause = 200
 
-/** Return whether the stored form of an identity is later than a new one: a replayed message keeps its source version. */
+/**
+ * Return whether the stored form of an identity is later than a new one: a replayed message keeps its source version.
+ */
 const isStoredNewer = (stored: StoredVersion, { sourceVersion, isWithdrawn }: VersionedRecord): boolean =>
   isWithdrawn === undefined && stored.sourceVersion > sourceVersion
 
@@ -93,7 +98,9 @@ const effectiveRecords = <Entry extends VersionedRecord, Stored extends StoredVe
   return { valid, former, withdrawn: records.filter(({ isWithdrawn }) => isWithdrawn === true) }
 }
 
-/** Return the first index in a counting order whose count can have changed: of a changed entry, or of a replaced form. */
+/**
+ * Return the first index in a counting order whose count can have changed: of a changed entry, or of a replaced form.
+ */
 const firstChangedIndex = <Entry extends VersionedRecord>(
   order: readonly RecostEntry<Entry>[],
   former: readonly Entry[],
@@ -136,7 +143,7 @@ const entriesAfterChanges = <Entry extends VersionedRecord>(
   return after
 }
 
-/** Determine the coverage and the accumulator changes of all valid records. Yields null where other work can run. */
+/** Determine the coverage and the accumulator changes of all valid records. Yields null so that other work can run. */
 function* entriesInSteps<Entry extends VersionedRecord>(
   changeSet: ChangeSet<Entry>,
   valid: readonly EffectiveRecord<Entry>[],
@@ -157,7 +164,10 @@ function* entriesInSteps<Entry extends VersionedRecord>(
   return entries
 }
 
-/** Put the new records of the step last. After an interrupted step, the stored new records then show which rows are complete. */
+/**
+ * Put the new records of the step last. After an interrupted step, the stored new records then show which rows are
+ * complete.
+ */
 const inStoreOrder = <Entry extends VersionedRecord>(
   changed: readonly RecostEntry<Entry>[],
   changeSet: ChangeSet<Entry>,
@@ -171,11 +181,12 @@ const inStoreOrder = <Entry extends VersionedRecord>(
 
 /**
  * Decide which records to cost after changes, as if all records had arrived in order.
- * Estimates lose the energy that actuals cover. Accumulators count in their own order. Records after a change are costed again.
- * `stored` are all stored forms that the group depends on. With a `prefix`, only records that start at `prefix.until` or later are costed,
- * and `stored` also contains the earlier records that end after it.
+ * Estimates lose the energy that actuals cover. Accumulators count in their own order. Records after a change are
+ * costed again.
+ * `stored` are all stored forms that the group depends on. With a `prefix`, only records that start at `prefix.until`
+ * or later are costed, and `stored` also contains the earlier records that end after it.
  * Law: costing `toCost` in any partition of the changes into groups and steps gives the same costs.
- * Yields null where other work can run.
+ * Yields null so that other work can run.
  * Source: docs/rules/metering.md #estimates; docs/rules/tariffs.md #counting-order.
  */
 export function* decideRecost<Entry extends VersionedRecord, Stored extends StoredVersion>(
@@ -193,7 +204,8 @@ export function* decideRecost<Entry extends VersionedRecord, Stored extends Stor
   const counted = yield* countInOrderInSteps(entries, before)
   yield null
   const isTriggered = ({ record }: Entry): boolean => triggers.some(trigger => overlaps(record, trigger))
-  // A new tariff resets the count at its start. A record that spans this start counted before it, so all later records count again.
+  // A new tariff resets the count at its start. A record that spans this start counted before it, so all later records
+  // count again.
   const after = entriesAfterChanges(group, counted.byAccumulator, former, one => one.isNew || isTriggered(one.entry))
   const isWithin = ({ entry: { record } }: RecostEntry<Entry>): boolean =>
     record.start >= until && overlaps(record, interval)

@@ -15,7 +15,10 @@ export type EstimateCoverage<Entry extends VersionedRecord> = {
 
 const noIntervals: readonly Interval[] = []
 
-/** Records with the same key can cover each other: one device, energy flow and session of a location and tariff direction. */
+/**
+ * Records with the same key can cover each other: one device, energy flow and session of a location and tariff
+ * direction.
+ */
 const sessionKeyOf = ({ deviceId, energyFlowDirection, sessionReferenceId }: VersionedRecord['record']): string =>
   `${deviceId}/${energyFlowDirection}/${sessionReferenceId ?? ''}/${sessionReferenceId === null}`
 

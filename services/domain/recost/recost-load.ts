@@ -6,8 +6,8 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 import { directions } from './change-set.ts'
 
 /**
- * Cost pieces per account and step. Work above `maxPieces` is slow work, and runs in parallel with the steps, if its records have at least
- * `minPiecesPerRecord` pieces on average.
+ * Cost pieces per account and step. Work above `maxPieces` is slow work, and runs in parallel with the steps, if its
+ * records have at least `minPiecesPerRecord` pieces on average.
  */
 export type LoadLimits = { readonly maxPieces: number; readonly minPiecesPerRecord: number }
 
@@ -27,7 +27,10 @@ export type MonthToRecost = Interval & { readonly rows: number }
 
 type PricesOfLocation = { readonly snapshot: PricingSnapshot }
 
-/** Estimate how often the price changes within records. Return 0 for invalid prices: their costing fails and reports the error. */
+/**
+ * Estimate how often the price changes within records. Return 0 for invalid prices: their costing fails and reports the
+ * error.
+ */
 export const estimateEdges = (
   { snapshot }: PricesOfLocation,
   direction: TariffDirection,
@@ -48,7 +51,10 @@ export const pieceCountsOf = (prices: PricesOfLocation, from: number, { rows, le
   return { total, perRow: total / rows }
 }
 
-/** Return how many rows of a location to recost at a time: fewer than `usual` if one of the row sets has too many pieces. */
+/**
+ * Return how many rows of a location to recost at a time: fewer than `usual` if one of the row sets has too many
+ * pieces.
+ */
 export const maxRowsAtOnce = (
   counts: readonly PieceCounts[],
   usual: number,
@@ -105,7 +111,10 @@ const piecesPerRow = 8
 /** Create the budget of a step. */
 export const recostBudget = (): RecostBudget => ({ remainingRows: recostLimits.rows, months: new Set() })
 
-/** Subtract a location-month of `rows` rows from the budget. `monthKey`: rows with the same key are read and written together. */
+/**
+ * Subtract a location-month of `rows` rows from the budget. `monthKey`: rows with the same key are read and written
+ * together.
+ */
 export const spendBudget = (budget: RecostBudget, monthKey: string, rows: number, { perRow }: PieceCounts): void => {
   const rowCost = rows * (1 + perRow / piecesPerRow)
   budget.remainingRows -= rowCost + rowsPerTask + (budget.months.has(monthKey) ? 0 : rowsPerNewMonth)

@@ -19,15 +19,18 @@ const canTrim = ({ isTier, locationIds, hasPrices }: DeferredRecost): boolean =>
 const coversSameLocations = (a: DeferredRecost, b: DeferredRecost): boolean =>
   a.isTier && a.ownerKey === b.ownerKey && b.locationIds.every(id => a.locationIds.includes(id))
 
-/** Return the part of an interval before another one that reaches its end; null if the other interval contains all of it. */
+/**
+ * Return the part of an interval before another one that reaches its end; null if the other interval contains all of
+ * it.
+ */
 const remainderBefore = (interval: Interval, other: Interval): Interval | null => {
   if (other.end < interval.end || other.start >= interval.end) return interval
   return other.start <= interval.start ? null : { start: interval.start, end: other.start }
 }
 
 /**
- * Remove from each deferred request the rows that a later interval covers. Counts follow from energies alone, so any request counts the
- * energy of all records before a row. Many late records of a large month then recost its rows once.
+ * Remove from each deferred request the rows that a later interval covers. Counts follow from energies alone, so any
+ * request counts the energy of all records before a row. Many late records of a large month then recost its rows once.
  * The result has the remaining interval of each request, in the same order; null if nothing remains.
  * Law: for each location, the union of the intervals stays the same.
  */

@@ -1,15 +1,17 @@
 import { type IdBits, mixBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
 
-/** Locations and devices by the bits of their ids. It may forget what it holds, and then asks for it by the id. */
+/**
+ * Table of locations and devices by the bits of their ids. It can lose an object, and then finds it again by its id.
+ */
 export type IdTable<T> = {
   readonly get: (isDevice: boolean, bits: Int32Array) => T | undefined
-  /** Put an object in, in place of one of the same id; `size`: how many there are by now. */
+  /** Add an object, or replace the one with the same id. `size` is the number of all objects. */
   readonly put: (object: T, size: number) => void
 }
 
 const noBits: IdBits = { high: 0, middle: 0, low: 0 }
 
-/** The bits of an id's 24 digits; zeros for a text that is no id. */
+/** Return the bits of an id's 24 digits; zeros if the text is not an id. */
 export const bitsOf = (id: string): IdBits => {
   const digits = id.slice(4)
   if (!/^[0-9a-f]{24}$/.test(digits)) return noBits
@@ -19,14 +21,14 @@ export const bitsOf = (id: string): IdBits => {
 
 const word = (bits: number): string => (bits >>> 0).toString(16).padStart(8, '0')
 
-/** The id of a location or device of some bits. */
+/** Return the id of a location or device from its bits. */
 export const idOf = (isDevice: boolean, bits: Int32Array): string =>
   `${isDevice ? 'dev' : 'loc'}_${word(bits[0] as number)}${word(bits[1] as number)}${word(bits[2] as number)}`
 
-/** An object is looked for in so many places from the one that its bits name. */
+/** Slots in which an object can be, from the slot of its bits on. */
 const probeLength = 4
 
-/** Make a table over the objects that `known` finds by their ids; it grows to four places an object. */
+/** Create a table over the objects that `known` finds by id. It grows to four slots per object. */
 export const idTable = <T extends IdBits & { readonly id: string; readonly isDevice: boolean }>(
   known: (id: string) => T | undefined,
 ): IdTable<T> => {
@@ -61,7 +63,7 @@ export const idTable = <T extends IdBits & { readonly id: string; readonly isDev
       return found
     },
     put: (object, size) => {
-      // What was held finds its place again when it is next looked for.
+      // `get` adds the other objects again when they are needed.
       if (size * probeLength > slots.length) slots = new Array(slots.length * 2).fill(undefined)
       insert(object)
     },

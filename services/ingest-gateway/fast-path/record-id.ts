@@ -2,18 +2,18 @@ import { hash } from 'node:crypto'
 import type { RecordIdentity } from '../../domain/identifier.ts'
 import { copyBytes, type IdBits } from '../../platform/log/avro/fast-path/avro-bytes.ts'
 
-/** Whose record it is, and what of the record makes it the same one when it is sent again. */
+/** Account and mode of a record, and the members that identify it when it is sent again. */
 type RecordOwner = Pick<RecordIdentity, 'accountId' | 'liveMode'>
 type Identity = Omit<RecordIdentity, 'accountId' | 'liveMode'>
 
 /**
- * Give the 24 hexadecimal digits of a record's id: the first 96 bits of a SHA-256 over its identity.
+ * Return the 24 hexadecimal digits of a record's id: the first 96 bits of a SHA-256 of its identity.
  * Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
 export const recordIdDigits = (owner: RecordOwner, record: Identity): string =>
   hash('sha256', viewOf(writeIdentity(owner, record)), 'hex').slice(0, 24)
 
-/** A record whose ids and texts stand in the bytes of a body; a text of length 0 and an id at -1 are none. */
+/** Record whose ids and texts are byte ranges of a body. A text of length 0 and an id at -1 are absent. */
 export type IdentityInBody = Pick<Identity, 'energyFlowDirection' | 'tariffDirection' | 'start' | 'end'> & {
   readonly location: { readonly at: number }
   readonly device: { readonly at: number }
@@ -21,10 +21,10 @@ export type IdentityInBody = Pick<Identity, 'energyFlowDirection' | 'tariffDirec
   readonly recordReference: ByteRange
 }
 type ByteRange = { readonly at: number; readonly length: number }
-/** `isAscii`: none of its texts so far has other characters. */
+/** `isAscii`: all texts so far have ASCII characters only. */
 type SourceBody = { readonly view: DataView; readonly isAscii: boolean }
 
-/** Give the id of a record as bits: those of the digits that `recordIdDigits` gives for it. */
+/** Return the id of a record as bits. They are equal to the digits of `recordIdDigits`. */
 export const recordIdBits = (owner: RecordOwner, record: IdentityInBody, body: SourceBody): IdBits => {
   if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
   const from = copyId(body.view, record.device.at, copyId(body.view, record.location.at, head.length))
@@ -34,33 +34,34 @@ export const recordIdBits = (owner: RecordOwner, record: IdentityInBody, body: S
   return { high: wordOf(digest, 0), middle: wordOf(digest, 4), low: wordOf(digest, 8) }
 }
 
-/** Four characters of a text of bytes as a word, the first one highest. */
+/** Return four characters of a byte text as a big-endian word. */
 const wordOf = (bytes: string, from: number): number =>
   (bytes.charCodeAt(from) << 24) |
   (bytes.charCodeAt(from + 1) << 16) |
   (bytes.charCodeAt(from + 2) << 8) |
   bytes.charCodeAt(from + 3)
 
-/** Room for four ids and two references of 255 characters, each of up to three bytes a UTF-16 unit. */
+/** Buffer for four ids and two references of 255 characters, with up to three bytes per UTF-16 unit. */
 const scratch = Buffer.alloc(8192)
 const scratchView = new DataView(scratch.buffer, scratch.byteOffset, scratch.length)
 const views: Uint8Array[] = []
 
-/** Views of the scratch by length: making one costs a third of the hash. */
+/** Views of the buffer by length: to create a view costs a third of the hash. */
 const viewOf = (length: number): Uint8Array => {
   views[length] ??= scratch.subarray(0, length)
   return views[length]
 }
 
-/** What the scratch begins with: records of one submission share it. */
+/** Start of the buffer. All records of a submission have the same one. */
 const head = { accountId: '', liveMode: false, length: 0 }
 
-/** The directions and times that the scratch holds from `from` to `to`: records of one submission often share them too. */
+/** Directions and times in the buffer from `from` to `to`. Many records of a submission have the same ones. */
 const middle = { from: -1, to: -1, flow: '', tariff: '', start: -1, end: -1 }
 
 /**
- * Write the UTF-8 of `recordIdentityText` into the scratch and give its length. Building the text and making it flat would cost
- * as much as the hash. What is written from one record to the next at the same place is left standing.
+ * Write the UTF-8 of `recordIdentityText` into the buffer and return its length. To build the text as a string would
+ * cost as much as the hash.
+ * Parts that are equal to those of the record before are not written again.
  */
 const writeIdentity = (owner: RecordOwner, identity: Identity): number => {
   if (owner.accountId !== head.accountId || owner.liveMode !== head.liveMode) writeHead(owner)
@@ -125,7 +126,7 @@ const writePart = (text: string | null, at: number): number => {
   return from + (codes < 128 ? length : scratch.write(text, from))
 }
 
-/** Write a length below 1,000 and a colon. */
+/** Write a length below 1,000, and a colon. */
 const writeLength = (length: number, at: number): number => {
   let to = at
   if (length >= 100) scratch[to++] = 48 + ((length / 100) | 0)
@@ -160,7 +161,7 @@ const copyText = ({ view, isAscii }: SourceBody, { at: from, length }: ByteRange
   return to + length
 }
 
-/** Write an instant ≥ 0 in two halves, which are small integers to the machine. */
+/** Write an instant ≥ 0 in two halves, because the engine calculates faster with 31-bit integers. */
 const writeInstant = (instant: number, at: number): number => {
   const high = Math.floor(instant / 1e7)
   const border = high === 0 ? at : at + digitsOf(high)

@@ -41,8 +41,8 @@ export type DuplicateTable = {
 const stride = 4
 
 /**
- * Create a table for up to `maxRecords` records. It is at most half full. Each table has its own memory, because submissions are validated
- * in turns.
+ * Create a table for up to `maxRecords` records. It is at most half full. Each table has its own memory, because
+ * submissions are validated in turns.
  */
 export const duplicateTable = (maxRecords: number): DuplicateTable => {
   const slotCount = 2 ** Math.ceil(Math.log2(maxRecords * 2 + 2))
@@ -84,9 +84,11 @@ type PlainValidation = ValidationContext & {
 type PartitionParts = { readonly writer: PartWriter; readonly parts: EncodedPart[] }
 
 /**
- * Validate a submission from the bytes of its body. Returns null if the body does not have the plain form that clients usually send; then
- * parse it and use `validateSubmission`. Law: if the result is not null, it is the result of `validateSubmission`.
- * Unknown objects are read after the first pass, and the body is validated again, until all objects are known. Each id is read once at most.
+ * Validate a submission from the bytes of its body. Returns null if the body does not have the plain form that clients
+ * usually send; then parse it and use `validateSubmission`. Law: if the result is not null, it is the result of
+ * `validateSubmission`.
+ * Unknown objects are read after the first pass, and the body is validated again, until all objects are known. Each id
+ * is read once at most.
  */
 export const validatePlain = async (body: RawBody, context: ValidationContext): Promise<ValidatedSubmission | null> => {
   const resolvedIds = new Map<string, KnownObject | null>()

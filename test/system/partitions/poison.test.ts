@@ -161,7 +161,7 @@ describe('poison messages in a partition', () => {
     }
     expect(unreadable).toMatchObject({ records_submitted: 3, records_accepted: 3, records_processed: 0 })
     expect(unreadable.failed_records.map(({ record_num }) => record_num)).toEqual([1, 2, 3])
-    for (const { error } of unreadable.failed_records) expect(error).toContain('kept aside')
+    for (const { error } of unreadable.failed_records) expect(error).toContain('could not be read from the log')
   })
 
   it('are in the dead-letter topic once, with their bytes, origin and reason', async () => {

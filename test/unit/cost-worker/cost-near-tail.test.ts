@@ -120,7 +120,10 @@ const arrivals = (slots: number, devices: number, maxSteps: { readonly records: 
     { minLength: 2, maxLength: maxSteps.steps },
   )
 
-/** Steps with register intervals, identified by their start. Only the first `maxRows` rows of a step are stored at first. */
+/**
+ * Steps with register intervals, identified by their start. Only the first `maxRows` rows of a step are stored at
+ * first.
+ */
 const registerSteps = fc.array(
   fc.record({
     intervals: fc.uniqueArray(

@@ -8,7 +8,10 @@ import { describeHistory } from '../../support/history/stored-state.ts'
 
 const count = Number(process.env['STEP_HISTORIES'] ?? 24)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
-/** So many histories of one setting are played side by side: a step costs one request of each. Few months make few parts of tables. */
+/**
+ * So many histories of one setting are played side by side: a step costs one request of each. Few months make few parts
+ * of tables.
+ */
 const together = 125
 const timeout = 120_000 + count * 6_000
 

@@ -35,7 +35,10 @@ beforeAll(async () => {
 })
 afterAll(() => stores[Symbol.asyncDispose]())
 
-/** A gateway with its real check of tokens, whose PostgreSQL lies behind a way with faults. `pass` lets time go by for its memory. */
+/**
+ * A gateway with its real check of tokens, whose PostgreSQL lies behind a way with faults. `pass` lets time go by for
+ * its memory.
+ */
 const openFixture = async () => {
   const stack = new AsyncDisposableStack()
   const { address, database: straight } = stack.use(await openTestDatabase())
