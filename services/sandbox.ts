@@ -12,9 +12,10 @@ import { appendAudit } from './platform/postgres/registry/audit-log.ts'
 import { withOperator } from './platform/postgres/transaction.ts'
 
 /**
- * Make the sandbox account on the first start, and keep its file true to the address on later ones.
- * The file is written before the account is committed, so a crash leaves either nothing or a file whose account the next start
- * misses and makes again. Null where the file was removed: its keys are hashed and cannot be shown again.
+ * Create the sandbox account at the first start. Later starts update the address in its file.
+ * The file is written before the account is committed.
+ * After a crash between the two, the next start creates the account again.
+ * `sandbox` is null if the file was removed, because stored keys are hashes and cannot be shown again.
  */
 export const prepareSandbox = async (
   database: Database,
@@ -36,7 +37,7 @@ export const prepareSandbox = async (
   }
   if (stored === null && (await listAccounts(database.operator)).length > 0) return { sandbox: null, isNew: false }
   const sandbox = await withOperator(database, async ({ query }) => {
-    // Of processes that start together one makes it.
+    // If several processes start together, only one creates the account.
     await waitForFirstAccount(query)
     if (stored === null && (await listAccounts(query)).length > 0) return null
     const account = await createAccount(

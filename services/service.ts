@@ -6,7 +6,7 @@ import { version } from './platform/version.ts'
 import { openSystem } from './system.ts'
 import { welcome } from './welcome.ts'
 
-/** Return the text of a default; descriptions name the defaults that are no values, such as a secret that is created. */
+/** Return the default of a setting as text. Descriptions contain computed defaults, such as a created secret. */
 const defaultOf = (name: string): string => {
   const { data } = environment.safeParse({})
   const value: unknown = data?.[name as keyof typeof data]
@@ -35,25 +35,26 @@ const fileErrors: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
-  ENOTDIR: 'a part of the path is a file',
-  EEXIST: 'a file has this name',
-  EISDIR: 'a folder has this name',
+  ENOTDIR: 'a folder of the path is a file',
+  EEXIST: 'a file with this name exists',
+  EISDIR: 'a folder with this name exists',
 }
 
 const textOf = (error: object, name: string): string => (name in error ? String(Reflect.get(error, name)) : '')
 
-/** Return the reason of a failed start, in words for the person who started it; null for an unexpected error. */
+/** Return the reason of a failed start for the operator. Null for an unexpected error. */
 const reasonOf = (error: unknown): string | null => {
   if (error instanceof ConfigError) return error.message
   if (isFailure(error)) return error.message
   if (!(error instanceof Error)) return null
   const [code, path] = [textOf(error, 'code'), textOf(error, 'path')]
   if (code === 'EADDRINUSE') {
-    return `port ${textOf(error, 'port')} is taken by another program; choose another one with WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT`
+    return `Port ${textOf(error, 'port')} is in use. Set another one in WATTLEDGER_PORT or WATTLEDGER_METRICS_PORT.`
   }
   const cause = fileErrors[code]
   if (cause === undefined || path === '') return null
-  return `cannot use ${path}: ${cause} (${code}). Make the data folder writable for this user, or choose another one with WATTLEDGER_DATA_DIR.`
+  const advice = 'Make the data folder writable for this user, or set WATTLEDGER_DATA_DIR.'
+  return `Cannot use ${path}: ${cause} (${code}). ${advice}`
 }
 
 const drainMs = 15_000
@@ -61,8 +62,9 @@ const drainMs = 15_000
 const repeatedSignalMs = 1_000
 
 /**
- * Resolves with the name of the first signal that asks to stop; another one, a second later or more, ends the process at once.
- * Ctrl-C under npm arrives twice, from the terminal and from npm: what follows at once is the same wish.
+ * Wait for SIGTERM or SIGINT and return its name.
+ * A second signal ends the process at once, if it comes at least a second later.
+ * Under npm, Ctrl-C sends two signals at once: one from the terminal and one from npm.
  */
 const stopSignal = (): Promise<NodeJS.Signals> =>
   new Promise(resolve => {
@@ -77,8 +79,8 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
   })
 
 /**
- * Run the service until it is told to stop: start in order, print where it is, drain on SIGTERM and Ctrl-C, exit 0.
- * A start that fails prints the reason and exits 1.
+ * Run the service until SIGTERM or Ctrl-C: start, print the addresses, drain, exit code 0.
+ * A failed start prints the reason. Its exit code is 1.
  */
 export const runService = async (
   args: readonly string[],
@@ -100,21 +102,19 @@ export const runService = async (
     const logger = createLogger(config.logLevel)
     const system = await openSystem(config, logger, line => process.stdout.write(`  ${line}\n`), chosenRoles)
     process.stdout.write(welcome(system, config.dataFolder, performance.now() - startedAt))
-    logger.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'ready')
+    logger.info({ port: system.port, start_ms: Math.round(performance.now() - startedAt) }, 'Service ready')
     const signal = await stopping
-    logger.info({ signal }, 'draining')
-    // A drain that hangs must not hold the process for ever: what is not answered by then was not acknowledged.
+    logger.info({ signal }, 'Service stopping')
+    // Limit the stop. Requests without an answer by then were not acknowledged, so clients send them again.
     const killTimer = setTimeout(() => process.exit(1), drainMs)
     await system[Symbol.asyncDispose]()
     clearTimeout(killTimer)
-    logger.info('stopped')
+    logger.info('Service stopped')
   } catch (error) {
-    const reason = reasonOf(error)
-    process.stderr.write(
-      `\nwattledger did not start: ${reason ?? (error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`,
-    )
+    const details = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`\nWattledger did not start: ${reasonOf(error) ?? details}\n`)
     process.exitCode = 1
-    // Resources that were opened before the failure are closed by now; a handle that is left must not keep a failed start alive.
+    // All opened resources are closed by now. A forgotten handle must not keep the process alive.
     setTimeout(() => process.exit(1), 2_000).unref()
   }
 }

@@ -25,12 +25,13 @@ import type { Stores } from './platform/role-module.ts'
 import { createMetrics } from './platform/telemetry/metrics.ts'
 
 const generationPollMs = 2_000
-/** A server that has not brought its tables up to date by then is away for whoever can do without it. */
+/** Time limit in ms of creating the ClickHouse tables, for processes that can run without ClickHouse. */
 const schemaTimeoutMs = 5_000
 
-// Packages of the parts are loaded by those who use them: the client of a broker takes a quarter of a start, the engine 145 MB.
+// Packages of stores are imported on demand: the Kafka client takes a quarter of the start time, the ClickHouse engine
+// 145 MB.
 
-/** Tells of steps that take a while. */
+/** Prints a line about a slow step of the start. */
 export type Report = (line: string) => void
 
 const openPostgres = async (
@@ -43,7 +44,7 @@ const openPostgres = async (
   if (url !== null) onLaunched()
   const address =
     url === null ? stack.use(await startEmbeddedServer({ dataFolder, report, onLaunched })).address : { url }
-  for (const name of await migrate(address)) report(`schema ${name} applied`)
+  for (const name of await migrate(address)) report(`Schema ${name} applied`)
   return stack.use(openDatabase({ address }))
 }
 
@@ -64,8 +65,8 @@ const storeNames = ['postgres', 'clickhouse', 'log'] as const
 type StoreName = (typeof storeNames)[number]
 
 /**
- * The stores without which a role can do nothing at all. A gateway takes records for locations that it knows, also while PostgreSQL and
- * ClickHouse are away; a query service refuses what needs the one that is away, and lets log in.
+ * Stores that each role requires. A gateway accepts records of known locations without PostgreSQL and ClickHouse.
+ * A query service without ClickHouse refuses only requests that need ClickHouse.
  */
 const neededStores: Readonly<Record<Role, readonly StoreName[]>> = {
   'ingest-gateway': ['log'],
@@ -77,7 +78,7 @@ const neededStores: Readonly<Record<Role, readonly StoreName[]>> = {
 const isNeeded = (store: StoreName, chosenRoles: readonly Role[]): boolean =>
   chosenRoles.some(role => neededStores[role].includes(store))
 
-/** The signs that the stores answer which these roles can do nothing without. */
+/** Create the readiness checks of the stores that these roles require. */
 export const storeChecks = (
   { database, clickHouse, log }: Stores,
   chosenRoles: readonly Role[],
@@ -108,7 +109,7 @@ const continueWithout =
   (report: Report) =>
   (error: unknown): void => {
     if (!isFailure(error) || !error.retriable) throw error
-    report(`ClickHouse is away, its tables stay as they are: ${error.message}`)
+    report(`ClickHouse is unavailable, its tables are not updated: ${error.message}`)
   }
 
 const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
@@ -140,13 +141,13 @@ const findGeneration = async ({ operator }: Database, partitions: number): Promi
     (await raiseTopicGeneration(operator, recordTopic, null, partitions, currentInstant()))
   const currentGeneration = known ?? (await readTopicGeneration(operator, recordTopic))
   if (currentGeneration !== null && currentGeneration.partitions !== partitions) {
-    const explanation = `${recordTopic} has ${partitions} partitions, its lanes were counted for ${currentGeneration.partitions}`
-    throw new Failure('partitions_changed', `${explanation}; run "npx wattledger topics" first`, { retriable: false })
+    const explanation = `${recordTopic} has ${partitions} partitions instead of ${currentGeneration.partitions}`
+    throw new Failure('partitions_changed', `${explanation}. Run "npx wattledger topics" first.`, { retriable: false })
   }
   return currentGeneration?.generation ?? 0
 }
 
-/** Find the generation, and look every few seconds whether it still is the present one. */
+/** Read the generation of the topic, and check every 2 s whether it is still current. */
 const openGeneration = async (
   database: Database,
   partitions: number,
@@ -157,16 +158,21 @@ const openGeneration = async (
   const refresh = async (): Promise<void> => {
     current = (await readTopicGeneration(database.operator, recordTopic))?.generation ?? current
   }
-  // While PostgreSQL does not answer, the last word holds.
+  // If PostgreSQL is unavailable, the last known generation stays valid.
   const timer = setInterval(() => void refresh().catch(() => undefined), generationPollMs)
   stack.defer(() => clearInterval(timer))
   return () => {
     if (current === found) return found
-    throw new Failure('lanes_renumbered', 'the lanes were renumbered: start this process again', { retriable: true })
+    throw new Failure('lanes_renumbered', 'The number of partitions has changed. Restart this process.', {
+      retriable: true,
+    })
   }
 }
 
-/** Readings and costs are their owner's alone; the folder above lets PostgreSQL pass, which does not run as root. */
+/**
+ * Create the data folders. Only their owner can read records and costs.
+ * PostgreSQL, another user, can pass through the parent.
+ */
 const makeFolders = (dataFolder: string): void => {
   mkdirSync(dataFolder, { recursive: true, mode: 0o711 })
   accessSync(dataFolder, constants.W_OK)
@@ -177,8 +183,9 @@ const makeFolders = (dataFolder: string): void => {
 }
 
 /**
- * Open the stores, each closed with the stack; PostgreSQL starts as a child while the engine opens in this process and keeps its thread busy.
- * Rejects with a `Failure` or a system error that says what stands in the way.
+ * Open the stores. The stack closes them.
+ * PostgreSQL starts as a child process while the ClickHouse engine opens in this process.
+ * Rejects with a `Failure` or a system error that names the reason.
  */
 export const openStores = async (
   config: Config,
@@ -187,7 +194,7 @@ export const openStores = async (
   chosenRoles: readonly Role[] = roles,
 ): Promise<Stores> => {
   makeFolders(config.dataFolder)
-  // With all parts outside, processes may share the folder.
+  // Several processes can share the folder if all stores are external.
   if (embeddedStores(config).length > 0) stack.adopt(lockFolder(config.dataFolder), unlock => unlock())
   const loaded = loadSecrets(config.dataFolder, config)
   const { promise: launched, resolve } = Promise.withResolvers<void>()
@@ -202,7 +209,7 @@ export const openStores = async (
   return { database, log, codec, clickHouse, secrets: loaded.value, metrics: createMetrics(), generation }
 }
 
-/** Wait for all, also where one fails, so that whatever was opened by then is closed again. */
+/** Wait for all promises, also after a failure, so that the stack knows all opened stores and closes them. */
 const waitForAll = async <T extends readonly unknown[]>(
   promises: { readonly [K in keyof T]: Promise<T[K]> },
 ): Promise<T> => {

@@ -42,23 +42,27 @@ import { notFoundPage } from './web/reference/landing.ts'
 import { referencePages } from './web/reference/reference-page.ts'
 import { openWebhookWorker } from './webhook-worker/open.ts'
 
-/** The whole system in one process, ready; disposing of it drains and closes in the reverse order of opening. */
+/** The running system of a process. Dispose drains it and closes its resources in reverse order. */
 export type System = AsyncDisposable & {
   readonly baseUrl: string
   readonly metricsUrl: string
   readonly port: number
-  /** Null where its file was removed. */
+  /** Null if the sandbox file was removed. */
   readonly sandbox: Sandbox | null
-  /** The keys of the sandbox are shown; beside others' PostgreSQL only its file has them, because output is gathered there. */
+  /**
+   * True if the welcome text shows the keys.
+   * With an external PostgreSQL it does not, because output is often collected there.
+   */
   readonly isFirstStart: boolean
 }
 
 /**
- * A stop takes 15 s at the most. Requests under way come first, for one may wait 10 s for the log; they may wait for workers too, but not for
- * longer than 5 s: then these begin to end beside them. All roles have ended after `rolesMs`, counted as the others from the beginning, in ms.
+ * Time limits of a stop in ms, counted from its beginning. A stop takes at most 15 s.
+ * Running requests end first, because one can wait 10 s for the log.
+ * Requests can also wait for workers, which stop after 5 s at the latest.
  */
 const stopLimits = { requestsMs: 10_500, workersAfterMs: 5_000, rolesMs: 13_500 } as const
-/** Roles that have work to end, and that no request uses but by what they store. */
+/** Roles with background work. Requests use only the data that these roles store. */
 const workerRoles: readonly Role[] = ['cost-worker', 'webhook-worker']
 
 const portsOf = ({ database, secrets, metrics, idempotency, logger }: SharedDependencies): Ports => ({
@@ -79,12 +83,12 @@ const portsOf = ({ database, secrets, metrics, idempotency, logger }: SharedDepe
   },
 })
 
-/** A process that writes into lanes of old must be started again. */
+/** Check that the number of partitions has not changed. After a change the process must be restarted. */
 const generationCheck = ({ generation }: Stores): HealthCheck => ({ name: 'lanes', isHealthy: () => generation() >= 0 })
 
 const forbiddenLogIntervalMs = 60_000
 
-/** Log a refused webhook address once a minute at most: its caller reads only that the address is not public. */
+/** Log refused webhook addresses at most once a minute. The caller learns only that the address is not public. */
 const warnOfForbidden = (logger: Logger): ((host: string) => void) => {
   let silentUntil = 0
   return host => {
@@ -118,15 +122,17 @@ const openShared = async (
   }
 }
 
-/** Close all side by side: one that hangs takes no time from the others, and none may hold the stores open for ever. */
+/**
+ * Close all stacks in parallel with a time limit, so that a role that hangs blocks neither other roles nor the stores.
+ */
 const closeAll = async (stacks: readonly AsyncDisposableStack[], logger: Logger, limitMs: number): Promise<void> => {
   const closing = stacks.map(stack =>
-    stack.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'a role did not stop in order')),
+    stack.disposeAsync().catch((error: unknown) => logger.error({ err: error }, 'Role failed to stop')),
   )
   await Promise.race([Promise.all(closing), sleep(Math.max(1, limitMs), undefined, { ref: false })])
 }
 
-/** How roles end: workers a moment after the stop has begun, all others behind the requests. */
+/** Stop of the roles: workers end after 5 s at the latest, the other roles after the requests. */
 type RoleStop = {
   readonly stackOf: (role: Role) => AsyncDisposableStack
   readonly begin: () => void
@@ -163,14 +169,14 @@ const openRoleStop = (logger: Logger): RoleStop => {
   }
 }
 
-/** Load the key that credentials of providers are sealed under, and check that it is the one of this database. */
+/** Load the key that encrypts provider credentials, and check that the database was written with the same key. */
 const openCredentialsKey = async ({ config, database }: SharedDependencies): Promise<Secret> => {
   const loaded = loadCredentialsKey(config.dataFolder, config.credentialsKey, config.formerCredentialsKeys)
   await confirmSecret(database, 'credentials_key', { ...loaded, secret: loaded.value, at: currentInstant() })
   return loaded.value
 }
 
-/** Open the query service with the work beside it and the pages for browsers. */
+/** Open the query service, the background work and the pages for browsers. */
 const openQueries = async (
   shared: SharedDependencies,
   opening: AsyncDisposableStack,
@@ -199,7 +205,7 @@ const openRoles = async (
   return roleModules
 }
 
-/** Serve the metrics; on a free port if the default one is taken and nobody chose it. */
+/** Serve the metrics. If the default port is in use and no port is configured, choose a free port. */
 const openMetrics = async (
   { config, metrics }: SharedDependencies,
   report: Report,
@@ -211,7 +217,9 @@ const openMetrics = async (
     if (!isMetricsPortFree || !(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE')
       throw error
     const server = await serveMetrics(metrics, { host, port: 0 })
-    report(`port ${port} of the metrics is taken: they are on port ${server.port}; WATTLEDGER_METRICS_PORT chooses one`)
+    report(
+      `Metrics port ${port} is in use. Metrics are on port ${server.port}. Set WATTLEDGER_METRICS_PORT to choose one.`,
+    )
     return server
   }
 }
@@ -245,8 +253,8 @@ const appOf = (
 }
 
 /**
- * Open the stores, start the roles and listen. `report` tells of steps that take a while.
- * Rejects with a `Failure` or a system error that says what stands in the way; nothing is left open then.
+ * Open the stores, start the roles and listen. `report` prints a line about each slow step.
+ * Rejects with a `Failure` or a system error that names the reason. All resources are closed then.
  */
 export const openSystem = async (
   config: Config,

@@ -1,7 +1,9 @@
 import type { System } from './system.ts'
 
-/** The requests that a newcomer pastes, one after the other: log in, make a location, give it a tariff, send readings, ask for a
- * cost at once, read what the day cost. */
+/**
+ * Return example requests to paste into a terminal: log in, create a location and a tariff, send a record, calculate an
+ * instant cost, and read the cost of the day.
+ */
 const requests = (baseUrl: string, accountId: string, key: string): string => `
   TOKEN=$(curl -s -u ${accountId}:${key} ${baseUrl}/login | sed 's/.*"bearer_token":"\\([^"]*\\)".*/\\1/')
 
@@ -24,7 +26,7 @@ const requests = (baseUrl: string, accountId: string, key: string): string => `
     "start_time": "2026-01-15T00:00:00+01:00", "end_time": "2026-01-16T00:00:00+01:00"}'; echo
 `
 
-/** Say where the system is and how to begin. Keys are shown on the first start only; later the file has them. */
+/** Return the welcome text with addresses and first steps. The keys are shown at the first start only. */
 export const welcome = (
   system: Pick<System, 'baseUrl' | 'metricsUrl' | 'sandbox' | 'isFirstStart'>,
   dataFolder: string,
@@ -32,10 +34,20 @@ export const welcome = (
 ): string => {
   const { baseUrl, metricsUrl, sandbox, isFirstStart } = system
   const head = `\nWattledger is ready on ${baseUrl} (${(startupMs / 1000).toFixed(1)} s)\n`
-  const addresses = `  reference  ${baseUrl}/docs\n  console    ${baseUrl}/console\n  metrics    ${metricsUrl}\n  data       ${dataFolder}\n`
+  const addresses = [
+    `  reference  ${baseUrl}/docs\n`,
+    `  console    ${baseUrl}/console\n`,
+    `  metrics    ${metricsUrl}\n`,
+    `  data       ${dataFolder}\n`,
+  ].join('')
   if (sandbox === null) return `${head}${addresses}\n`
   const account = `  account    ${sandbox.account_id}\n`
   if (!isFirstStart) return `${head}${addresses}${account}  keys       ${dataFolder}/sandbox.json\n\n`
-  const keys = `  live key   ${sandbox.live_key}\n  test key   ${sandbox.test_key}\n  all keys   ${dataFolder}/sandbox.json (readable by you only)\n`
-  return `${head}${addresses}${account}${keys}\nFirst steps, to paste into another terminal:\n${requests(baseUrl, sandbox.account_id, sandbox.test_key)}\n`
+  const keys = [
+    `  live key   ${sandbox.live_key}\n`,
+    `  test key   ${sandbox.test_key}\n`,
+    `  all keys   ${dataFolder}/sandbox.json (readable by you only)\n`,
+  ].join('')
+  const steps = requests(baseUrl, sandbox.account_id, sandbox.test_key)
+  return `${head}${addresses}${account}${keys}\nFirst steps. Paste these requests into another terminal:\n${steps}\n`
 }

@@ -1,2 +1,2 @@
-/** Tell the present instant in milliseconds: the one place that reads the machine's clock. */
+/** Return the current instant in ms. No other file reads the clock of the machine. */
 export const currentInstant = (): number => Date.now()

@@ -85,7 +85,7 @@ export type SharedDependencies = Stores & {
   readonly slowBacklog: SlowBacklog
 }
 
-/** What a turn of leased work may use. */
+/** Dependencies of one turn of leased work. */
 export type LeasedTurn = {
   /** Extend the lease by its full duration. Returns null if another process has the lease now. */
   readonly renewLease: () => Promise<Lease | null>

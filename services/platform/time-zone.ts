@@ -6,10 +6,9 @@ const firstInstant = Date.UTC(1999, 0, 1)
 const horizon = Date.UTC(2102, 0, 1)
 /**
  * Two changes of a zone are at least 6 days and 23 hours apart (Brazil in October 2000, Gaza in 2040), so a fine step
- * sees each.
- * From `settled` on, a zone whose changes of the ten years before all came back on the same weekday of the year is
- * under a yearly
- * rule, has no such short spells, and takes wide steps.
+ * finds each change.
+ * From `yearlyRulesFrom` on, wide steps suffice for a zone whose changes of the ten years before all followed a yearly
+ * rule.
  */
 const fineMs = 6 * dayMs
 const wideMs = 27 * dayMs
@@ -17,13 +16,12 @@ const yearlyRulesFrom = Date.UTC(2038, 0, 1)
 const yearlyRulesObservedFrom = Date.UTC(2028, 0, 1)
 
 /**
- * Give the offsets of an IANA time zone as plain data, or null if no zone has that name.
- * Covers 1999-01-01 to 2102-01-01 by the rules of the runtime's own time zone data; before and after, the outermost
- * offsets hold.
- * The name is matched without case and returned as the IANA table spells it; an alias stays the alias
- * (`Asia/Calcutta`).
- * Names that only the runtime knows (`PST`, `SystemV/AST4`, `+05:30`) are no zones.
- * Calls with the same zone give the same arrays.
+ * Return the offsets of an IANA time zone as plain data. Null if the name is unknown.
+ * The data covers 1999-01-01 to 2102-01-01 by the time zone data of Node.
+ * Outside this interval, the nearest offset applies.
+ * The name ignores case and is returned in IANA spelling. An alias stays the alias (`Asia/Calcutta`).
+ * Names outside the IANA table (`PST`, `SystemV/AST4`, `+05:30`) are unknown.
+ * Calls with the same zone return the same arrays.
  * Source: https://www.iana.org/time-zones.
  */
 export function timeZone(name: string): TimeZone | null {
@@ -37,9 +35,9 @@ export function timeZone(name: string): TimeZone | null {
 }
 
 /**
- * Name the zone that stands for this one and all its aliases in the runtime's data, to compare zones by
- * (`Asia/Calcutta` for `Asia/Kolkata`).
- * Throws RangeError for a name that the runtime does not know.
+ * Return the canonical name of a zone and all its aliases in Node's data (`Asia/Calcutta` for `Asia/Kolkata`), to
+ * compare zones.
+ * Throws `RangeError` for a name that Node does not know.
  */
 export function canonicalName(name: string): string {
   const known = canonicalNames.get(name)
@@ -49,7 +47,7 @@ export function canonicalName(name: string): string {
   return canonical
 }
 
-/** Tell whether clocks of both zones show the same at every instant from 1999 on. */
+/** Return whether both zones have the same local time at each instant from 1999 on. */
 export function isSameClock(one: TimeZone, other: TimeZone): boolean {
   return one.changes.join() === other.changes.join() && one.offsets.join() === other.offsets.join()
 }
@@ -89,11 +87,11 @@ function findChanges(offsetAt: (at: number) => number): Offsets {
   return { changes, offsets }
 }
 
-/** A rule that names a weekday comes back after 52 or 53 weeks. */
+/** Return the change a year later. A rule with a weekday repeats after 52 or 53 weeks. */
 const yearAfter = (at: number | undefined, isChange: (at: number) => boolean): number | undefined =>
   at === undefined ? undefined : [at + 364 * dayMs, at + 371 * dayMs].find(isChange)
 
-/** Whole minutes: since 1999 every change has come on one. */
+/** Search in whole minutes, because all changes since 1999 are at whole minutes. */
 function changeBetween(from: number, to: number, isBefore: (at: number) => boolean): number {
   let [low, high] = [from / minuteMs, to / minuteMs]
   while (high - low > 1) {
@@ -104,7 +102,7 @@ function changeBetween(from: number, to: number, isBefore: (at: number) => boole
   return high * minuteMs
 }
 
-/** Reads whole minutes: since 1999 no zone has had a finer offset. */
+/** Read offsets in whole minutes, because no zone has had finer offsets since 1999. */
 function offsetReader(name: string): (at: number) => number {
   const clock = new Intl.DateTimeFormat('en-US', {
     timeZone: name,
@@ -123,7 +121,7 @@ function offsetReader(name: string): (at: number) => number {
   }
 }
 
-/** The text is `17, 06:00`. */
+/** Read two digits of a text such as `17, 06:00`. */
 const digits = (text: string, at: number): number => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 11 * 48
 
 let spellings: ReadonlyMap<string, string> | undefined
@@ -135,7 +133,7 @@ function spellingByName(): ReadonlyMap<string, string> {
   return spellings
 }
 
-/** The zones and links of the IANA table that `Intl.supportedValuesOf` leaves out. */
+/** Zones and links of the IANA table that `Intl.supportedValuesOf` omits. */
 const additionalNames = `
 Africa/Asmara Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca America/Argentina/ComodRivadavia
 America/Argentina/Cordoba America/Argentina/Jujuy America/Argentina/Mendoza America/Atikokan America/Atka America/Ensenada

@@ -3,5 +3,5 @@ import { join } from 'node:path'
 
 const packageFile = join(import.meta.dirname, '../../package.json')
 
-/** Version of this program, as `package.json` names it. */
+/** Version from `package.json`. */
 export const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { readonly version: string }

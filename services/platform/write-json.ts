@@ -1,13 +1,13 @@
-/** What `JSON.stringify` may do with a value before it is written. */
+/** Replacer of `JSON.stringify`. */
 type Replacer = (name: string, value: unknown) => unknown
 
 /** Write integers (bigint) as texts. */
 export const integersAsTexts: Replacer = (_, value) => (typeof value === 'bigint' ? value.toString() : value)
 
-/** Values that are written between two points where the work can be interrupted. */
+/** Number of values between two pauses. */
 const valuesPerStep = 256
 
-/** The engine's own raw JSON values are single values. */
+/** Raw JSON values count as single values. */
 const { isRawJSON } = JSON as JSON & { isRawJSON(value: unknown): boolean }
 
 const isContainer = (value: unknown): value is object =>
@@ -16,7 +16,7 @@ const isContainer = (value: unknown): value is object =>
 const countMember = (member: unknown, maxCount: number): number =>
   typeof member === 'object' && member !== null ? countValues(member, maxCount) : 1
 
-/** Count the values within plain data, up to `most`. */
+/** Count the values in plain data, up to `maxCount`. */
 const countValues = (value: object, maxCount: number): number => {
   let count = 1
   if (Array.isArray(value)) {
@@ -32,14 +32,14 @@ const countValues = (value: object, maxCount: number): number => {
   return count
 }
 
-/** Characters of a piece of text, but for the last one. */
+/** Min length of a piece of text in characters, except the last piece. */
 const maxPieceLength = 65_536
 
 type JsonWriter = { text: string; values: number; readonly replacer: Replacer | undefined }
 
 /**
- * Take the text so far as a piece.
- * The engine keeps sums of texts as trees; to look into one makes it flat while it is small.
+ * Return the text so far as a piece. V8 stores concatenated texts as trees.
+ * Searching a text flattens it while it is small.
  */
 const takePiece = (writer: JsonWriter): string => {
   const { text } = writer
@@ -51,7 +51,7 @@ const takePiece = (writer: JsonWriter): string => {
 function* writeValue(value: unknown, writer: JsonWriter): Generator<string, void> {
   const values = isContainer(value) ? countValues(value, valuesPerStep) : 1
   if (!isContainer(value) || values < valuesPerStep || 'toJSON' in value) {
-    // As a member without a value: `undefined` stands in lists alone, where it is null.
+    // Members with the value `undefined` are skipped below, so `undefined` occurs in lists only, where it is null.
     writer.text += JSON.stringify(value, writer.replacer) ?? 'null'
     writer.values += values
     if (writer.text.length >= maxPieceLength) yield takePiece(writer)
@@ -80,9 +80,8 @@ function* writeValue(value: unknown, writer: JsonWriter): Generator<string, void
 }
 
 /**
- * Write plain data as JSON in pieces of text, with a pause after each; some are empty.
- * Joined, the text that `JSON.stringify` gives.
- * `replacer` sees single values only.
+ * Write plain data as JSON in pieces of text, with a pause after each piece. Some pieces are empty.
+ * The joined pieces equal `JSON.stringify`. `replacer` gets single values only.
  */
 export function* jsonPieces(value: unknown, replacer?: Replacer): Generator<string, void> {
   if (!isContainer(value) || countValues(value, valuesPerStep) < valuesPerStep) {
@@ -94,7 +93,7 @@ export function* jsonPieces(value: unknown, replacer?: Replacer): Generator<stri
   yield takePiece(writer)
 }
 
-/** Write plain data as JSON in steps between which others can have a turn. */
+/** Write plain data as JSON in steps, with a pause after each step. */
 export function* writeJson(value: unknown, replacer?: Replacer): Generator<void, string> {
   const pieces: string[] = []
   for (const piece of jsonPieces(value, replacer)) {

@@ -13,7 +13,8 @@ import {
 } from './key-state.ts'
 
 /**
- * Find who sends a bearer token at `at` (ms); refuses with `bad_credentials`, `token_expired` or `account_disabled`.
+ * Return the caller of a bearer token at `at` (ms).
+ * Refuses with `bad_credentials`, `token_expired` or `account_disabled`.
  */
 export type Authenticate = (token: string, at: number) => Promise<Result<Caller>>
 
@@ -26,10 +27,11 @@ const revoked = refused(
 const expired = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
 /**
- * Make the check of bearer tokens. A token's signature is verified once and its key's state is read every 30 s;
- * a revoked key therefore ends its tokens within 60 s in every process.
- * A store of keys that refuses, or has not answered after 5 s, is away:
- * tokens that were accepted before go on until they expire, others throw its `Failure`.
+ * Create the check of bearer tokens. The signature of a token is verified once.
+ * The state of its key is read every 30 s.
+ * Tokens of a revoked key are therefore refused within 60 s in each process.
+ * The key store is unavailable if it fails or takes over 5 s.
+ * Cached tokens then stay valid until they expire. Other tokens throw `Failure`.
  * Source: docs/rules/authentication.md #revocation.
  */
 export const authenticator = (tokens: BearerTokens, readKeyState: ReadKeyState): Authenticate => {
@@ -66,7 +68,7 @@ const operator: Caller = {
 }
 
 /**
- * Make the check of the operator's own key; texts are compared in a time that tells nothing of them.
+ * Create the check of the operator key. The comparison takes constant time.
  * Source: docs/rules/authentication.md #operator-key.
  */
 export const operatorAuthenticator = (operatorKey: string): ((key: string) => Caller | null) => {

@@ -3,21 +3,21 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Secret, secretTexts } from './secrets.ts'
 
-/** Seconds for which a bearer token holds. */
+/** Validity of a bearer token in seconds. */
 export const tokenLifetimeSeconds = 3_600
 
-/** For whom a bearer token speaks: one account in one mode, by one key. */
+/** Subject of a bearer token: an account, a mode and a key. */
 export type TokenSubject = { readonly accountId: string; readonly liveMode: boolean; readonly keyId: string }
 
-/** What a verified token says; `expiresAt` in ms. */
+/** Claims of a verified token. `expiresAt` is in ms. */
 export type TokenClaims = TokenSubject & { readonly expiresAt: number }
 
 export type BearerTokens = {
-  /** Sign a token that holds for an hour from `at` (ms). */
+  /** Sign a token that is valid for an hour from `at` (ms). */
   readonly sign: (subject: TokenSubject, at: number) => Promise<string>
   /**
-   * Check a token's signature and claims at `at` (ms), without asking whether its key still lives.
-   * Refuses what this secret, present or former, did not sign (`bad_credentials`) and what is past its hour
+   * Verify the signature and claims of a token at `at` (ms). The state of its key is not checked.
+   * Refuses a token that neither the current nor a former secret signed (`bad_credentials`), and an expired token
    * (`token_expired`).
    */
   readonly verify: (token: string, at: number) => Promise<Result<TokenClaims>>
@@ -36,14 +36,14 @@ const badToken = refused(
 const expiredToken = refused('token_expired', 'The bearer token has expired: log in again with GET /login.')
 
 /**
- * Make the signer and verifier of bearer tokens; processes with the same secret take each other's tokens.
+ * Create the signer and verifier of bearer tokens. Processes with the same secret accept each other's tokens.
  * Source: docs/rules/authentication.md #bearer-tokens.
  */
 export const bearerTokens = (secret: Secret): BearerTokens => {
-  const [present, ...former] = secretTexts(secret)
+  const [current, ...former] = secretTexts(secret)
   const keyFrom = (text: string): Uint8Array =>
     new Uint8Array(hkdfSync('sha256', text, 'wattledger', 'bearer-token', 32))
-  const key = keyFrom(present)
+  const key = keyFrom(current)
   const keys = [key, ...former.map(keyFrom)]
   return {
     sign: ({ accountId, liveMode, keyId }, at) =>
@@ -90,8 +90,8 @@ async function verify(token: string, key: Uint8Array, at: number): Promise<Resul
 }
 
 /**
- * Base64url has spare bits at the end, so that two texts can hold the same bytes; only one of them is the token that
- * was signed.
+ * Base64url has unused bits at the end, so that two texts can encode the same bytes.
+ * Only the canonical text is accepted.
  */
 const isCanonical = (token: string): boolean =>
   token.split('.').every(part => part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part)

@@ -4,17 +4,17 @@ import { isDoneWithin, withTimeout } from '../concurrency/timeout.ts'
 import { isFailure } from '../failure.ts'
 import type { TokenSubject } from './bearer-token.ts'
 
-/** What a key that is not revoked may do, read from the store of keys. `disabled`: its account is. */
+/** Rights of an active key from the key store. `isDisabled`: its account is disabled. */
 export type KeyState = Pick<Caller, 'scope' | 'defaultApiVersion' | 'requestsPerSecond'> & {
   readonly isDisabled: boolean
 }
 
-/** Read a key's state; null if it was revoked or never existed. Throws `Failure` while the store is away. */
+/** Read the state of a key. Null if the key is revoked or unknown. Throws `Failure` if the store is unavailable. */
 export type ReadKeyState = (subject: TokenSubject) => Promise<KeyState | null>
 
 /**
- * A cached key state.
- * `readAt` is the instant of the last read in ms; `refreshing` resolves when requests wait no longer for the next one.
+ * A cached key state. `readAt` is the instant of the last read in ms.
+ * `refreshing` resolves after the next read or its time limit.
  */
 export type CachedKeyState = {
   readonly subject: TokenSubject
@@ -25,21 +25,21 @@ export type CachedKeyState = {
 }
 
 /**
- * How long a cached state is used; with `answerMs` for the next read it stays well below the 60 s in which a revocation
- * must hold.
+ * Validity of a cached state in ms.
+ * With `storeTimeoutMs` it stays below the 60 s in which a revocation must take effect.
  */
 const cacheLifetimeMs = 30_000
-/** A store that has not answered by then is away. */
+/** Time limit of the key store in ms. */
 const storeTimeoutMs = 5_000
-/** How long requests wait for the next read before they use the cached state. */
+/** Max time in ms that a request waits for a refresh before it uses the cached state. */
 const refreshWaitMs = 1_000
 const retryDelayMs = 1_000
 const maxEntries = 20_000
 
-/** Ask the store of keys. Rejects with `store_silent` (retriable) if it has not answered after 5 s. */
+/** Query the key store. Rejects with `store_silent` (retriable) if it has not answered after 5 s. */
 export const queryKeyStore = <T>(query: () => Promise<T>): Promise<T> => withTimeout(storeTimeoutMs, query)
 
-/** Cache a state that was read at `at` (ms). */
+/** Create the cache entry of a state that was read at `at` (ms). */
 export const cacheKeyState = (subject: TokenSubject, state: KeyState | null, at: number): CachedKeyState => ({
   subject,
   state,
@@ -48,7 +48,7 @@ export const cacheKeyState = (subject: TokenSubject, state: KeyState | null, at:
   refreshing: null,
 })
 
-/** Add an entry to a cache of at most 20,000; the oldest one makes place. */
+/** Add an entry to a cache of at most 20,000 entries. A full cache removes its oldest entry. */
 export const addToCache = <T>(cache: Map<string, T>, name: string, entry: T): void => {
   if (cache.size >= maxEntries) {
     for (const oldest of cache.keys()) {
@@ -60,9 +60,8 @@ export const addToCache = <T>(cache: Map<string, T>, name: string, entry: T): vo
 }
 
 /**
- * Read a cached state again if it is older than 30 s.
- * No request waits for the store longer than a second; a store that failed is asked
- * again a second later, and the cached state stays as it is.
+ * Refresh a cached state that is older than 30 s. A request waits at most a second for the store.
+ * After a failure the cached state stays, and the next read is a second later.
  */
 export const refreshIfStale = async (entry: CachedKeyState, readKeyState: ReadKeyState, at: number): Promise<void> => {
   if (at < entry.refreshAt) return
@@ -86,7 +85,7 @@ const refresh = async (entry: CachedKeyState, readKeyState: ReadKeyState, at: nu
 
 const disabled = refused('account_disabled', 'This account is disabled: ask the operator to enable it.')
 
-/** Name the caller of a key, or refuse with `account_disabled`. */
+/** Return the caller of a key, or refuse with `account_disabled`. */
 export const callerOfKey = ({ accountId, liveMode, keyId }: TokenSubject, state: KeyState): Result<Caller> => {
   if (state.isDisabled) return disabled
   const { scope, defaultApiVersion, requestsPerSecond = null } = state

@@ -4,7 +4,8 @@ import { Failure } from '../failure.ts'
 import { readJsonFile } from './secrets.ts'
 
 /**
- * What a first caller needs. The service writes it to `sandbox.json` of its data folder, readable by its owner only.
+ * Address and keys of the sandbox account.
+ * The service writes them to `sandbox.json` in its data folder, readable by its owner only.
  */
 export type Sandbox = {
   readonly base_url: string

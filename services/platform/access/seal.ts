@@ -6,39 +6,36 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
-/**
- * Encrypts what must be kept and never read by others; `owner` is bound to what is sealed, and is needed to open it.
- */
+/** Encrypts texts. `owner` is authenticated with the text and is needed for decryption. */
 export type Seal = {
   readonly seal: (text: string, owner: string) => string
-  /** Throws for what was sealed under another key, for another owner, or altered. */
+  /** Throws if the text was sealed with another key or owner, or was changed. */
   readonly open: (sealed: string, owner: string) => string
 }
 
 /**
- * Seal with AES-256-GCM under a key that is derived from `key`; `purpose` keeps the uses of one key apart.
- * What was sealed under a former key opens as well.
+ * Create a seal with AES-256-GCM. Its key is derived from `key` and `purpose`, so that each purpose has its own key.
+ * Texts that were sealed with a former key can be opened too.
  */
 export const sealWith = (key: Secret, purpose: string): Seal => {
-  const [present, ...former] = secretTexts(key)
-  const { seal, open } = sealUnder(present, purpose)
+  const [current, ...former] = secretTexts(key)
+  const { seal, open } = sealUnder(current, purpose)
   const openers = [open, ...former.map(text => sealUnder(text, purpose).open)]
   return { seal, open: (sealed, owner) => openWithAny(openers, sealed, owner) }
 }
 
 /**
- * Gives what is sealed under a former key sealed under the present one; null where it is so already, or opens under
- * none.
+ * Encrypts a text of a former key with the current key. Null if it already has the current key, or if no key opens it.
  */
 export type Reseal = (sealed: string, owner: string) => string | null
 
-/** Make what seals anew, for a key that was changed. */
+/** Create the function that re-encrypts texts after a change of the key. */
 export const resealWith = (key: Secret, purpose: string): Reseal => {
-  const [present, ...former] = secretTexts(key).map(text => sealUnder(text, purpose))
+  const [current, ...former] = secretTexts(key).map(text => sealUnder(text, purpose))
   return (sealed, owner) => {
-    if (present === undefined || openOrNull(present, sealed, owner) !== null) return null
+    if (current === undefined || openOrNull(current, sealed, owner) !== null) return null
     const text = former.map(one => openOrNull(one, sealed, owner)).find(found => found !== null)
-    return text === undefined ? null : present.seal(text, owner)
+    return text === undefined ? null : current.seal(text, owner)
   }
 }
 

@@ -4,20 +4,20 @@ import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 
 /**
- * A secret that may have been changed. The first text is the present one: it signs, hashes and seals.
- * What was made with one of the others
- * holds still. A text alone was never changed.
+ * A secret with its former values. The first text is current: it signs, hashes and encrypts.
+ * Former texts still verify and decrypt.
+ * A single text has no former values.
  */
 export type Secret = string | readonly [string, ...string[]]
 
-/** List the texts of a secret, the present one first. */
+/** Return the texts of a secret, the current one first. */
 export const secretTexts = (secret: Secret): readonly [string, ...string[]] =>
   typeof secret === 'string' ? [secret] : secret
 
-/** What the system signs and hashes with, and what the operator proves itself with. */
+/** Secret for signing and hashing, and the key of the operator. */
 export type Secrets = { readonly secret: Secret; readonly operatorKey: string }
 
-/** What configuration gives; former secrets and keys are no longer used for anything new. */
+/** Secrets of the configuration. Former secrets only verify and decrypt existing data. */
 type ConfiguredSecrets = {
   readonly secret: string | null
   readonly formerSecrets?: readonly string[]
@@ -25,8 +25,8 @@ type ConfiguredSecrets = {
 }
 
 /**
- * What the data folder keeps: only what configuration did not give, so that nobody mistakes an unused secret for the
- * one in use.
+ * Secrets of the data folder.
+ * Secrets from the configuration are not stored, so that the file contains only secrets in use.
  */
 type StoredSecrets = { readonly secret?: string; readonly operator_key?: string; readonly credentials_key?: string }
 
@@ -55,7 +55,7 @@ export const readStoredSecrets = (dataFolder: string): StoredSecrets => {
   )
 }
 
-/** Parse a JSON file; undefined if its text is no JSON. Throws the system's error if the file cannot be read. */
+/** Parse a JSON file. Undefined if its text is not JSON. Throws the system error if the file cannot be read. */
 export const readJsonFile = (file: string): unknown => {
   const text = readFileSync(file, 'utf8')
   try {
@@ -65,11 +65,11 @@ export const readJsonFile = (file: string): unknown => {
   }
 }
 
-/** Something read or created. `isNew`: it was created now and is lost unless `save` writes it to the data folder. */
+/** A loaded or created secret. `isNew`: it was created now and is lost unless `save` writes it to the data folder. */
 export type LoadedSecret<T> = { readonly value: T; readonly isNew: boolean; readonly save: () => void }
 
 /**
- * Take the secrets given by configuration, else those of the data folder; create those that are missing.
+ * Load the secrets from the configuration or the data folder, and create missing ones.
  * Nothing is written before `save`.
  * Throws `Failure` `secrets_unreadable` if the stored file is damaged: without its secret every API key is invalid.
  */
@@ -91,13 +91,12 @@ export function loadSecrets(dataFolder: string, given: ConfiguredSecrets): Loade
   return { value: { secret: withFormer(secret, given.formerSecrets), operatorKey }, isNew, save }
 }
 
-const withFormer = (present: string, former: readonly string[] = []): Secret =>
-  former.length === 0 ? present : [present, ...former]
+const withFormer = (current: string, former: readonly string[] = []): Secret =>
+  former.length === 0 ? current : [current, ...former]
 
 /**
- * Take the key that encrypts credentials of providers: that of the configuration, else that of the data folder; create
- * it if it is missing.
- * Nothing is written before `save`. Throws as `loadSecrets` does.
+ * Load the key that encrypts provider credentials from the configuration or the data folder, or create it.
+ * Nothing is written before `save`. Throws the same errors as `loadSecrets`.
  */
 export function loadCredentialsKey(
   dataFolder: string,
@@ -115,7 +114,7 @@ export function loadCredentialsKey(
   return { value: withFormer(newKey, former), isNew: true, save }
 }
 
-/** Write a JSON file that only its owner can read, whole or not at all, durable when this returns. */
+/** Write a JSON file atomically and durably. Only its owner can read it. */
 export function writePrivateFile(file: string, value: unknown): void {
   const temporaryFile = `${file}.part`
   const synced = (path: string, flags: string, work: (descriptor: number) => void): void => {

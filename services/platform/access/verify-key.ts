@@ -15,55 +15,54 @@ import {
 } from './key-state.ts'
 import type { Secret } from './secrets.ts'
 
-/** An API key as a request sends it; `accountId` is null if the request names no account. */
+/** API key of a request. `accountId` is null if the request has none. */
 export type SentKey = { readonly accountId: string | null; readonly apiKey: string }
 
-/** What a key is sent for. A login asks the store each time; metering goes on longest while the store is away. */
+/** Use of a key. A login always queries the store. Without the store, metering accepts cached keys longest. */
 export type KeyUse = 'login' | 'metering' | 'other'
 
 /**
- * Find the caller of an API key at `at` (ms).
- * Refuses with `bad_credentials` or `account_disabled`; throws `Failure` while the store is away.
+ * Return the caller of an API key at `at` (ms). Refuses with `bad_credentials` or `account_disabled`.
+ * Throws `Failure` without the store.
  */
 export type VerifyKey = (
   sent: SentKey,
   request: { readonly at: number; readonly use: KeyUse },
 ) => Promise<Result<Caller>>
 
-/** A key in the store of keys, not revoked. */
+/** An active key of the key store. */
 export type FoundKey = { readonly subject: TokenSubject; readonly state: KeyState }
 
-/** The store of keys. */
+/** The key store. */
 export type KeyStore = {
-  /** Find keys by their hashes; unknown and revoked ones are left out. */
+  /** Find active keys by their hashes. The result omits unknown and revoked keys. */
   readonly find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, FoundKey>>
   readonly readState: ReadKeyState
-  /** Store a key that was found by the hash of a former secret under the first of these hashes. */
+  /** Replace the hash of a former secret by the first of these hashes. */
   readonly rehash: (hashes: readonly [string, ...string[]]) => Promise<void>
 }
 
-/** How long a verified key stays valid while the store is away, in ms: for metering, and for everything else. */
+/** Validity of a cached key in ms while the store is unavailable: for metering, and for other uses. */
 const unavailableGraceMs = { metering: 3_600_000, other: 60_000 } as const
 
-/** Hashes of one query, and queries at the same time: a flood of wrong keys takes no more of the store than this. */
+/** Max hashes of a query, and max concurrent queries. They limit the load of many wrong keys on the store. */
 const maxHashes = 500
 const maxQueries = 2
 
 /**
- * The same words for every wrong key, so that a caller does not learn which accounts and keys exist.
+ * Refusal of a wrong key. It has one text for all reasons, so that a caller cannot learn which accounts and keys exist.
  * Source: docs/rules/authentication.md #wrong-keys.
  */
 export const wrongKey = refused('bad_credentials', 'The account id or the API key is wrong.')
 
 const keyStoreUnavailable = (): Failure =>
-  new Failure('store_silent', 'The store of keys does not answer.', { retriable: true })
+  new Failure('store_silent', 'The key store does not answer.', { retriable: true })
 
 /**
- * Make the check of API keys. A key with a wrong checksum costs no query, and concurrent look-ups share queries.
- * A verified key is cached and
- * its state is read again every 30 s, so that a revocation holds within 60 s; while the store is away a key goes on for
- * 60 s after
- * its last read, for metering for an hour. Source: docs/rules/authentication.md #revocation, #wrong-keys.
+ * Create the check of API keys. A key with a wrong checksum needs no query. Concurrent look-ups share queries.
+ * A verified key is cached. Its state is read every 30 s, so that a revocation takes effect within 60 s.
+ * Without the store, a cached key is valid for 60 s after its last read, and for an hour in metering.
+ * Source: docs/rules/authentication.md #revocation, #wrong-keys.
  */
 export const keyVerifier = (secret: Secret, store: KeyStore): VerifyKey => {
   const cache = new Map<string, CachedKeyState>()
@@ -104,7 +103,7 @@ type WaitingLookUp = {
   readonly reject: (error: unknown) => void
 }
 
-/** Give look-ups that arrive while queries are under way to one query together. */
+/** Combine look-ups that arrive during a query into the next query. */
 const groupLookUps = (findKeys: KeyStore['find']): ((hash: string) => Promise<FoundKey | null>) => {
   const waiting: WaitingLookUp[] = []
   let queries = 0
@@ -127,7 +126,7 @@ const groupLookUps = (findKeys: KeyStore['find']): ((hash: string) => Promise<Fo
   return hash =>
     new Promise((resolve, reject) => {
       waiting.push({ hash, resolve, reject })
-      // Look-ups of the same turn of the event loop, such as those of former secrets, share the first query too.
+      // Look-ups of the same turn of the event loop, such as those for former secrets, share the first query.
       queueMicrotask(next)
     })
 }

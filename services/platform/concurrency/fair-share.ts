@@ -7,9 +7,9 @@ export type ShareLimits = {
   /** Account without limits of its own. */
   readonly unboundedAccount?: string
   /**
-   * Time in ms after an account was served, in which an account with more use is limited: it gets one slot if more of
-   * its requests
-   * wait than there are slots. It gets no slot while the account with less use has running or waiting requests.
+   * Time in ms after an account was served, in which accounts with more use are limited.
+   * A limited account gets one slot if more of its requests wait than there are slots.
+   * It gets no slot while the account with less use has running or waiting requests.
    */
   readonly contentionMs?: number
   /** Monotonic clock in ms. */
@@ -106,7 +106,7 @@ const isAnyWaiting = ({ queues }: ShareState): boolean => {
   return false
 }
 
-/** Give free slots to waiting requests. */
+/** Assign free slots to waiting requests. */
 const serve = (state: ShareState): void => {
   const { limits, queues } = state
   const at = limits.now()

@@ -28,7 +28,7 @@ const grantSlice = (): void => {
   if (next !== undefined) {
     const [account, resumes] = next
     const resume = resumes.shift()
-    // Move the account behind the other accounts.
+    // Move the account to the end of the queue.
     waitingByAccount.delete(account)
     if (resumes.length > 0) waitingByAccount.set(account, resumes)
     noteTurnStart()

@@ -6,7 +6,7 @@ import { saslMechanisms } from '../log/kafka/sasl-mechanism.ts'
 import { type FeedConfig, feedNames, parseFeeds, readFeedConfig } from '../market-feeds/feed-config.ts'
 import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
 
-/** The parts of the system that one process can run. */
+/** Roles of the service. A process runs all or some of them. */
 export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const
 export type Role = (typeof roles)[number]
 
@@ -29,7 +29,7 @@ const networks = list.refine(found => found.every(isNetwork), {
 })
 
 const formerSecrets = list.refine(found => found.every(({ length }) => length >= 32), {
-  message: 'each must have 32 characters or more',
+  message: 'each must have at least 32 characters',
 })
 
 const marketFeeds = z
@@ -37,137 +37,132 @@ const marketFeeds = z
   .transform(parseFeeds)
   .pipe(
     z.array(z.custom<FeedConfig['enabled'][number]>(), {
-      error: `must be some of ${feedNames.join(', ')}, each perhaps with =URL`,
+      error: `must be names or name=URL. The names are ${feedNames.join(', ')}`,
     }),
   )
 
-/**
- * Every variable, with its unit and default; `deploy/env.example` lists the same. Nothing else reads the environment.
- */
+/** All environment variables with unit and default. `deploy/env.example` has the same texts. */
 export const environment = z.object({
-  WATTLEDGER_HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
-  WATTLEDGER_PORT: port.default(8080).describe('Port of the interface; 0 takes a free one.'),
+  WATTLEDGER_HOST: z.string().min(1).default('127.0.0.1').describe('IP address or host name to listen on.'),
+  WATTLEDGER_PORT: port.default(8080).describe('Port of the API; 0 chooses a free port.'),
   WATTLEDGER_METRICS_PORT: port
     .default(9464)
     .describe(
-      'Port of the Prometheus metrics; 0 takes a free one. If it is not set and taken, a service on embedded parts takes a free one.',
+      'Port of the Prometheus metrics; 0 chooses a free port. With embedded stores, an unset port in use is replaced.',
     ),
-  WATTLEDGER_DATA_DIR: z.string().min(1).default('./data').describe('Folder of all data.'),
+  WATTLEDGER_DATA_DIR: z.string().min(1).default('./data').describe('Data folder.'),
   WATTLEDGER_POSTGRES_URL: z
     .string()
     .optional()
     .describe(
-      'A PostgreSQL to use instead of the packaged one: postgres://… Its login owns the tables, and sessions take the roles wattledger_tenant and wattledger_operator from it (set role).',
+      'URL of an external PostgreSQL (postgres://…). Its user owns the tables; see deploy/README.md. Default: embedded.',
     ),
   WATTLEDGER_SECRET: z
     .string()
     .min(32)
     .optional()
-    .describe('Secret for signing and hashing, 32 characters or more; default: made once and kept in the data folder.'),
+    .describe(
+      'Secret for signing and hashing, at least 32 characters. Default: created at the first start in the data folder.',
+    ),
   WATTLEDGER_FORMER_SECRETS: formerSecrets.describe(
-    'Secrets that WATTLEDGER_SECRET has been before, separated by commas: what was made with one of them goes on working.',
+    'Former values of WATTLEDGER_SECRET, separated by commas. Their tokens and keys stay valid.',
   ),
   WATTLEDGER_OPERATOR_KEY: z
     .string()
     .min(24)
     .optional()
-    .describe('Secret of the operator; default: made once and kept in the data folder.'),
+    .describe('Operator key, at least 24 characters. Default: created at the first start in the data folder.'),
   WATTLEDGER_CREDENTIALS_KEY: z
     .string()
     .min(32)
     .optional()
-    .describe(
-      'Key that encrypts the credentials of providers, 32 characters or more; default: made once and kept in the data folder.',
-    ),
+    .describe('Encryption key of provider credentials, at least 32 characters. Default: created in the data folder.'),
   WATTLEDGER_FORMER_CREDENTIALS_KEYS: formerSecrets.describe(
-    'Keys that WATTLEDGER_CREDENTIALS_KEY has been before, separated by commas: what was encrypted with one of them can still be read.',
+    'Former values of WATTLEDGER_CREDENTIALS_KEY, separated by commas. They still decrypt stored credentials.',
   ),
   WATTLEDGER_CONNECT_PATH: z
     .string()
     .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as /connect')
     .default('/connect')
-    .describe('Path at which Connect is mounted; /connect answers besides.'),
+    .describe('Path of the Connect pages. The path /connect works too.'),
   WATTLEDGER_KAFKA_BROKERS: z
     .string()
     .regex(/^[^\s,]+:\d+(,[^\s,]+:\d+)*$/, 'must be host:port, separated by commas')
     .optional()
-    .describe('Kafka brokers (host:port, separated by commas) to use instead of the embedded log.'),
+    .describe('Kafka brokers as host:port, separated by commas. Default: embedded log.'),
   WATTLEDGER_KAFKA_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._-]*$/, 'must be letters, digits, dots, underscores and hyphens')
     .default('')
-    .describe('Text before the names of topics and groups at the brokers.'),
-  WATTLEDGER_KAFKA_TLS: z.enum(['on', 'off']).default('off').describe('Whether the brokers are spoken to over TLS.'),
+    .describe('Prefix of the names of topics and consumer groups.'),
+  WATTLEDGER_KAFKA_TLS: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe('TLS connections to the Kafka brokers: on or off.'),
   WATTLEDGER_KAFKA_CA_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe('File of PEM certificates that the brokers are trusted by.'),
+    .describe('PEM file of the certificate authorities of the Kafka brokers. Default: those of Node.'),
   WATTLEDGER_KAFKA_SASL: z
     .enum(saslMechanisms)
     .optional()
-    .describe('How the brokers let in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.'),
-  WATTLEDGER_KAFKA_USER: z.string().min(1).optional().describe('User at the brokers.'),
-  WATTLEDGER_KAFKA_PASSWORD: z.string().min(1).optional().describe('Password at the brokers.'),
+    .describe('SASL mechanism of the Kafka brokers: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. Default: none.'),
+  WATTLEDGER_KAFKA_USER: z.string().min(1).optional().describe('SASL user of the Kafka brokers.'),
+  WATTLEDGER_KAFKA_PASSWORD: z.string().min(1).optional().describe('SASL password of the Kafka brokers.'),
   WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: wholeNumber
     .min(1_000)
     .max(3_600_000)
     .default(45_000)
-    .describe('How long the brokers wait for a silent reader, in ms: their group.consumer.session.timeout.ms.'),
+    .describe('Session timeout of consumers in ms, equal to group.consumer.session.timeout.ms of the brokers.'),
   WATTLEDGER_SCHEMA_REGISTRY_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('A Confluent-compatible schema registry; default: schemas are numbered by their hashes, without one.'),
-  WATTLEDGER_SCHEMA_REGISTRY_USER: z.string().min(1).optional().describe('User at the schema registry.'),
-  WATTLEDGER_SCHEMA_REGISTRY_PASSWORD: z.string().min(1).optional().describe('Password at the schema registry.'),
+    .describe('URL of a Confluent-compatible schema registry. Default: schema ids from the hash of the schema.'),
+  WATTLEDGER_SCHEMA_REGISTRY_USER: z.string().min(1).optional().describe('User of the schema registry.'),
+  WATTLEDGER_SCHEMA_REGISTRY_PASSWORD: z.string().min(1).optional().describe('Password of the schema registry.'),
   WATTLEDGER_CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('A ClickHouse server to use instead of the embedded engine: https://host:8443'),
-  WATTLEDGER_CLICKHOUSE_USER: z.string().min(1).default('default').describe('User at ClickHouse.'),
-  WATTLEDGER_CLICKHOUSE_PASSWORD: z.string().default('').describe('Password at ClickHouse.'),
-  WATTLEDGER_CLICKHOUSE_DATABASE: z
-    .string()
-    .min(1)
-    .default('default')
-    .describe('Database at ClickHouse; it must exist.'),
+    .describe('URL of a ClickHouse server, such as https://host:8443. Default: embedded engine.'),
+  WATTLEDGER_CLICKHOUSE_USER: z.string().min(1).default('default').describe('User of ClickHouse.'),
+  WATTLEDGER_CLICKHOUSE_PASSWORD: z.string().default('').describe('Password of ClickHouse.'),
+  WATTLEDGER_CLICKHOUSE_DATABASE: z.string().min(1).default('default').describe('Existing database of ClickHouse.'),
   WATTLEDGER_CLICKHOUSE_CA_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe('File of PEM certificates that ClickHouse is trusted by.'),
+    .describe('PEM file of the certificate authorities of ClickHouse. Default: those of Node.'),
   WATTLEDGER_CLICKHOUSE_REPLICATED: z
     .enum(['on', 'off'])
     .default('off')
-    .describe(
-      'Whether tables are copied over a cluster. The address then leads to one server, where a worker reads what it wrote; its user may SYSTEM SYNC REPLICA.',
-    ),
+    .describe('Replicated tables: on or off. The URL must lead to one server; its user needs SYSTEM SYNC REPLICA.'),
   WATTLEDGER_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
-    .describe('Least severe log line that is written.'),
+    .describe('Min level of log lines: debug, info, warn or error.'),
   WATTLEDGER_LOG_PARTITIONS: wholeNumber
     .max(1024)
     .default(8)
-    .describe('Lanes of the embedded log; fixed once the data folder is made.'),
+    .describe('Partitions of the embedded log, at most 1024. Fixed after the first start.'),
   WATTLEDGER_LOG_RETENTION_HOURS: wholeNumber
     .default(168)
-    .describe('Hours that read messages of the embedded log are kept.'),
-  WATTLEDGER_LOG_MAX_GIB: wholeNumber.default(64).describe('Room of the embedded log in GiB; full means 503.'),
+    .describe('Retention of read messages of the embedded log, in hours.'),
+  WATTLEDGER_LOG_MAX_GIB: wholeNumber
+    .default(64)
+    .describe('Max size of the embedded log in GiB. A full log answers 503.'),
   WATTLEDGER_FAILING_PERCENT: z.coerce
     .number()
     .int()
     .min(0)
     .max(100)
     .default(50)
-    .describe(
-      'Share of the locations of a lane, in percent, above which failing ones stop the worker; 100 never stops it.',
-    ),
+    .describe('Failing locations of a partition, in percent, above which its worker stops; 100 never stops.'),
   WATTLEDGER_FAILING_LOCATIONS: wholeNumber
     .default(20)
-    .describe('Number of failing locations below which a lane never stops the worker.'),
+    .describe('Min number of failing locations of a partition at which its worker stops.'),
   WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: networks.describe(
-    'Networks (CIDR, separated by commas) to which webhooks may go besides public addresses.',
+    'Networks (CIDR, separated by commas) that webhooks can call in addition to public addresses.',
   ),
   WATTLEDGER_RATE_LIMIT: z.coerce
     .number()
@@ -176,15 +171,15 @@ export const environment = z.object({
     .max(1_000_000)
     .default(200)
     .describe(
-      'Requests a second for each account and mode, five times as many at once; metering and login are not counted. 0 sets no limit.',
+      'Requests per second of each account and mode, without metering and login; burst: 5 times as many; 0: no limit.',
     ),
   WATTLEDGER_TRUSTED_PROXIES: networks.describe(
-    'Networks (CIDR, separated by commas) of proxies before the service. Their X-Forwarded-For names the peer whose wrong keys are counted.',
+    'Networks (CIDR, separated by commas) of proxies whose X-Forwarded-For names the client.',
   ),
   WATTLEDGER_MARKET_FEEDS: marketFeeds
     .optional()
     .describe(
-      `Public price feeds to fetch from, preferred first, separated by commas; name=URL names another address. Known: ${feedNames.join(', ')}; default: none, nothing outside is called.`,
+      `Price feeds in order of preference, separated by commas, as name or name=URL. Default: none. Names: ${feedNames.join(', ')}.`,
     ),
   WATTLEDGER_ENTSOE_TOKEN: z
     .string()
@@ -195,17 +190,15 @@ export const environment = z.object({
     .string()
     .regex(/^[A-Z0-9-]+$/, 'must be the code of a product')
     .default('AGILE-24-10-01')
-    .describe('Product whose prices the feed octopus-agile fetches.'),
+    .describe('Product code of the feed octopus-agile.'),
   WATTLEDGER_OCTOPUS_VAT: z
     .enum(['included', 'excluded'])
     .default('included')
-    .describe('Whether the prices of octopus-agile hold VAT.'),
+    .describe('Prices of octopus-agile with or without VAT: included or excluded.'),
   WATTLEDGER_OCTOPUS_REGION: z
     .enum([...'ABCDEFGHJKLMNP'])
     .optional()
-    .describe(
-      'Grid region, A to P, whose octopus-agile prices stand for all of Great Britain; default: none, each region has its own source.',
-    ),
+    .describe('Grid region (A to P) whose octopus-agile prices apply to the area GB. Default: none.'),
 })
 
 export type Config = DistributedSettings & {
@@ -213,8 +206,7 @@ export type Config = DistributedSettings & {
   readonly port: number
   readonly metricsPort: number
   /**
-   * Whether the metrics may take a free port because theirs was not chosen: on embedded parts no monitoring counts on
-   * it.
+   * True if the metrics can use another port when theirs is in use: with embedded stores and without a configured port.
    */
   readonly isMetricsPortFree: boolean
   readonly dataFolder: string
@@ -222,7 +214,7 @@ export type Config = DistributedSettings & {
   readonly secret: string | null
   readonly operatorKey: string | null
   readonly credentialsKey: string | null
-  /** What `secret` and `credentialsKey` have been before. */
+  /** Former values of `secret`. `formerCredentialsKeys`: former values of `credentialsKey`. */
   readonly formerSecrets: readonly string[]
   readonly formerCredentialsKeys: readonly string[]
   readonly connectPath: string
@@ -230,20 +222,21 @@ export type Config = DistributedSettings & {
   readonly logPartitions: number
   readonly logRetentionMs: number
   readonly logMaxBytes: number
-  /** Above this share (0 … 1) of failing locations, and from so many on, a lane stops its worker. */
+  /**
+   * Share of failing locations in [0, 1] above which a partition stops its worker, if at least `failingLocations` fail.
+   */
   readonly failingShare: number
   readonly failingLocations: number
   readonly webhookAllowedNetworks: readonly string[]
   readonly rateLimitPerSecond: number | null
-  /** Networks of proxies whose `X-Forwarded-For` is believed. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
-  /** Where market prices are fetched from; nothing chosen: from nowhere. */
   readonly marketFeeds: FeedConfig
 }
 
 /**
- * Read the configuration from the environment alone.
- * Throws `ConfigError` naming every unusable variable, and every unknown one that begins with `WATTLEDGER_`.
+ * Read the configuration from environment variables.
+ * Throws `ConfigError` that lists each invalid variable and each unknown variable with the prefix `WATTLEDGER_`.
  */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const named = Object.fromEntries(
@@ -285,13 +278,13 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys')
-    return `${issue.keys.join(', ')}: no such setting; deploy/env.example lists all`
+    return `${issue.keys.join(', ')}: Unknown setting. deploy/env.example lists all settings.`
   const name = issue.path.join('.')
   const meaning = name in environment.shape ? environment.shape[name as keyof typeof environment.shape].description : ''
   return `${name}: ${issue.message}. ${meaning}`
 }
 
-/** What several processes must have in common. */
+/** Settings that all processes of an installation share. */
 type SharedSettings = Pick<Config, 'kafka' | 'schemaRegistry' | 'clickHouse' | 'postgresUrl' | 'secret'>
 
 const noSharedSettings: SharedSettings = {
@@ -303,10 +296,8 @@ const noSharedSettings: SharedSettings = {
 }
 
 /**
- * Read the words of the command line: `--roles a,b`, `--help`.
- * Throws `ConfigError` for unknown words, unknown roles, and for a subset of roles on embedded parts, which one process
- * must hold alone, or
- * without a secret that all processes share.
+ * Read the roles from the arguments `--roles a,b`. Without arguments, the process runs all roles.
+ * Throws `ConfigError` for unknown arguments and roles. A subset of roles needs external stores and a shared secret.
  */
 export function readRoles(args: readonly string[], config: SharedSettings = noSharedSettings): readonly Role[] {
   const at = args.findIndex(argument => argument === '--roles' || argument.startsWith('--roles='))
@@ -314,19 +305,21 @@ export function readRoles(args: readonly string[], config: SharedSettings = noSh
   const [flag = '', next] = args.slice(at)
   const list = flag.startsWith('--roles=') ? flag.slice('--roles='.length) : next
   if (at !== 0 || list === undefined || args.length > (flag.includes('=') ? 1 : 2)) {
-    throw new ConfigError(`cannot read "${args.join(' ')}"; use --help, or --roles with some of ${roles.join(', ')}`)
+    throw new ConfigError(
+      `Unknown arguments "${args.join(' ')}". Use --help, or --roles with some of ${roles.join(', ')}.`,
+    )
   }
   const chosenRoles = list.split(',').map(argument => {
     const role = roles.find(known => known === argument.trim())
     if (role === undefined)
-      throw new ConfigError(`--roles: "${argument.trim()}" is no role; the roles are ${roles.join(', ')}`)
+      throw new ConfigError(`--roles: Unknown role "${argument.trim()}". The roles are ${roles.join(', ')}.`)
     return role
   })
   if (new Set(chosenRoles).size === roles.length) return roles
   const missing = [...embeddedStores(config), ...(config.secret === null ? ['WATTLEDGER_SECRET'] : [])]
   if (missing.length > 0) {
-    const reason = 'the embedded parts belong to one process, so it must run every role'
-    throw new ConfigError(`--roles: ${reason}: leave --roles out, or set ${missing.join(', ')}`)
+    const reason = 'Embedded stores belong to one process, which must run all roles'
+    throw new ConfigError(`--roles: ${reason}. Omit --roles, or set ${missing.join(', ')}.`)
   }
   return chosenRoles
 }

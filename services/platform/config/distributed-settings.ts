@@ -4,7 +4,7 @@ import type { RegistryAddress } from '../log/avro/confluent-schema-ids.ts'
 import type { KafkaSettings } from '../log/kafka/kafka-settings.ts'
 import type { SaslMechanism } from '../log/kafka/sasl-mechanism.ts'
 
-/** A ClickHouse server as configuration names it; `caFile` is a file of PEM certificates. */
+/** Settings of a ClickHouse server. `caFile` is a PEM file of certificate authorities. */
 export type ClickHouseSettings = {
   readonly url: string
   readonly user: string
@@ -14,14 +14,14 @@ export type ClickHouseSettings = {
   readonly isReplicated: boolean
 }
 
-/** The parts outside this process; null: the embedded one is used, and for the registry none. */
+/** External stores. Null: the embedded store is used. Without a schema registry, schema ids are local. */
 export type DistributedSettings = {
   readonly kafka: KafkaSettings | null
   readonly schemaRegistry: RegistryAddress | null
   readonly clickHouse: ClickHouseSettings | null
 }
 
-/** The variables of these settings, read. */
+/** Parsed environment variables of these settings. */
 export type DistributedVariables = {
   readonly WATTLEDGER_KAFKA_BROKERS?: string | undefined
   readonly WATTLEDGER_KAFKA_PREFIX: string
@@ -42,7 +42,7 @@ export type DistributedVariables = {
   readonly WATTLEDGER_CLICKHOUSE_REPLICATED: 'on' | 'off'
 }
 
-/** Put the settings of the distributed parts together. Throws `ConfigError` for a login without its words. */
+/** Read the settings of external stores. Throws `ConfigError` if SASL lacks user or password. */
 export const distributedSettings = (value: DistributedVariables): DistributedSettings => ({
   kafka: kafkaSettings(value),
   schemaRegistry: schemaRegistry(value),
@@ -53,7 +53,7 @@ const kafkaSettings = (value: DistributedVariables): KafkaSettings | null => {
   const mechanism = value.WATTLEDGER_KAFKA_SASL
   const { WATTLEDGER_KAFKA_USER: username = '', WATTLEDGER_KAFKA_PASSWORD: password = '' } = value
   if (mechanism !== undefined && (username === '' || password === '')) {
-    throw new ConfigError('WATTLEDGER_KAFKA_SASL: needs WATTLEDGER_KAFKA_USER and WATTLEDGER_KAFKA_PASSWORD')
+    throw new ConfigError('WATTLEDGER_KAFKA_SASL: Set WATTLEDGER_KAFKA_USER and WATTLEDGER_KAFKA_PASSWORD too.')
   }
   if (value.WATTLEDGER_KAFKA_BROKERS === undefined) return null
   return {
@@ -85,8 +85,7 @@ const clickHouseSettings = (value: DistributedVariables): ClickHouseSettings | n
       }
 
 /**
- * Name what keeps several processes from sharing the work: the parts that live in one process; empty where all are
- * outside.
+ * Return the variables of the stores that are embedded. Empty if all stores are external and several processes can run.
  */
 export const embeddedStores = (
   settings: DistributedSettings & { readonly postgresUrl: string | null },

@@ -19,14 +19,14 @@ export const arrivalOf = (environment: unknown): Arrival | null => {
 }
 
 /** Max turns of the event loop to wait. In each turn Node reads up to 64 KiB of a connection. */
-const maxEventLoopTurns = 1_024
+const maxLoopPasses = 1_024
 
 /**
  * Wait while each turn of the event loop brings more of a body. A busy process so reads bytes that arrived long ago.
  */
 export const waitUntilQuiet = async ({ bytes, isComplete }: Arrival): Promise<void> => {
   let seen = -1
-  for (let turn = 0; turn < maxEventLoopTurns && !isComplete() && bytes() !== seen; turn += 1) {
+  for (let turn = 0; turn < maxLoopPasses && !isComplete() && bytes() !== seen; turn += 1) {
     seen = bytes()
     await nextTurn()
     // The first turn may have started before the last read.

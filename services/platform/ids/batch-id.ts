@@ -2,20 +2,18 @@ import { hash, randomBytes } from 'node:crypto'
 import { formatId, isId } from '../../domain/identifier.ts'
 import { type Secret, secretTexts } from '../access/secrets.ts'
 
-/** Whose batch it is: the same id means nothing to another account or in the other mode. */
+/** Owner of a batch. The id is invalid for another account or mode. */
 type Owner = { readonly accountId: string; readonly liveMode: boolean }
 
 /**
- * Ids of submissions: 44 bits of mint time (ms), 20 bits of the process, a count of 12 bits, and a keyed check of 20
- * bits over these and
- * the owner, so that a wrong id is known without asking a store, and a right one may be waited for.
+ * Ids of submissions: creation time in ms (44 bits), process (20 bits), counter (12 bits) and a keyed checksum (20
+ * bits).
+ * The checksum covers the id and its owner, so that an invalid id is detected without a store.
  */
 export type BatchIds = {
-  /**
-   * Mint the id of a submission that arrives at `at` (ms). Ids of one process are all different and ascend with time.
-   */
+  /** Create the id of a submission at `at` (ms). Ids of a process are unique and ascend. */
   readonly create: (owner: Owner, at: number) => string
-  /** Tell when an id was minted (ms); null for one that was never given to this owner. */
+  /** Return the creation time of an id in ms. Null if the id was not created for this owner. */
   readonly createdAt: (owner: Owner, id: string) => number | null
 }
 
@@ -23,7 +21,7 @@ const idBytes = 12
 const maxCount = 4096
 const checkBits = 20
 
-/** Make ids under the secret of the installation, which every process shares. */
+/** Create the ids of an installation. All processes share its secret. */
 export const batchIds = (secret: Secret): BatchIds => {
   const [check, ...formerChecks] = secretTexts(secret).map(shortHmac) as [HmacFunction, ...HmacFunction[]]
   const process = randomBytes(3).readUIntBE(0, 3) % 2 ** 20
@@ -35,7 +33,7 @@ export const batchIds = (secret: Secret): BatchIds => {
   return {
     create: (owner, at) => {
       count = at > lastAt ? 0 : count + 1
-      // A clock that stands still or steps back, or a full count, goes on from the last time.
+      // If the clock stops or steps back, or the counter is full, continue from the last time.
       if (count >= maxCount) count = 0
       lastAt = at > lastAt ? at : count === 0 ? lastAt + 1 : lastAt
       const bytes = Buffer.alloc(idBytes)
@@ -60,9 +58,8 @@ const blockBytes = 64
 const digestBytes = 32
 
 /**
- * Make a function that gives the first 24 bits of the HMAC-SHA-256 of a text of Latin-1.
- * Each submission needs one, and an object of the
- * engine for it would cost several times its two hashes. Source: RFC 2104.
+ * Create a function that returns the first 24 bits of the HMAC-SHA-256 of a Latin-1 text.
+ * Each submission needs one. Node's `createHmac` costs several times as much as two hashes. Source: RFC 2104.
  */
 const shortHmac = (secret: string): HmacFunction => {
   const long = Buffer.from(secret)
@@ -83,7 +80,10 @@ const shortHmac = (secret: string): HmacFunction => {
   }
 }
 
-/** All that is checked; of the byte that count and check share, the four bits of the count. */
+/**
+ * Return the text of the checksum.
+ * The counter and the checksum share a byte: only its four bits of the counter are included.
+ */
 const textOf = (bytes: Buffer, { accountId, liveMode }: Owner): string =>
   `batch ${accountId} ${liveMode} ${bytes.toString('hex', 0, 9)} ${(bytes[9] ?? 0) >> 4}`
 

@@ -5,7 +5,7 @@ import { type Secret, secretTexts } from '../access/secrets.ts'
 
 const tailLimit = 2 ** 48
 
-// Random bytes cost as much to ask for as thousands of them.
+// One call for thousands of random bytes costs as much as a call for one byte.
 let pool = Buffer.alloc(0)
 let usedBytes = 0
 const randomInteger = (size: number): number => {
@@ -21,9 +21,9 @@ let lastAt = 0
 let lastTail = 0
 
 /**
- * Mint the id of a stored object at `at` (ms): its prefix, 12 hex digits of the time and 12 of chance.
- * Within one process each id sorts after the one before it, also where time stands still or steps back.
- * Not a secret: who knows one id can guess near ones. Source: docs/rules/identifiers-and-lists.md #time-order.
+ * Create the id of a stored object at `at` (ms): a prefix, 12 hex digits of the time and 12 random hex digits.
+ * Ids of a process ascend, also if the clock stops or steps back.
+ * Ids are not secret: neighbouring ids can be guessed. Source: docs/rules/identifiers-and-lists.md #time-order.
  */
 export const newId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, at: number): string => {
   const nextTail = lastTail + 1 + randomInteger(1)
@@ -39,9 +39,8 @@ export const newId = (kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>, a
 }
 
 /**
- * Give the id of a thing that may be written again, the same each time:
- * `at` (ms), then 48 bits of a hash over what names it.
- * Good for some thousand things of one `at`.
+ * Return the same id for each write of an object: `at` (ms) and 48 bits of a hash of its name.
+ * Collisions are unlikely for up to some thousand objects with the same `at`.
  */
 export const deterministicId = (
   kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>,
@@ -65,19 +64,22 @@ export const referencePlaceholderId = (
   return idPrefixes[kind] + hash.slice(0, 24)
 }
 
-/** Mint a Connect token: 128 random bits, none of them time, because whoever holds it may act on the session. */
+/**
+ * Create a Connect token of 128 random bits.
+ * It contains no time, because it is a secret that gives access to the session.
+ */
 export const newConnectToken = (): string => formatId('connectSession', randomBytes(16))
 
 /**
- * Mint an API key:
- * `sk_live_` or `sk_test_`, 160 random bits in hex, and 8 digits of checksum that show typing errors without a look-up.
+ * Create an API key: `sk_live_` or `sk_test_`, 160 random bits in hex, and a checksum of 8 digits.
+ * The checksum detects typing errors.
  */
 export const newApiKey = (liveMode: boolean): string => {
   const body = `${liveMode ? 'sk_live_' : 'sk_test_'}${randomBytes(20).toString('hex')}`
   return body + checksum(body)
 }
 
-/** Tell the mode of an API key; null for text that was never one. */
+/** Return the mode of an API key. Null if the text is not an API key. */
 export const apiKeyMode = (key: string): { readonly liveMode: boolean } | null => {
   if (!/^sk_(live|test)_[0-9a-f]{48}$/.test(key) || checksum(key.slice(0, -8)) !== key.slice(-8)) return null
   return { liveMode: key.startsWith('sk_live_') }
@@ -85,15 +87,12 @@ export const apiKeyMode = (key: string): { readonly liveMode: boolean } | null =
 
 const checksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
-/** Hash a secret of our own making for storage and look-up: HMAC-SHA-256 under the server's secret, in hex. */
+/** Hash a random secret for storage and look-up: HMAC-SHA-256 with the server secret, in hex. */
 export const hashSecret = (serverSecret: Secret, secret: string): string => secretHashes(serverSecret, secret)[0]
 
-/**
- * The hashes under which such a secret may be kept: that under the server's present secret, then those under its former
- * ones.
- */
+/** Return all possible stored hashes of a secret: with the current server secret, then with the former ones. */
 export const secretHashes = (serverSecret: Secret, secret: string): readonly [string, ...string[]] => {
-  const [present, ...former] = secretTexts(serverSecret)
+  const [current, ...former] = secretTexts(serverSecret)
   const hashed = (text: string): string => createHmac('sha256', text).update(secret).digest('hex')
-  return [hashed(present), ...former.map(hashed)]
+  return [hashed(current), ...former.map(hashed)]
 }

@@ -4,7 +4,7 @@ import { formatId } from '../../domain/identifier.ts'
 import { putProviders, type StoredProvider } from '../postgres/connect/providers.ts'
 import type { Database } from '../postgres/database.ts'
 
-/** Give the id of a supplier or of one of its tariffs from what names it: the same in every installation, and at every import. */
+/** Return the id of a supplier or tariff from its name. It is the same in each installation and at each import. */
 export const catalogueId = (kind: 'provider' | 'libraryTariff', ...name: readonly string[]): string =>
   formatId(
     kind,
@@ -13,7 +13,7 @@ export const catalogueId = (kind: 'provider' | 'libraryTariff', ...name: readonl
       .digest(),
   )
 
-/** List the well-known suppliers that the service comes with, by country and name. Names are facts; logos are their owners'. */
+/** Return the bundled suppliers by country and name. They have no logos, because logos belong to their owners. */
 export const bundledSuppliers = (): readonly StoredProvider[] => {
   const text = readFileSync(new URL('suppliers.json', import.meta.url), 'utf8')
   const byCountry = JSON.parse(text) as Readonly<Record<string, readonly string[]>>
@@ -29,6 +29,6 @@ export const bundledSuppliers = (): readonly StoredProvider[] => {
   )
 }
 
-/** Write the suppliers that are not there yet; what the operator has made of one stays. Gives how many are new. */
+/** Add missing suppliers and return their number. Existing suppliers are not changed. */
 export const seedSuppliers = ({ operator }: Database, at: number): Promise<number> =>
   putProviders(operator, bundledSuppliers(), at, { skipExisting: true })

@@ -127,7 +127,7 @@ const defaultWindowMs = 60_000
  */
 export const watchEventLoop = (windowMs = defaultWindowMs): Disposable & { readonly longestTurnMs: () => number } => {
   /** Longest turn of each step of the window. The last step is still running. */
-  const longestTurns = [0]
+  const longestTurnsMs = [0]
   let sampledAt = performance.now()
   let stepAt = sampledAt
   // Node's histogram of delays does not count the turn in which it is reset, and that turn may be the longest one.
@@ -135,14 +135,14 @@ export const watchEventLoop = (windowMs = defaultWindowMs): Disposable & { reado
     const now = performance.now()
     // On a busy machine several steps can pass between two samples.
     for (; now - stepAt >= windowMs / windowSteps; stepAt += windowMs / windowSteps) {
-      longestTurns.push(0)
-      if (longestTurns.length > windowSteps + 1) longestTurns.shift()
+      longestTurnsMs.push(0)
+      if (longestTurnsMs.length > windowSteps + 1) longestTurnsMs.shift()
     }
-    longestTurns.push(Math.max(longestTurns.pop() ?? 0, now - sampledAt - sampleIntervalMs))
+    longestTurnsMs.push(Math.max(longestTurnsMs.pop() ?? 0, now - sampledAt - sampleIntervalMs))
     sampledAt = now
   }, sampleIntervalMs)
   timer.unref()
-  return { longestTurnMs: () => Math.max(...longestTurns), [Symbol.dispose]: () => clearInterval(timer) }
+  return { longestTurnMs: () => Math.max(...longestTurnsMs), [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /** Add the longest turn of the event loop to the metrics. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** Tells whether an address (IPv4 or IPv6, as text) may be dialled. Text that is no address may not. */
+/** Returns whether webhooks may connect to an address (IPv4 or IPv6 text). False for a text that is not an address. */
 export type AddressRule = (address: string) => boolean
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -8,35 +8,34 @@ type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 const isWithin = (address: ipaddr.IPv4 | ipaddr.IPv6, [network, bits]: Network): boolean =>
   address.kind() === network.kind() && address.match(network, bits)
 
-/**
- * All addresses that are routed on the internet lie here; what stands for something else in it has a range of its own.
- */
+/** All public IPv6 addresses are in this network. Special ranges inside it are excluded by `range()`. */
 const globalUnicast: Network = ipaddr.parseCIDR('2000::/3')
 
-/** Public by its range, but answered by the platform under the machine. */
+/** Addresses in public ranges that belong to the cloud platform of the host. */
 const hostPlatforms: readonly Network[] = ['168.63.129.16/32'].map(text => ipaddr.parseCIDR(text))
 
-/** An interface id that holds an IPv4 address, which a router of the network would unwrap. Source: RFC 5214, 6.1. */
+/**
+ * Return whether an IPv6 address contains an IPv4 address that a router would extract (ISATAP).
+ * Source: RFC 5214, 6.1.
+ */
 const isIsatap = (address: ipaddr.IPv6): boolean => {
   const [high = 0, low = 0] = address.parts.slice(4)
   return (high & 0xfdff) === 0 && low === 0x5efe
 }
 
 const isPublicAddress = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => {
-  // Ranges that carry an IPv4 address inside (NAT64, 6to4, Teredo) are no unicast, whatever they carry.
+  // `range()` gives no unicast for addresses that contain an IPv4 address (NAT64, 6to4, Teredo).
   if (address.range() !== 'unicast' || hostPlatforms.some(network => isWithin(address, network))) return false
   return address instanceof ipaddr.IPv4 || (isWithin(address, globalUnicast) && !isIsatap(address))
 }
 
 /**
- * Make the rule by which webhooks are dialled: public addresses, and those of the networks (CIDR) that the operator
- * allows.
- * An IPv4 address
- * that is written as IPv6 is judged as what it is. Throws a `RangeError` for text that is no network.
+ * Create the rule for webhook addresses: public addresses, and the networks (CIDR) that the operator allows.
+ * An IPv4-mapped IPv6 address counts as IPv4. Throws `RangeError` if a text is not a network.
  */
 export const addressRule = (allowedNetworks: readonly string[]): AddressRule => {
   const allowed = allowedNetworks.map((text): Network => {
-    if (!ipaddr.isValidCIDR(text)) throw new RangeError(`${text} is no network; write one as 10.1.0.0/16`)
+    if (!ipaddr.isValidCIDR(text)) throw new RangeError(`${text} is not a network. Write networks such as 10.1.0.0/16.`)
     return ipaddr.parseCIDR(text)
   })
   return text => {

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici'
 import { isFailure } from '../failure.ts'
 
-/** How much of an answer is kept, in bytes. Source: docs/rules/events-and-webhooks.md #attempts. */
+/** Max stored bytes of an answer. Source: docs/rules/events-and-webhooks.md #attempts. */
 export const storedAnswerBytes = 16_384
 
-/** Why no answer came. */
+/** Reasons why an attempt has no answer. */
 export const attemptErrors = [
   'address_forbidden',
   'host_unknown',
@@ -19,15 +19,12 @@ export type AttemptError = (typeof attemptErrors)[number]
 
 type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>
 
-/**
- * Text of bytes that may end inside a character; NUL, which no text column takes, shows as the character for the
- * unknown.
- */
+/** Decode UTF-8 that may end inside a character. NUL becomes U+FFFD, because PostgreSQL text cannot contain NUL. */
 const textOf = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '\ufffd')
 
 /**
- * Read an answer up to what is kept of it; a longer one is cut off with its connection.
- * Rejects where its body breaks off or takes too long.
+ * Read an answer up to 16 KiB. The connection of a longer answer is closed.
+ * Rejects if the body breaks off or exceeds the timeout.
  */
 export const readAnswer = async ({ statusCode, headers, body }: Answer) => {
   const chunks: Buffer[] = []
@@ -63,7 +60,7 @@ const byCode: Readonly<Record<string, AttemptError>> = {
   UND_ERR_HEADERS_OVERFLOW: 'answer_invalid',
 }
 
-/** Name what kept an answer from coming. */
+/** Return the reason of a failed attempt. */
 export const attemptError = (error: unknown): AttemptError => {
   if (isFailure(error) && error.code === 'address_forbidden') return 'address_forbidden'
   if (!(error instanceof Error)) return 'connection_failed'

@@ -1,14 +1,14 @@
 import { Resolver } from 'node:dns/promises'
 
-/** Finds the addresses of a host; rejects where there are none, or nobody tells. */
+/** Resolves the addresses of a host. Rejects if there are none or the name servers fail. */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 
 const localhost = ['127.0.0.1', '::1']
 
 /**
- * Resolve by the name servers of the machine.
- * Unlike the system's look-up it takes no thread, so that a host whose name servers are dead
- * keeps nobody waiting; the hosts file is not read. Names under `localhost` are this machine. Source: RFC 6761, 6.3.
+ * Create a resolver that asks the name servers of the machine. It does not read the hosts file.
+ * Unlike the look-up of the system it uses no thread, so that dead name servers of one host do not delay others.
+ * Names under `localhost` are this machine. Source: RFC 6761, 6.3.
  */
 export const systemResolver = (): ResolveHost => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { AddressRule } from './address-rule.ts'
 
-/** Ports of other protocols, which no browser talks HTTP to. Source: https://fetch.spec.whatwg.org/#port-blocking. */
+/** Ports of other protocols that browsers block for HTTP. Source: https://fetch.spec.whatwg.org/#port-blocking. */
 const badPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -12,15 +12,15 @@ const badPorts: ReadonlySet<number> = new Set([
 
 const maxUrlLength = 2_048
 
-/** An address with host, without anything that readers of URLs repair each in their own way. */
+/** A URL with a host, without parts that URL parsers repair in different ways. */
 const plainUrl = /^https?:\/\/[^\s\\/?#]/i
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.
 const unsafe = /[\s\\\u0000-\u001f\u007f]/
 
 const refuse = (message: string): Result<never> => refused('webhook_url_refused', message, 'url')
 
-/** The host of a URL without the brackets of an IPv6 address and the dot of a full name. */
+/** Return the host of a URL without the brackets of an IPv6 address and without a trailing dot. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 
 export const forbiddenHost = refuse(
@@ -28,7 +28,7 @@ export const forbiddenHost = refuse(
 )
 
 /**
- * Names that no public name server answers: of this machine, of a local network, without a domain.
+ * Return whether a name is not public: of this machine, of a local network, or without a domain.
  * Source: RFC 6761, 6762, 8375.
  */
 const isReserved = (host: string): boolean =>
@@ -36,7 +36,7 @@ const isReserved = (host: string): boolean =>
 
 const maxLabelLength = 63
 
-/** Refuse a host name that cannot be public; an operator who allows networks of its own may have names for them. */
+/** Refuse a host name that cannot be public, unless the operator allows private networks. */
 const validateHostName = (host: string, allowsNetworks: boolean): Result<null> => {
   if (host.length > 253 || host.split('.').some(label => label === '' || label.length > maxLabelLength)) {
     return refuse(`url must have a host of at most 253 characters, with 1 to ${maxLabelLength} between its dots`)
@@ -45,11 +45,10 @@ const validateHostName = (host: string, allowsNetworks: boolean): Result<null> =
 }
 
 /**
- * Judge the address of a webhook by its text: https (http in test mode), no credentials, no fragment, no port of
- * another protocol, and no
- * IP address that may not be dialled, in whatever base it is written, and no name that cannot be public, unless
- * networks are allowed.
- * Gives it in its plain form. What a name resolves to is judged apart.
+ * Validate the text of a webhook URL: https (http in test mode), no credentials, no fragment and no port of another
+ * protocol.
+ * An IP address in any notation must be allowed. A host name must be public, unless private networks are allowed.
+ * Returns the normalised URL. The addresses of a host name are validated at each connection.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
 export const validateUrlText = (
@@ -64,7 +63,7 @@ export const validateUrlText = (
   const url = new URL(text)
   if (liveMode && url.protocol !== 'https:') return refuse('url must begin with https:// in live mode')
   if (url.username !== '' || url.password !== '')
-    return refuse('url must not hold credentials; check the signature of what is sent instead')
+    return refuse('url must not contain credentials; verify the signature of each delivery instead')
   if (url.hash !== '') return refuse('url must not have a fragment')
   if (url.port !== '' && badPorts.has(Number(url.port)))
     return refuse(`url must not name port ${url.port}, which belongs to another protocol`)

@@ -7,7 +7,7 @@ import { attemptError, readAnswer } from './answer.ts'
 import { type ResolveHost, systemResolver } from './resolve-host.ts'
 import { forbiddenHost, hostOf, validateUrlText } from './validate-url.ts'
 
-/** A POST to a subscriber. */
+/** POST request to a subscriber. */
 export type Post = {
   readonly url: string
   readonly liveMode: boolean
@@ -16,8 +16,8 @@ export type Post = {
 }
 
 /**
- * What came of a POST: a status, or an `error` and no status.
- * `body`: the first 16 KiB of the answer, as text without NUL; `isCut`: it was longer.
+ * Result of a POST: a status, or an `error` without a status. `body` has the first 16 KiB of the answer.
+ * `isCut`: the answer was longer.
  */
 export type PostOutcome = {
   readonly status: number | null
@@ -29,24 +29,24 @@ export type PostOutcome = {
 }
 
 export type WebhookHttpClient = AsyncDisposable & {
-  /** Load what a POST needs. The first POST does so if nobody did: then all requests wait for some 50 ms. */
+  /** Load the HTTP package. Otherwise the first POST loads it and blocks the process for 50 ms. */
   readonly prepare: () => Promise<void>
   /**
-   * Judge an address before it is kept, with all that its host resolves to now.
-   * A host that nobody resolves now is judged when it is dialled.
+   * Validate a URL and all current addresses of its host.
+   * A host without an address now is validated at each connection only.
    */
   readonly validateUrl: (url: string, liveMode: boolean) => Promise<Result<string>>
-  /** Send a POST to an address that is judged again, and no further than its first answer. Never rejects. */
+  /** Validate the URL again and send a POST. Redirects are not followed. Never rejects. */
   readonly post: (request: Post) => Promise<PostOutcome>
 }
 
 export type WebhookHttpClientOptions = {
-  /** Networks (CIDR) that may be dialled besides public addresses. */
+  /** Networks (CIDR) that are allowed in addition to public addresses. */
   readonly allowedNetworks: readonly string[]
   readonly resolve?: ResolveHost
-  /** Called with the host of an endpoint that is refused because its addresses are not public. */
+  /** Called with a host that is refused because its addresses are not public. */
   readonly onForbidden?: (host: string) => void
-  /** All of a POST: look-up, connection, request, answer. */
+  /** Time limit of a POST in ms, from the DNS look-up to the end of the answer. */
   readonly timeoutMs?: number
 }
 
@@ -55,9 +55,11 @@ const connectTimeoutMs = 10_000
 const resolveTimeoutMs = 2_000
 
 const forbidden = (host: string): Failure =>
-  new Failure('address_forbidden', `${host} has no address that may be dialled`, { retriable: false })
+  new Failure('address_forbidden', `${host} has no allowed address. Use a host with public addresses.`, {
+    retriable: false,
+  })
 
-/** Look a host up for a connection that is being made: what may not be dialled is left out. */
+/** Create a DNS look-up that returns only allowed addresses. */
 const guardedLookup =
   (resolve: ResolveHost, isAllowedAddress: AddressRule): LookupFunction =>
   (hostname, options, callback) => {
@@ -75,7 +77,7 @@ const guardedLookup =
 const guardedConnector =
   (connect: buildConnector.connector, isAllowedAddress: AddressRule): buildConnector.connector =>
   (options, callback) => {
-    // An address as text is dialled without look-up.
+    // An IP address in the URL is used without a look-up.
     if (isIP(options.hostname) !== 0 && !isAllowedAddress(options.hostname)) {
       callback(forbidden(options.hostname), null)
       return
@@ -91,10 +93,7 @@ const guardedConnector =
     })
   }
 
-/**
- * Create the keeper of connections.
- * Its package takes a twentieth of a start: processes that send no POST do not load it.
- */
+/** Create the HTTP agent. Its package is imported on demand, because it takes 5 % of the start time. */
 const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, timeoutMs: number): Promise<Agent> => {
   const { Agent, buildConnector } = await import('undici')
   const connect = buildConnector({
@@ -114,9 +113,8 @@ const createAgent = async (resolve: ResolveHost, isAllowedAddress: AddressRule, 
 }
 
 /**
- * Open the one way out to subscribers.
- * Connections are kept and are made to addresses that were judged as they were dialled; certificates are
- * checked, redirects are answers like others, and no proxy of the environment is used.
+ * Open the HTTP client for subscribers. It validates the address of each connection and reuses connections.
+ * It verifies certificates, does not follow redirects, and ignores proxy settings of the environment.
  * Source: docs/rules/events-and-webhooks.md #addresses.
  */
 export const openWebhookHttpClient = (options: WebhookHttpClientOptions): WebhookHttpClient => {
@@ -165,7 +163,7 @@ export const openWebhookHttpClient = (options: WebhookHttpClientOptions): Webhoo
   }
 }
 
-/** What a promise gives within a time, else null; also where it rejects. */
+/** Return the value of a promise. Null if it rejects or exceeds the time limit. */
 const waitUpTo = async <T>(promise: Promise<T>, ms: number): Promise<T | null> => {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(resolve, ms, null)

@@ -35,7 +35,7 @@ const takeNext = ({ tasks, lastSliceOf }: ThreadState): Task | null => {
     if (next === null || (lastSliceOf.get(task.account) ?? 0) < (lastSliceOf.get(next.account) ?? 0)) next = task
   }
   if (next === null) return null
-  // Move the task behind the other tasks of its account.
+  // Move the task to the end of the queue.
   tasks.delete(next.id)
   tasks.set(next.id, next)
   return next

@@ -21,7 +21,7 @@ export type WorkRequest = {
  */
 export type RunningWork = { readonly head: unknown; readonly chunks: Chunks }
 
-/** A thread for long work on plain data. */
+/** A thread for slow work on plain data. */
 export type WorkThread = AsyncDisposable & {
   /**
    * Start work and return it with its head. Refuses `unavailable` if too much work of the account waits.
@@ -76,7 +76,7 @@ const receiveMessage = (inbox: Inbox, message: FromThread): void => {
 }
 
 const lost = (cause: unknown): Failure =>
-  new Failure('work_thread_lost', 'The thread for long work has ended', { retriable: true, cause })
+  new Failure('work_thread_lost', 'The work thread has ended. Send the request again.', { retriable: true, cause })
 
 /** Create the thread. It starts at the first task, and again after it has ended unexpectedly. */
 const threadOf = ({ script, memoryMiB }: WorkThreadOptions) => {
@@ -192,7 +192,7 @@ const inputLimiter = (maxBytes: number) => {
   }
 }
 
-/** Open a thread for long work. It starts at the first task. Accounts take turns. Source: docs/promises.md #i8, #s6. */
+/** Open a thread for slow work. It starts at the first task. Accounts take turns. Source: docs/promises.md #i8, #s6. */
 export const openWorkThread = (options: WorkThreadOptions): WorkThread => {
   const share: FairShare = fairShare(options.limits)
   const thread = threadOf(options)

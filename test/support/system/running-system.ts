@@ -76,7 +76,7 @@ export const launchSystem = (
     errors: () => errors,
     exited: exited(child),
     ready: async () => {
-      for (let waitedMs = 0; !output.includes('"msg":"ready"'); waitedMs += 20) {
+      for (let waitedMs = 0; !output.includes('"msg":"Service ready"'); waitedMs += 20) {
         if (hasEnded() || waitedMs > startLimitMs) throw new Error(`the system did not start:\n${output}`)
         await sleep(20)
       }

@@ -29,7 +29,7 @@ const refusalOf = async (environment: Readonly<Record<string, string>> = {}, at 
   const { code, output, errors } = await endOf(environment, [], at)
   expect(code, output).toBe(1)
   expect(output).not.toContain('    at ')
-  const lines = errors.split('\n').filter(line => line.startsWith('wattledger did not start: '))
+  const lines = errors.split('\n').filter(line => line.startsWith('Wattledger did not start: '))
   expect(lines).toHaveLength(1)
   return lines[0] ?? ''
 }
@@ -116,9 +116,9 @@ describe('an unusable data folder', () => {
     const file = join(folder, '..', 'a-file')
     writeFileSync(file, '')
     expect(await refusalOf({}, join(file, 'data'))).toContain(
-      `cannot use ${join(file, 'data')}: a part of the path is a file`,
+      `Cannot use ${join(file, 'data')}: a folder of the path is a file`,
     )
-    expect(await refusalOf({}, file)).toContain(`cannot use ${file}: `)
+    expect(await refusalOf({}, file)).toContain(`Cannot use ${file}: `)
   })
 
   it('stops the start with one line if it is read-only', async ({ skip }) => {
@@ -136,7 +136,7 @@ describe('an unusable data folder', () => {
     }
     try {
       expect(await refusalOf({}, path)).toMatch(
-        /cannot use \S+: (the file system is read-only|this user has no permission)/,
+        /Cannot use \S+: (the file system is read-only|this user has no permission)/,
       )
     } finally {
       if (process.getuid?.() === 0) execFileSync('umount', [path])
@@ -151,7 +151,7 @@ describe('the default port of the metrics', () => {
     const launched = launchSystem(folder, { WATTLEDGER_METRICS_PORT: '' })
     try {
       await launched.ready()
-      const port = /port 9464 of the metrics is taken: they are on port (\d+)/.exec(launched.output())?.[1]
+      const port = /Metrics port 9464 is in use\. Metrics are on port (\d+)/.exec(launched.output())?.[1]
       expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200)
     } finally {
       launched.process.kill('SIGTERM')
@@ -187,6 +187,6 @@ describe('the options of a start', () => {
     expect(output).toMatch(/WATTLEDGER_PORT .*Default: 8080\./)
     expect(output).toMatch(/WATTLEDGER_LOG_RETENTION_HOURS .*Default: 168\./)
     expect(output).toMatch(/WATTLEDGER_LOG_LEVEL .*Default: info\./)
-    expect(output).toMatch(/WATTLEDGER_SECRET .*default: /)
+    expect(output).toMatch(/WATTLEDGER_SECRET .*Default: /)
   })
 })

@@ -122,7 +122,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', signal => {
     const records = Array.from({ length: 5_000 }, (_, index) => record(id, `${signal}-${index}`))
     const finish = await begin(system.sandbox, JSON.stringify(records))
     const stopped = system.stop(signal)
-    await expect.poll(() => system.errors()).toContain('"msg":"draining"')
+    await expect.poll(() => system.errors()).toContain('"msg":"Service stopping"')
     expect(await finish()).toMatchObject({ status: 200, body: { records_accepted: 5_000 } })
     expect(await stopped).toBe(0)
     await expect.poll(() => children.filter(isAlive)).toEqual([])
@@ -141,7 +141,7 @@ describe('a request with the longest wait for the log', () => {
     const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
     const finish = await begin(system.sandbox, JSON.stringify([record(id, 'late')]))
     const stopped = system.stop('SIGTERM')
-    await expect.poll(() => system.errors()).toContain('"msg":"draining"')
+    await expect.poll(() => system.errors()).toContain('"msg":"Service stopping"')
     await sleep(8_000)
     expect(await finish()).toMatchObject({ status: 200, body: { records_accepted: 1 } })
     expect(await stopped).toBe(0)
@@ -185,7 +185,7 @@ describe('a start', () => {
     for (const one of [sandbox.live_key, sandbox.test_key, sandbox.operator_key, basic, token, secret])
       expect(system.errors()).not.toContain(one)
     // The check must be able to find a line: the log lines exist.
-    expect(system.errors()).toContain('"msg":"ready"')
+    expect(system.errors()).toContain('"msg":"Service ready"')
   })
 
   it('on port 0 uses a free port and prints it', async () => {
@@ -229,14 +229,14 @@ describe('an impossible start', () => {
     const ended = await endOf({ [name]: portTaken() })
     expect(ended).toMatchObject({
       code: 1,
-      output: expect.stringContaining(`port ${portTaken()} is taken by another program`),
+      output: expect.stringContaining(`Port ${portTaken()} is in use`),
     })
     expect(ended.output).toContain(name)
     expect(ended.output).not.toContain('    at ')
   })
 
   it.each([
-    ['WATTLEDGER_PROT', '8080', 'WATTLEDGER_PROT: no such setting'],
+    ['WATTLEDGER_PROT', '8080', 'WATTLEDGER_PROT: Unknown setting'],
     ['WATTLEDGER_PORT', '80800', 'WATTLEDGER_PORT: '],
     ['WATTLEDGER_LOG_LEVEL', 'loud', 'WATTLEDGER_LOG_LEVEL: '],
     ['WATTLEDGER_SECRET', 'short', 'WATTLEDGER_SECRET: '],
@@ -249,9 +249,9 @@ describe('an impossible start', () => {
   it.each([
     [['--roles', 'cost-worker'], 'one process'],
     [['--roles=ingest-gateway,query-service'], 'one process'],
-    [['--roles', 'gateway'], '"gateway" is no role; the roles are ingest-gateway, cost-worker, query-service'],
-    [['--roles'], 'cannot read "--roles"'],
-    [['serve'], 'cannot read "serve"'],
+    [['--roles', 'gateway'], 'Unknown role "gateway". The roles are ingest-gateway, cost-worker, query-service'],
+    [['--roles'], 'Unknown arguments "--roles"'],
+    [['serve'], 'Unknown arguments "serve"'],
   ])('refuses %j', async (args, reason) => {
     const ended = await endOf({}, args)
     expect(ended).toMatchObject({ code: 1, output: expect.stringContaining(reason) })

@@ -46,7 +46,7 @@ describe('the command line', () => {
 
   it.each([
     ['a role that does not exist', ['--roles', 'worker'], 'worker'],
-    ['some roles on embedded parts', ['--roles', 'cost-worker'], 'embedded'],
+    ['some roles with embedded stores', ['--roles', 'cost-worker'], 'Embedded stores'],
     ['unknown words', ['--role'], '--role'],
   ])('refuses %s', (_, words, reason) => {
     expect(() => readRoles(words)).toThrow(reason)
