@@ -1,7 +1,6 @@
-// Completes package-lock.json with the optional packages of other platforms that the registry in use does not offer:
-// npm leaves them out, and `npm ci` then stops with EUSAGE. Then asks the registry in use for hashes that are missing; those of packages that
-// it does not offer stay missing, and setup.mjs installs nothing on their platforms. Run after every change of dependencies, and on a
-// platform that lacks hashes: node deploy/complete-lock.mjs
+// Completes package-lock.json: npm omits optional packages of other platforms that the registry does not offer, and `npm ci` then fails
+// with EUSAGE. Then requests missing hashes from the registry. Packages that the registry does not offer stay without a hash, and setup.mjs
+// installs nothing on their platforms. Run after each change of dependencies: node deploy/complete-lock.mjs
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { nameOf, registryEntries } from './lock-entries.mjs'
@@ -22,7 +21,7 @@ function entryOf(name, version) {
   const words = name.split('/').at(-1).split('-')
   const system = systems.find(word => words.includes(word))
   const architecture = architectures.find(word => words.includes(word))
-  if (system === undefined || architecture === undefined) throw new Error(`cannot tell the platform of ${name}`)
+  if (system === undefined || architecture === undefined) throw new Error(`Unknown platform of ${name}`)
   const libc = words.some(word => word.startsWith('musl'))
     ? ['musl']
     : words.some(word => word.startsWith('gnu'))
@@ -39,7 +38,7 @@ for (const [from, entry] of Object.entries(lock.packages)) {
     added += 1
   }
 }
-/** The hash of a package as the registry gives it; null where it does not offer the package. */
+/** Return the hash of a package from the registry. Null if the registry does not offer the package. */
 function integrityOf(name, version) {
   const run = spawnSync('npm', ['view', `${name}@${version}`, 'dist.integrity', '--json'], { encoding: 'utf8' })
   const answer = run.status === 0 && run.stdout.trim() !== '' ? JSON.parse(run.stdout) : null
@@ -58,4 +57,4 @@ lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b])
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${added} entries added`)
 if (missing.length > 0)
-  console.log(`the registry in use has no hash of ${missing.length} packages:\n  ${missing.join('\n  ')}`)
+  console.log(`The registry has no hash of ${missing.length} packages:\n  ${missing.join('\n  ')}`)

@@ -1,4 +1,4 @@
-// Ends with 0 where the process of this container is live; another path, such as /health/ready, as its word.
+// Exit code 0 if the process of this container is live. An argument sets another path, such as /health/ready.
 const port = process.env.WATTLEDGER_PORT ?? '8080'
 const [path = '/health/live'] = process.argv.slice(2)
 try {

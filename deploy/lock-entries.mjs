@@ -1,12 +1,12 @@
-// What package-lock.json says of packages that come from a registry. Plain JavaScript without packages: setup.mjs reads it first.
+// Reads the registry packages of package-lock.json. Plain JavaScript without packages, because setup.mjs imports it first.
 
-/** The entries of a lock that come from a registry, by their path in node_modules. */
+/** Return the registry packages of a lock, by path in node_modules. */
 export const registryEntries = lock =>
   Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.link !== true)
 
 /**
- * The packages that may lack a hash, each with its reason. `setup.mjs` installs nothing on their platforms until the hashes are there.
- * A maintainer whose registry offers them runs `node deploy/complete-lock.mjs`, then removes the names here.
+ * Packages that may lack a hash, each with its reason. On their platforms `setup.mjs` installs nothing until the hashes exist.
+ * If a registry offers them, run `node deploy/complete-lock.mjs` and remove the names here.
  */
 export const withoutHash = {
   '@chdb/lib-darwin-arm64': 'the registry in use when the lock was written does not offer this package',
@@ -14,15 +14,15 @@ export const withoutHash = {
   '@chdb/lib-linux-arm64-gnu': 'the registry in use when the lock was written does not offer this package',
 }
 
-/** The name of a package by its path. */
+/** Return the name of a package from its path. */
 export const nameOf = path => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
-/** Tell whether a list of a lock entry, such as `os`, names a value; an entry without the list is for all. */
+/** Return whether a list of a lock entry, such as `os`, allows a value. An entry without the list allows all. */
 const allows = (list, value) => list === undefined || list.includes(value)
 
 /**
- * List the packages that npm would install on a platform without a hash to compare them with, each as name@version.
- * `platform`: `os` and `cpu` as Node names them, `libc` glibc, musl, or undefined where there is none.
+ * Return the packages that npm would install on a platform without a hash, as name@version.
+ * `platform` has `os` and `cpu` of Node, and `libc`: glibc, musl or undefined.
  */
 export const unverifiedOn = (lock, { os, cpu, libc }) =>
   registryEntries(lock)
@@ -32,7 +32,7 @@ export const unverifiedOn = (lock, { os, cpu, libc }) =>
     )
     .map(([path, { version }]) => `${nameOf(path)}@${version}`)
 
-/** The platform that this process runs on. */
+/** Return the platform of this process. */
 export const thisPlatform = () => {
   const glibc = process.report?.getReport().header.glibcVersionRuntime
   const libc = process.platform === 'linux' ? (glibc === undefined ? 'musl' : 'glibc') : undefined

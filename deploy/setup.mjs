@@ -1,5 +1,5 @@
-// Brings the project to a state in which it runs: packages installed as locked, and a fitting Node at node_modules/.bin/node.
-// Plain JavaScript for any Node from 20 on, since it runs before anything is installed. Does nothing when nothing changed.
+// Prepares the project: installs the locked packages and links the packaged Node at node_modules/.bin/node.
+// Plain JavaScript for Node 20 or newer, because it runs before the installation. Does nothing if nothing changed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ function stampNow() {
   return `${hash.digest('hex')} ${process.platform} ${process.arch}`
 }
 
-/** Run npm of this machine in the project; a line every few seconds tells that it is alive. */
+/** Run npm in the project and print a progress line every 5 s. */
 function npm(args) {
   const script = process.env.npm_execpath
   const [command, prefix] = script?.endsWith('.js') ? [process.execPath, [script]] : ['npm', []]
@@ -51,14 +51,14 @@ function versionOf(node) {
 
 const isSupportedVersion = version => version !== null && Number(version.slice(1).split('.')[0]) >= minNodeMajor
 
-/** npm 9 and 10 drop the link of a platform package's `node`, and some platforms have no such package: make the link here. */
+/** Link the packaged Node. npm 9 and 10 drop this link, and some platforms have no Node package. */
 function linkNode() {
   if (existsSync(linkedNode) && isSupportedVersion(versionOf(linkedNode))) return
   const packaged = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node')
   const candidate = existsSync(packaged) ? packaged : process.execPath
   if (!isSupportedVersion(versionOf(candidate))) {
     exitWithError(
-      `Node ${minNodeMajor} or newer is needed. There is no packaged one for ${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${minNodeMajor}, then run the same command again.`,
+      `Node ${minNodeMajor} or newer is required. No package exists for ${process.platform}-${process.arch}, and this is ${process.version}. Install Node ${minNodeMajor}, then run the same command again.`,
     )
   }
   mkdirSync(dirname(linkedNode), { recursive: true })
@@ -73,14 +73,14 @@ if (!isReady) {
   const unverified = unverifiedOn(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')), thisPlatform())
   if (unverified.length > 0) {
     exitWithError(
-      `package-lock.json has no hash of ${unverified.join(', ')}, so what npm would install here could not be verified. Run \`node deploy/complete-lock.mjs\`, which asks your registry for the hashes, then run the same command again.`,
+      `package-lock.json has no hash of ${unverified.join(', ')}, so npm cannot verify these packages. Run \`node deploy/complete-lock.mjs\`, which requests the hashes from your registry, then run the same command again.`,
     )
   }
   console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
   const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
   if (code !== 0)
     exitWithError(
-      `npm ci ended with code ${code}. What it printed above says why; run the same command again once that is mended.`,
+      `npm ci failed with exit code ${code}. Fix the error above, then run the same command again.`,
     )
   linkNode()
   writeFileSync(stampFile, stamp)

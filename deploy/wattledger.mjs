@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line: installs what is missing, then runs services/command-line.mjs on the project's own Node.
+// Command line: installs missing packages, then runs services/command-line.mjs with the packaged Node.
 import './setup.mjs'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
