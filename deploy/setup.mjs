@@ -79,9 +79,7 @@ if (!isReady) {
   console.error('wattledger: installing packages (once, about half a minute and 1.1 GB)')
   const code = await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-progress'])
   if (code !== 0)
-    exitWithError(
-      `npm ci failed with exit code ${code}. Fix the error above, then run the same command again.`,
-    )
+    exitWithError(`npm ci failed with exit code ${code}. Fix the error above, then run the same command again.`)
   linkNode()
   writeFileSync(stampFile, stamp)
   console.error('wattledger: packages installed')
