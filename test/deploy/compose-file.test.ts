@@ -50,7 +50,7 @@ describe('the compose file', () => {
     )
   })
 
-  it('waits for what can be waited for, and begins the roles after both jobs', () => {
+  it('waits for healthy dependencies, and starts the roles after both jobs', () => {
     const inImage = /^HEALTHCHECK /m.test(dockerfile)
     const hasHealth = ({ image, healthcheck }: Service): boolean =>
       healthcheck?.disable !== true && (healthcheck?.test !== undefined || (inImage && image.startsWith('wattledger:')))
@@ -134,7 +134,7 @@ describe('the image', () => {
   })
 
   it.each([
-    ['is well where the service is live', 200, 0],
+    ['succeeds if the service is live', 200, 0],
     ['is not where it is not', 503, 1],
   ])('%s', async (_, status, code) => {
     const requestedPaths: string[] = []

@@ -10,7 +10,7 @@ import { openProject, skippedWithoutDocker } from './docker.ts'
 
 const run = promisify(execFile)
 const buildMs = 900_000
-/** A killed worker's lanes are given away after 45 s. */
+/** The partitions of a killed worker go to another worker after 45 s. */
 const takeOverMs = 120_000
 
 type Project = Awaited<ReturnType<typeof openProject>>
@@ -44,7 +44,7 @@ const until = async <T>(read: () => Promise<T>, holds: (value: T) => boolean, li
 }
 
 describe.skipIf(skippedWithoutDocker('engine') !== null)(
-  'the layout in containers',
+  'the containers of the compose file',
   { timeout: takeOverMs + 60_000 },
   () => {
     let project: Project
@@ -108,7 +108,7 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
       expect([...(await until(up, list => list.length >= expected.length, 60_000))].sort()).toEqual(expected)
     })
 
-    it('stores what it takes after a worker is killed, and is whole once it is brought up again', async () => {
+    it('stores accepted records after a worker is killed, and is complete after a restart', async () => {
       const [id = ''] = (await project.compose('ps', '-q', 'cost-worker')).trim().split('\n')
       await run('docker', ['kill', '--signal', 'KILL', id])
       const location = await ask('POST', '/locations', { postal_address: { city: 'Berlin', country_code: 'DE' } })

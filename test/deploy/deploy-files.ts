@@ -121,7 +121,7 @@ type Package = { readonly version: string; readonly optionalDependencies: Labels
 
 export const packageFile: Package = JSON.parse(read('package.json'))
 
-/** How long a process drains at most, in seconds, by its own source. */
+/** Max drain time of a process in seconds, read from its source. */
 export const drainSeconds = (): number => {
   const [, ms = ''] = /^const drainMs = ([\d_]+)$/m.exec(read('services/service.ts')) ?? []
   if (ms === '') throw new Error('services/service.ts does not say how long it drains')

@@ -17,7 +17,7 @@ const isAvailable = (...args: readonly string[]): boolean => {
   }
 }
 
-/** Why a test with Docker is left out, said once for each need; null where it runs. */
+/** Reason why a test with Docker is skipped, printed once for each missing tool. Null if the test runs. */
 export const skippedWithoutDocker = (needed: 'compose' | 'engine'): string | null => {
   const missing = !isAvailable('compose', 'version')
     ? 'there is no Docker Compose on this machine'
@@ -28,7 +28,7 @@ export const skippedWithoutDocker = (needed: 'compose' | 'engine'): string | nul
   return missing
 }
 
-/** The layout of the compose file as a project of its own: secrets, ports and volumes that go away with it. */
+/** Start the compose file as a separate project. Its secrets, ports and volumes are removed with it. */
 export const openProject = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-compose-'))
   const file = join(folder, 'env')

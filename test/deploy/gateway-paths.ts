@@ -11,11 +11,11 @@ const declared: Readonly<Record<string, unknown>> = { ...instantCost, ...meterBa
 export const gatewayOperations = (): readonly Operation[] =>
   [...read('services/ingest-gateway/operations.ts').matchAll(/\bbind\(\s*(\w+)/g)].map(([, name = '']) => {
     const operation = operations.find(one => one === declared[name])
-    if (operation === undefined) throw new Error(`${name} is no operation of the interface`)
+    if (operation === undefined) throw new Error(`${name} is not an operation of the API`)
     return operation
   })
 
-/** The paths of operations, in both layouts. */
+/** Paths of operations, in both API versions. */
 export const pathsOf = (some: readonly Operation[]): readonly string[] => [
   ...new Set(some.flatMap(({ routes }) => [...routes.current, ...routes.earlier].map(({ path }) => path))),
 ]

@@ -139,7 +139,7 @@ describe('the manifests', () => {
     expect(options.filter(name => !(name in topicsCommand.options))).toEqual([])
   })
 
-  it('have one door: what takes records goes to the gateways, all else to the query services', () => {
+  it('have one address: submissions go to the gateways, other requests to the query services', () => {
     const paths = ofKind('Ingress').flatMap(({ spec }) => spec.rules?.flatMap(({ http }) => http.paths) ?? [])
     const role = (path: string): string | undefined =>
       (paths.find(one => one.path === path) ?? paths.find(one => one.path === '/'))?.backend.service.name
@@ -160,7 +160,7 @@ describe('the manifests', () => {
   })
 })
 
-/** Why the manifests cannot be put together here; null where they can. */
+/** Reason why the manifests cannot be built here. Null if they can. */
 const withoutKubectl = (): string | null => {
   try {
     execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore', timeout: 20_000 })

@@ -36,7 +36,7 @@ const fromPanels = dashboard.panels.flatMap(({ title, targets = [] }) =>
 )
 const expressions = [...fromRules, ...fromPanels]
 
-/** What Prometheus makes by itself. */
+/** Metrics that Prometheus creates. */
 const ofPrometheus = ['up']
 const labelsOfPrometheus = ['job', 'instance', 'le']
 
@@ -75,7 +75,7 @@ const unsetIn = (sources: string): readonly string[] =>
     key === 'registry' || new RegExp(`\\b${key}\\b`).test(sources) ? [] : [String(Reflect.get(metric, 'name'))],
   )
 
-/** Why a matcher can match nothing that the program exports; null where it can. */
+/** Reason why a matcher matches no exported metric. Null if it matches. */
 const mistakeOf = ({ metric, label, value }: Matcher): string | null => {
   if (!ofPrometheus.includes(metric) && ![...listOf(metric, 'labelNames'), ...labelsOfPrometheus].includes(label)) {
     return `${metric} has no label ${label}`
@@ -89,7 +89,7 @@ const mistakeOf = ({ metric, label, value }: Matcher): string | null => {
 }
 
 describe('alerts and the dashboard', () => {
-  it.each(expressions)('%s: names only what the program exports, in brackets that close', (_, expr) => {
+  it.each(expressions)('%s: uses only exported metrics, and its brackets match', (_, expr) => {
     expect(unbalanced(expr)).toBe(null)
     const named = metricsOf(expr)
     expect(named.length).toBeGreaterThan(0)
@@ -106,7 +106,7 @@ describe('alerts and the dashboard', () => {
     expect(unsetIn('').filter(name => used.has(name)).length).toBeGreaterThan(10)
   })
 
-  it('tell of everything that an operator must know', () => {
+  it('cover everything that an operator must know', () => {
     const watched = new Set(rules.flatMap(({ expr }) => metricsOf(expr)))
     for (const name of [
       'wattledger_records_accepted_total',

@@ -20,7 +20,7 @@ const words = new Set([
 
 const withoutText = (expr: string): string => expr.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
 
-/** Tell which bracket of an expression is not closed, or closes nothing; null where all do. */
+/** Return the first bracket of an expression without a match. Null if all brackets match. */
 export const unbalanced = (expr: string): string | null => {
   const open: string[] = []
   for (const [index, character] of [...withoutText(expr)].entries()) {

@@ -23,7 +23,7 @@ const own = (values: Labels = {}): Labels =>
 
 const objectOf = (kind: string) => readManifests().find(one => one.kind === kind && one.metadata.name === 'wattledger')
 
-/** What a pod is given: the config map, and the secret with its template's empty values filled in. */
+/** Environment of a pod: the config map, and the secret with filled-in values. */
 const inCluster = (filled: Labels): Labels => ({
   ...inImage,
   ...objectOf('ConfigMap')?.data,

@@ -24,7 +24,7 @@ function offsetAt(zone: TimeZone, at: number): number | undefined {
 }
 
 function zoneOf(name: string): TimeZone {
-  return timeZone(name) ?? expect.fail(`${name} is no zone`)
+  return timeZone(name) ?? expect.fail(`${name} is not a zone`)
 }
 
 /** Steps through 2000–2035 and gives the first instant at which the data and the reading differ. */
@@ -111,13 +111,13 @@ test.each([
 })
 
 test.each(['', 'PST', 'IST', '+05:30', 'SystemV/AST4', 'Factory', 'Europe/Nowhere', 'europe', 'Europe/Berlin '])(
-  '%j is no zone',
+  '%j is not a zone',
   name => {
     expect(timeZone(name)).toBeNull()
   },
 )
 
-test('the sign of Etc zones is that of the table: Etc/GMT+5 is five hours behind', () => {
+test('the sign of Etc zones is that of the table: Etc/GMT+5 is UTC-5', () => {
   expect(timeZone('Etc/GMT+5')).toEqual({ name: 'Etc/GMT+5', changes: [], offsets: [-5 * hourMs] })
   expect(timeZone('UTC')).toEqual({ name: 'UTC', changes: [], offsets: [0] })
 })

@@ -21,7 +21,7 @@ const keyStore = (state: KeyState | null | Failure) => {
   return { store, authenticate: authenticator(tokens, read) }
 }
 
-const away = new Failure('postgres_away', 'away', { retriable: true })
+const away = new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
 
 describe('the check before every operation', () => {
   it('names the caller and asks the store of keys once for many requests', async () => {
@@ -42,7 +42,7 @@ describe('the check before every operation', () => {
     expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
   })
 
-  it('refuses a disabled account and lets it in again once enabled', async () => {
+  it('refuses a disabled account until it is enabled', async () => {
     const { store, authenticate } = keyStore({ ...activeKey, isDisabled: true })
     const token = await tokens.sign(subject, at)
     expect(await authenticate(token, at)).toMatchObject({ ok: false, refusal: { code: 'account_disabled' } })
@@ -50,7 +50,7 @@ describe('the check before every operation', () => {
     expect(await authenticate(token, at + 60_000)).toMatchObject({ ok: true })
   })
 
-  it('lets known tokens go on until they expire while the store is away, and asks it at most once a second', async () => {
+  it('accepts cached tokens until they expire while the store is unavailable, and queries it at most once a second', async () => {
     const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     await authenticate(token, at)
@@ -60,7 +60,7 @@ describe('the check before every operation', () => {
     expect(await authenticate(token, at + 3_600_000)).toMatchObject({ ok: false, refusal: { code: 'token_expired' } })
   })
 
-  it('does not let unknown tokens in while the store is away', async () => {
+  it('refuses unknown tokens while the store is unavailable', async () => {
     const { authenticate } = keyStore(away)
     await expect(authenticate(await tokens.sign(subject, at), at)).rejects.toBe(away)
   })
@@ -68,7 +68,7 @@ describe('the check before every operation', () => {
   describe('with a store that hangs', () => {
     afterEach(() => void vi.useRealTimers())
 
-    /** The check with a token that is held, 30 s after its key was read last; the store answers no more. */
+    /** Check with a cached token, 30 s after the last read of its key. The store does not answer. */
     const hanging = async () => {
       vi.useFakeTimers()
       const store = { asked: 0, answer: Promise.resolve<KeyState | null>(activeKey) }
@@ -82,7 +82,7 @@ describe('the check before every operation', () => {
       return { store, authenticate, token, other: await tokens.sign({ ...subject, keyId: 'key_2' }, at) }
     }
 
-    it('goes on with a held token after a second, at once while the question is open, and asks again a second after it was given up', async () => {
+    it('accepts a cached token after a second, at once during a query, and queries again a second after a timeout', async () => {
       const { store, authenticate, token } = await hanging()
       const first = authenticate(token, at + 30_000)
       await vi.advanceTimersByTimeAsync(1_000)
@@ -95,15 +95,15 @@ describe('the check before every operation', () => {
       expect(await authenticate(token, at + 36_000)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })
     })
 
-    it('throws for a token that is not held after 5 s', async () => {
+    it('throws for a token that is not cached after 5 s', async () => {
       const { store, authenticate, other } = await hanging()
-      const asked = expect(authenticate(other, at)).rejects.toMatchObject({ code: 'store_silent', retriable: true })
+      const pending = expect(authenticate(other, at)).rejects.toMatchObject({ code: 'store_silent', retriable: true })
       await until(
         () => store.asked,
         asked => asked === 2,
       )
       await vi.advanceTimersByTimeAsync(5_000)
-      await asked
+      await pending
     })
   })
 

@@ -15,7 +15,7 @@ const codeOf = async (token: string, when = at): Promise<string> => {
 }
 
 describe('a bearer token', () => {
-  it('tells account, mode and key to every process with the same secret', async () => {
+  it('gives account, mode and key to each process with the same secret', async () => {
     const read = await bearerTokens(secret).verify(await tokens.sign(subject, at), at)
     expect(read).toEqual({ ok: true, value: { ...subject, expiresAt: at + 3_600_000 } })
   })

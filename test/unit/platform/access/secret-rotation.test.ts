@@ -16,7 +16,7 @@ const changed = [third, second, first] as const
 const owner = { accountId: `acc_${'0'.repeat(24)}`, liveMode: true }
 const at = 1_760_000_000_000
 
-describe('what was made with a former secret', () => {
+describe('data of a former secret', () => {
   it('is taken where it is a bearer token, and new ones are signed with the present one', async () => {
     const subject = { ...owner, keyId: 'key' }
     for (const text of changed) {
@@ -31,7 +31,7 @@ describe('what was made with a former secret', () => {
     })
   })
 
-  it('ends in its time all the same', async () => {
+  it('expires at its usual time', async () => {
     const token = await bearerTokens(first).sign({ ...owner, keyId: 'key' }, at)
     const late = at + (tokenLifetimeSeconds + 1) * 1_000
     expect(await bearerTokens(changed).verify(token, late)).toMatchObject({ refusal: { code: 'token_expired' } })

@@ -8,7 +8,7 @@ const at = Date.UTC(2026, 0, 5, 12, 0, 0)
 const [former, secret] = ['f'.repeat(32), 's'.repeat(32)] as const
 const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
 const active: KeyState = { scope: 'all', defaultApiVersion: 'current', isDisabled: false, requestsPerSecond: null }
-const away = new Failure('postgres_away', 'away', { retriable: true })
+const away = new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
 
 /** A store with one key, whose state can be changed while the check runs. It counts the queries and remembers the hashes that were moved. */
 const keyStore = (hash: string) => {
@@ -60,7 +60,7 @@ describe('an API key', () => {
     expect([store.queries.length, store.states]).toEqual([1, 0])
   })
 
-  it('of another account is refused in the words for an unknown one', async () => {
+  it('of another account is refused with the text for an unknown key', async () => {
     const { apiKey, verify } = make()
     expect(await verify({ accountId: 'acc_2', apiKey }, reading())).toEqual(wrong)
     expect(await verify({ accountId: null, apiKey: newApiKey(false) }, reading())).toEqual(wrong)
@@ -81,7 +81,7 @@ describe('an API key', () => {
     expect(store.queries).toEqual([])
   })
 
-  it('is told of its disabled account only if it is right', async () => {
+  it('reveals a disabled account only if it is correct', async () => {
     const { apiKey, store, verify } = make()
     store.state = { ...active, isDisabled: true }
     expect(await verify({ accountId: 'acc_1', apiKey }, reading())).toMatchObject({
@@ -108,7 +108,7 @@ describe('an API key', () => {
     expect(await verify({ accountId: null, apiKey }, reading())).toEqual(wrong)
   })
 
-  it('goes on for 60 s while the store is away, for metering for an hour', async () => {
+  it('is valid for 60 s while the store is unavailable, for metering an hour', async () => {
     const { apiKey, store, verify } = make()
     await verify({ accountId: null, apiKey }, reading())
     store.state = away
@@ -120,13 +120,13 @@ describe('an API key', () => {
     expect((await verify({ accountId: null, apiKey }, reading(3_700_000))).ok).toBe(true)
   })
 
-  it('that is not cached is not let in while the store is away', async () => {
+  it('that is not cached is refused while the store is unavailable', async () => {
     const { apiKey, store, verify } = make()
     store.state = away
     await expect(verify({ accountId: null, apiKey }, metering())).rejects.toBe(away)
   })
 
-  it('gets in beside a flood of wrong ones, which share a few queries', async () => {
+  it('is accepted during a flood of wrong keys, which share a few queries', async () => {
     const { apiKey, store, verify } = make()
     const flood = Array.from({ length: 2_000 }, () => verify({ accountId: null, apiKey: newApiKey(false) }, reading()))
     expect((await verify({ accountId: null, apiKey }, reading())).ok).toBe(true)

@@ -9,7 +9,7 @@ const path = '/meters/interval'
 
 type App = ReturnType<typeof testApp>['app']
 
-/** A submission whose body is under way until it is told to end; `length` as it announces it. */
+/** A submission whose body arrives until the test ends it. `length` is the announced length. */
 const openSubmission = (app: App, token: string, length = 1) => {
   let end: () => void = () => undefined
   const body = new ReadableStream({
@@ -33,7 +33,7 @@ const openSubmission = (app: App, token: string, length = 1) => {
 
 const short = { body: [], headers: { 'content-length': '2' } }
 
-/** What is answered while others are under way. */
+/** Answers while other requests are running. */
 const statuses = async (app: App) => ({
   testMode: (await send(app, 'PUT', path, short)).status,
   live: (await send(app, 'PUT', path, { token: 'live', ...short })).status,
@@ -44,7 +44,7 @@ const statuses = async (app: App) => ({
 const all = { testMode: 200, live: 200, read: 200, testRead: 200, other: 202 }
 
 describe('more work than a process can do', () => {
-  it('is refused in an order: test mode first, then reads, submissions of live mode last; all come in again', () => {
+  it('refuses test mode first, then reads, and live submissions last; all are admitted again later', () => {
     const gate = admission({ maxSubmissionBytes: 16 * minBytes, maxConcurrentReads: 8 })
     const headers = new Headers({ 'content-length': '1' })
     const ask = (operation: Operation, accountId: string, liveMode: boolean) =>
@@ -121,10 +121,10 @@ describe('more work than a process can do', () => {
     expect((await send(app, 'GET', '/things/a', { token: 'live-other' })).status).toBe(200)
   })
 
-  it('counts what a body turns out to be, not what was said of it', async () => {
+  it('counts the real size of a body, not the announced one', async () => {
     const { app } = testApp({ admission: { maxSubmissionBytes: 8 * minBytes, maxConcurrentReads: 4 } })
     const end = openSubmission(app, 'live', 3 * minBytes)
-    // Of unknown length: let in alone of its account, but there is no room for what it brings.
+    // Unknown length: admitted as the only one of its account, but its bytes exceed the capacity.
     const large = { token: 'live-other', body: `[${' '.repeat(6 * minBytes)}]` }
     expect((await send(app, 'PUT', path, { ...large, headers: { 'content-length': '2' } })).status).toBe(503)
     expect(await end()).toBe(200)
@@ -147,7 +147,7 @@ describe('more work than a process can do', () => {
     expect((await send(app, 'GET', '/things/a', { token: 'live' })).status).toBe(503)
   })
 
-  it('is bounded whatever comes and goes, and nothing is counted for ever', () => {
+  it('stays within its limits for any sequence of requests, and releases all of them', () => {
     const requests = fc.record({
       operation: fc.constantFrom(submit, retrieve, remove),
       caller: fc.record({ accountId: fc.constantFrom('a', 'b', 'c'), liveMode: fc.boolean() }),

@@ -23,7 +23,7 @@ const roomOf = () => {
 }
 
 describe('the room for bodies on their way', () => {
-  it('is what they announce while nobody else needs it, and what has come of them from then on', () => {
+  it('is the announced size until another body needs capacity, then the bytes that have arrived', () => {
     const { enter, used } = roomOf()
     const first = enter('a', 900_000, () => 300_000)
     expect(used()).toBe(900_000)
@@ -52,7 +52,7 @@ describe('the room for bodies on their way', () => {
     expect(used()).toBe(100_000)
   })
 
-  it('stays with a body that has come whole, however long its work takes', () => {
+  it('stays with a complete body until its work ends', () => {
     const { clock, enter, yielded } = roomOf()
     enter(
       'whole',

@@ -45,7 +45,7 @@ const cases: readonly ErrorCase[] = [
     context: 'api.thing_create',
   },
   {
-    what: 'a body that is no JSON',
+    what: 'a body that is not JSON',
     request: ['POST', '/things', { body: '{"name":' }],
     status: 400,
     code: 'body_invalid',
@@ -97,7 +97,7 @@ const cases: readonly ErrorCase[] = [
     context: 'api.thing_create',
   },
   {
-    what: 'a validation error in the earlier layout',
+    what: 'a validation error in the earlier API version',
     request: ['POST', '/things', { body: { name: 'refuse' }, headers: { 'api-version': '2024-08-24' } }],
     status: 409,
     code: 'reference_id_taken',
@@ -113,7 +113,7 @@ const cases: readonly ErrorCase[] = [
   },
 ]
 
-describe('an error of what a request brings', () => {
+describe('an error of a request body', () => {
   it.each(cases)('$what is $status $code', expectError)
 })
 

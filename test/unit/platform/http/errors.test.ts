@@ -65,7 +65,7 @@ const cases: readonly ErrorCase[] = [
     message: /2025-09-14 or 2024-08-24/,
   },
   {
-    what: 'a path of the current layout asked in the earlier one',
+    what: 'a path of the current API version requested in the earlier one',
     request: ['POST', '/prices/loc_1', { headers: { 'api-version': '2024-08-24' }, body: {} }],
     status: 404,
     code: 'not_found',
@@ -73,7 +73,7 @@ const cases: readonly ErrorCase[] = [
     message: /with 2024-08-24 use GET \/tariffs\/rates\/loc_1\./,
   },
   {
-    what: 'a path of the earlier layout asked in the current one',
+    what: 'a path of the earlier API version requested in the current one',
     request: ['GET', '/tariffs/rates/loc_1', { headers: { 'api-version': '2025-09-14' } }],
     status: 404,
     code: 'not_found',
@@ -107,7 +107,7 @@ const cases: readonly ErrorCase[] = [
 describe('an error', () => {
   it.each(cases)('$what is $status $code', expectError)
 
-  it('tells the mode once the caller is known, and the log what happened', async () => {
+  it('contains the mode of a known caller, and the log has the cause', async () => {
     const { app, logged } = testApp()
     expect((await send(app, 'GET', '/trouble/bug', {})).json.live_mode).toBe(false)
     expect((await send(app, 'GET', '/trouble/bug', { token: null })).json).not.toHaveProperty('live_mode')

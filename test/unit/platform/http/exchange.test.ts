@@ -4,7 +4,7 @@ import { describe, expect, it, test as property } from 'vitest'
 import { send, testApp } from '../../../support/http/http-app.ts'
 
 describe('an answer', () => {
-  it('has the status of its operation, exact numbers, and the words of its layout', async () => {
+  it('has the status of its operation, exact numbers, and the names of its API version', async () => {
     const { app, observed } = testApp()
     const answer = await send(app, 'POST', '/things', { body: { name: 'a', tariff_direction: 'EXPORT' } })
     expect(answer.status).toBe(201)
@@ -66,7 +66,7 @@ describe('an answer', () => {
     })
   })
 
-  it('keeps a safe request id of the caller and mints one for any other', async () => {
+  it('keeps a safe request id of the caller and creates one otherwise', async () => {
     const { app } = testApp()
     for (const [given, kept] of [
       ['a-B_1.~:+/=@', true],
@@ -81,7 +81,7 @@ describe('an answer', () => {
     }
   })
 
-  it('of a page is what the page says', async () => {
+  it('of a static route is the answer of the route', async () => {
     const page = await send(testApp().app, 'GET', '/docs/a', { token: null })
     expect(page).toMatchObject({ status: 200, text: '<p>' })
     expect(page.headers.get('cache-control')).toBe('max-age=60')
@@ -133,7 +133,7 @@ describe('a request', () => {
     )
   })
 
-  it('may write the + of an offset as it stands', async () => {
+  it('may contain the + of an offset without encoding', async () => {
     for (const offset of ['+01:00', '%2B01:00', '%2b01:00']) {
       const answer = await send(testApp().app, 'POST', `/things?at=2025-01-01T01:00:00.5${offset}`, {
         body: { name: 'a' },
@@ -167,7 +167,7 @@ describe('a request', () => {
     ).toBe(401)
   })
 
-  property('never gets a 5xx, whatever its query, headers and body are', async () => {
+  property('never gets a 5xx for any query, headers and body', async () => {
     const { app } = testApp()
     const headers = fc.record({
       'content-type': fc.constantFrom('application/json', 'text/plain', 'application/json;charset=latin1', '+json'),

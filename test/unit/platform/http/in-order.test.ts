@@ -89,7 +89,7 @@ describe('requests of one connection that are sent without waiting', () => {
     expect(begun).toEqual(['/0'])
   })
 
-  it('may have a long body behind many that wait', async () => {
+  it('may have a long body after many waiting requests', async () => {
     const body = 'x'.repeat(2 ** 20)
     const listener: RequestListener = async (incoming, outgoing) => {
       let length = 0
@@ -107,7 +107,7 @@ describe('requests of one connection that are sent without waiting', () => {
     })
   })
 
-  it('wait while a client takes no answers, and go on when it does', async () => {
+  it('wait while a client reads no answers, and continue when it does', async () => {
     const large = `<${'y'.repeat(2 ** 16)}>`
     await serving(
       (_, outgoing) => void outgoing.end(large),

@@ -144,7 +144,7 @@ describe('an API key sent directly', () => {
     }
   })
 
-  it('is passed over by what needs none', async () => {
+  it('is ignored by operations that need no key', async () => {
     const { app } = testApp()
     expect((await send(app, 'POST', '/flow', { token: 'sk_wrong', body: '{}' })).status).toBe(200)
   })

@@ -24,11 +24,11 @@ describe('the size of a body', () => {
     })
   })
 
-  it('is judged by its announced length before anything is read', async () => {
+  it('is checked by its announced length before it is read', async () => {
     const { app } = testApp()
     const body = new ReadableStream({
       pull: () => {
-        throw new Error('nobody may read this')
+        throw new Error('The body must not be read.')
       },
     })
     const init = {
@@ -88,7 +88,7 @@ describe('the rate of an account', () => {
     expect((await send(app, 'GET', '/things/a')).headers.get('ratelimit-limit')).toBeNull()
   })
 
-  it('is what the operator sets, five times as many at once, counted for all its tokens together', async () => {
+  it('is the configured rate with a burst of five times as many, shared by all tokens of an account', async () => {
     const { app } = testApp({ requestsPerSecond: 3 }, { elapsed: () => 0 })
     const statuses: number[] = []
     for (let index = 0; index < 15; index += 1) {
@@ -115,7 +115,7 @@ describe('the rate of an account', () => {
     expect((await send(app, 'GET', '/things/a', { token: 'live' })).status).toBe(200)
   })
 
-  it('is not spent by metering and login, which always go on', async () => {
+  it('does not count metering and login, which always work', async () => {
     const { app } = testApp({ requestsPerSecond: 1 }, { elapsed: () => 0 })
     for (let index = 0; index < 5; index += 1) await send(app, 'GET', '/things/a')
     expect((await send(app, 'GET', '/things/a')).status).toBe(429)

@@ -8,7 +8,7 @@ import { type Listener, listen } from '../../../../services/platform/http/listen
 import { type TestApp, testApp } from '../../../support/http/http-app.ts'
 import { until } from '../../../support/system/until.ts'
 
-/** What stands before the app, and the orderly end, exist on a socket alone. */
+/** These tests need a socket: limits before the app, and the orderly stop. */
 const start = async (): Promise<Listener & Pick<TestApp, 'waiting'>> => {
   const { app, ports, waiting } = testApp()
   return { ...(await listen(app, { host: '127.0.0.1', port: 0 }, ports)), waiting }
@@ -30,7 +30,7 @@ const openExchange = (port: number, text: string) => {
 
 const exchange = (port: number, text: string): Promise<string> => openExchange(port, text).ended
 
-/** Connections at once that a busy process must not lose, and a thread that makes them and counts those that stand. */
+/** Concurrent connections that a busy process must not lose, and a thread that opens and counts them. */
 const burst = 1_000
 const makesBurst = `
   const { connect } = require('node:net')
@@ -40,9 +40,9 @@ const makesBurst = `
 `
 
 const maxBacklog = (): string => readFileSync('/proc/sys/net/core/somaxconn', 'utf8').trim()
-/** Why a burst cannot be tried here; null where it can. */
+/** Reason why a burst cannot be tested here. Null if it can. */
 const noBurst = ((): string | null => {
-  if (process.platform !== 'linux') return 'how many connections may wait is read from /proc'
+  if (process.platform !== 'linux') return 'the limit of waiting connections is read from /proc'
   return Number(maxBacklog()) < burst ? `this system lets ${maxBacklog()} connections wait` : null
 })()
 
@@ -66,7 +66,7 @@ describe('the server', () => {
     expect(Number(head.headers.get('content-length'))).toBeGreaterThan(2_000)
   })
 
-  it('answers a body above the limit without waiting for its end, and goes on', async () => {
+  it('answers a body above the limit before its end, and serves the next request', async () => {
     const head =
       'POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n{'
     const answer = await exchange(listener.port, head)
@@ -80,7 +80,7 @@ describe('the server', () => {
       const stood = new Int32Array(new SharedArrayBuffer(8))
       const worker = new Worker(makesBurst, { eval: true, workerData: { port: listener.port, count: burst, stood } })
       try {
-        // This thread, which would take them, rests until all stand.
+        // This thread accepts no connection until all are open.
         Atomics.wait(stood, 1, 0, 20_000)
         expect(stood[0]).toBe(burst)
       } finally {
@@ -90,7 +90,7 @@ describe('the server', () => {
     },
   )
 
-  it('lets a client that was answered send the rest of its body slowly, and takes the next request behind it', async () => {
+  it('reads the slow rest of a body after the answer, and then the next request', async () => {
     const length = 2 ** 20 + 1
     const head = `POST /things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
     const socket = connect(listener.port, '127.0.0.1', () => socket.write(head))
@@ -171,7 +171,7 @@ describe('the server', () => {
     expect(errorOf(refused)).toMatchObject({ code: 'body_invalid', message: expect.stringContaining('larger chunks') })
   })
 
-  it('takes a few microseconds for each chunk behind those that refuse a body', async () => {
+  it('takes a few microseconds for each chunk after a body is refused', async () => {
     const cpuMsOf = async (count: number): Promise<number> => {
       const text = `${begin}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(count)}0\r\n\r\n`
       const before = process.threadCpuUsage()
@@ -198,7 +198,7 @@ describe('the server', () => {
     if (answer.includes('{')) expect(errorOf(answer)).toMatchObject({ object: 'error', type: 'invalid_request' })
   })
 
-  it('refuses two Host headers at once, whatever they say', async () => {
+  it('refuses two Host headers with any values', async () => {
     for (const second of ['a', 'b']) {
       const answer = await exchange(listener.port, `GET /health/live HTTP/1.1\r\nHost: a\r\nhost: ${second}\r\n\r\n`)
       expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -256,7 +256,7 @@ describe('a service that is too busy for a request', () => {
     while (performance.now() < busyUntil);
     const answer = await until(received, text => text.includes('}'))
     socket.destroy()
-    // What the service finds in its last look it may still do.
+    // The service may still answer requests that it finds in its last turn.
     expect(answer).toMatch(/^HTTP\/1\.1 (?:201|503) /)
   })
 
@@ -292,24 +292,24 @@ describe('bodies that are announced and do not come', () => {
   it('keep no room from submissions of other accounts, nor of their own', async () => {
     const { app, ports } = testApp({ admission: { maxSubmissionBytes: 64_000_000, maxConcurrentReads: 8 } })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
-    const held = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
+    const connections = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
     await new Promise(resolve => setTimeout(resolve, 200))
     const statuses = await Promise.all(
       ['live', 'live-other', 'all', 'all-twice'].map(token => submit(listener.port, token)),
     )
-    for (const { socket } of held) socket.destroy()
+    for (const { socket } of connections) socket.destroy()
     expect(statuses).toEqual([200, 200, 200, 200])
   })
 
-  it('are let in again as far as there is room for what comes of them', async () => {
+  it('are admitted again up to the capacity for their bytes', async () => {
     const { app, ports } = testApp({ admission: { maxSubmissionBytes: 32_000_000, maxConcurrentReads: 8 } })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
-    const held = [...open(listener.port, 'live', 1), ...open(listener.port, 'live-other', 1)]
+    const connections = [...open(listener.port, 'live', 1), ...open(listener.port, 'live-other', 1)]
     await new Promise(resolve => setTimeout(resolve, 100))
     expect(await submit(listener.port, 'live')).toBe(200)
-    for (const { socket } of held) socket.write(']'.padEnd(15_999_999))
-    const answers = await Promise.all(held.map(({ received }) => until(received, text => text.includes('}'))))
-    for (const { socket } of held) socket.destroy()
+    for (const { socket } of connections) socket.write(']'.padEnd(15_999_999))
+    const answers = await Promise.all(connections.map(({ received }) => until(received, text => text.includes('}'))))
+    for (const { socket } of connections) socket.destroy()
     expect(answers.map(answer => answer.slice(0, 12))).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
   })
 })
@@ -341,7 +341,7 @@ describe('the end of the server', () => {
     const idle = openExchange(listener.port, request)
     await until(idle.received, text => text.includes('200 OK'))
     const fresh = openExchange(listener.port, request)
-    // By the next tick the connection stands, and this thread, which would take it, has not looked.
+    // By the next tick the connection is open, and this thread has not accepted it yet.
     await new Promise(resolve => process.nextTick(resolve))
     idle.socket.write(request)
     await listener.close(25_000)

@@ -5,7 +5,7 @@ const element = (index: number) => ({ index, text: `"data":[] \\u0000 ${index}`,
 const same = (whole: unknown): unknown => whole
 
 describe('an answer with a long list', () => {
-  it('has the text that JSON.stringify gives of it, whatever stands beside the list', async () => {
+  it('equals JSON.stringify for any members around the list', async () => {
     for (const count of [0, 1, 256, 257, 511, 512, 513, 2_000]) {
       const data = Array.from({ length: count }, (_, index) => element(index))
       const answer = { metadata: { data: [], '"data"': [[]] }, object: 'list', data, after: { data: [] } }
@@ -16,7 +16,7 @@ describe('an answer with a long list', () => {
     }
   })
 
-  it('is written in parts of some size, however large its elements are', () => {
+  it('is written in parts of limited size, also with large elements', () => {
     const sizes = [
       ...Array.from({ length: 500 }, () => 10),
       500_000,
@@ -28,19 +28,19 @@ describe('an answer with a long list', () => {
     const write = (from: number, to: number) => ({ data: data.slice(from, to) })
     const parts = [...objectTexts({ member: 'data', count: data.length, write, translate: same })]
     expect(parts.join('')).toBe(JSON.stringify({ data }))
-    // A part holds one large element at most beside small ones.
+    // A part contains at most one large element.
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(500_000 + 65_536)
     expect(parts.length).toBeLessThan(40)
   })
 
   it('is written in turns of some milliseconds', async () => {
     const answer = { data: Array.from({ length: 60_000 }, (_, index) => element(index)) }
-    let eventLoopTurns = 0
+    let eventLoopPasses = 0
     const counting = setInterval(() => {
-      eventLoopTurns += 1
+      eventLoopPasses += 1
     }, 0)
     await jsonText(answer, whole => structuredClone(whole))
     clearInterval(counting)
-    expect(eventLoopTurns).toBeGreaterThan(3)
+    expect(eventLoopPasses).toBeGreaterThan(3)
   })
 })

@@ -11,7 +11,7 @@ describe('a page that does not change', () => {
   })
   const read = async () => (await page.read('/', new URLSearchParams()))?.body ?? expect.fail()
 
-  it('is encoded and compressed once, however often it is read', async () => {
+  it('is encoded and compressed once for all reads', async () => {
     const [first, second] = [await read(), await read()]
     expect(first).toBeInstanceOf(Uint8Array)
     expect(second).toBe(first)

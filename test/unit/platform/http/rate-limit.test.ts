@@ -26,12 +26,12 @@ describe('the rate of an account and mode', () => {
     expect(take('acc_1 false', null, 5).isAllowed).toBe(true)
   })
 
-  it('lets 200 a second in for as long as they come evenly', () => {
+  it('allows 200 evenly spread requests per second', () => {
     const take = createRateLimit(200)
     for (let index = 0; index < 10_000; index += 1) expect(take('acc_1 true', null, index * 5).isAllowed).toBe(true)
   })
 
-  it('of an account of its own stands in place of the usual one', () => {
+  it('of an account replaces the default limit', () => {
     const take = createRateLimit(null)
     expect(take('acc_1 true', null, 0)).toEqual({ isAllowed: true, headers: {} })
     const own = Array.from({ length: 11 }, () => take('acc_2 true', 2, 0).isAllowed)

@@ -11,17 +11,17 @@ it('a refusal is answered once it is recorded, and asked again where that cannot
   const recorded = await refusedWith(async () => void seen.push('recorded'))
   expect([recorded.status, seen]).toEqual([400, ['recorded']])
   const away = await refusedWith(() =>
-    Promise.reject(new Failure('store_away', 'the store is away', { retriable: true })),
+    Promise.reject(new Failure('store_away', 'The store is unavailable.', { retriable: true })),
   )
   expect([away.status, away.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
 })
 
-it('a refusal that can never be recorded is answered all the same', async () => {
+it('a refusal is answered even if its event can never be stored', async () => {
   const answer = await refusedWith(() => Promise.reject(new TypeError('no such thing')))
   expect(answer.status).toBe(400)
 })
 
-describe('what is refused before its body is read', () => {
+describe('a refusal before the body is read', () => {
   const seen: { readonly id: string; readonly code: string }[] = []
   const refused: Ports['onRefusal'] = async ({ id, refusal }) => void seen.push({ id, code: refusal.code })
   const body = { name: 'a' }
@@ -70,12 +70,12 @@ describe('what is refused before its body is read', () => {
       '/things/a',
       { token: 'read' },
     ],
-  ] as const)('is told once: %s', async (_, status, told, method, path, request) => {
+  ] as const)('emits one event: %s', async (_, status, told, method, path, request) => {
     expect((await send(app, method, path, request)).status).toBe(status)
     expect(seen).toEqual([told])
   })
 
-  it('is told of nobody, and not where it only came too often', async () => {
+  it('emits no event without a caller, and none for a rate limit', async () => {
     const twice = testApp({ requestsPerSecond: 1 }, { onRefusal: refused, elapsed: () => 0 }).app
     for (let index = 0; index < 5; index += 1) await send(twice, 'POST', '/things', { body })
     const statuses = [

@@ -13,10 +13,10 @@ const { ports } = testApp()
 
 const chunkBytes = 65_536
 
-/** What became of the chunks of one answer. */
+/** Counts of the chunks of one answer. */
 type StreamCounts = { made: number; left: number }
 
-/** Chunks as work gives them: counted, and told when they are left. `waitMs` before each. */
+/** Create counted chunks with a pause of `waitMs` before each. `left` counts discarded answers. */
 const chunksOf = (count: number, counts: StreamCounts, waitMs = 0): AsyncIterableIterator<Uint8Array<ArrayBuffer>> => {
   const chunks: AsyncIterableIterator<Uint8Array<ArrayBuffer>> = {
     [Symbol.asyncIterator]: () => chunks,
@@ -72,7 +72,7 @@ describe('an answer in chunks', () => {
     expect(gunzipSync(Buffer.from(await coded.arrayBuffer())).equals(whole(20))).toBe(true)
   })
 
-  it('is left where nobody reads it: HEAD, and a request that ran out of time', async () => {
+  it('is discarded for HEAD and after a timeout', async () => {
     const head = { made: 0, left: 0 }
     const answer = await appOf(20, head).request(...get({}, 'HEAD'))
     expect([answer.status, await answer.text(), head]).toEqual([200, '', { made: 0, left: 1 }])
@@ -107,7 +107,7 @@ describe('an answer in chunks', () => {
       made => made > 0,
     )
     await sleep(500)
-    // What the system's own buffers take is some megabytes of the 640.
+    // The buffers of the system take some MB of the 640 MB.
     expect(counts.made).toBeLessThan(400)
     const made = counts.made
     await sleep(200)
@@ -142,7 +142,7 @@ describe('an answer in chunks', () => {
     )
   })
 
-  it('is cut off where the client is too slow for it', async () => {
+  it('is cut off if the client is too slow', async () => {
     for (const limits of [
       { stallTimeoutMs: 30, totalTimeoutMs: 60_000 },
       { stallTimeoutMs: 60_000, totalTimeoutMs: 30 },

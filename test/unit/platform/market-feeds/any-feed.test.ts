@@ -19,7 +19,7 @@ const minuteMs = 60_000
 const iso = (at: number): string => new Date(at).toISOString()
 const perMwh = ({ value }: FeedPrice): string => formatDecimal(value, 6)
 
-/** How each feed writes prices that follow one another, all of one length. */
+/** Writers of consecutive prices of one length, by feed. */
 const writers: readonly {
   readonly name: string
   readonly feed: Feed

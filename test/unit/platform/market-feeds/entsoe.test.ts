@@ -45,7 +45,7 @@ describe('a publication of day-ahead prices', () => {
     expect(listed(publication({ ...hours, points: { 2: '2' } })).map(([at]) => at)).toEqual([60, 120])
   })
 
-  it('takes the coupled auction alone, wherever it stands in the document and also where it is not there yet', () => {
+  it('reads only the coupled auction, in any order of the document, also if it is missing', () => {
     const short = { ...day, end: '2025-10-01T22:15Z' }
     const early = { ...short, sequence: '2', points: { 1: '192.55' } }
     const coupled = { ...short, sequence: '1', points: { 1: '196.99' } }
@@ -60,7 +60,7 @@ describe('a publication of day-ahead prices', () => {
     expect(listed(publication(other, { ...short, points: { 1: '196.99' } }))).toEqual([[0, 15, 196_990_000n]])
   })
 
-  it('lets the finer resolution hold where a time is published in two, the coarser beside it', () => {
+  it('prefers the finer of two resolutions, and keeps the coarser one elsewhere', () => {
     const quarters = { ...day, end: '2025-10-01T22:30Z', points: { 1: '1', 2: '2' } }
     const hours = { ...day, end: '2025-10-02T00:00Z', resolution: 'PT60M', points: { 1: '60', 2: '61' } }
     const wanted = [
@@ -97,7 +97,7 @@ describe('a publication of day-ahead prices', () => {
 
   const one = { ...day, end: '2025-10-01T22:15Z', points: { 1: '1' } }
   it.each<readonly [string, string]>([
-    ['text that is no XML', 'gateway time-out'],
+    ['text that is not XML', 'gateway time-out'],
     ['a cut document', publication(one).slice(0, -60)],
     ['another document', '<html><body>maintenance</body></html>'],
     ['another currency', publication({ ...one, currency: 'PLN' })],
@@ -112,7 +112,7 @@ describe('a publication of day-ahead prices', () => {
     expect(() => read(text)).toThrow(FeedFormatError)
   })
 
-  it('resolves no entity, however many are declared', () => {
+  it('resolves no declared entity', () => {
     const bomb = `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "1"><!ENTITY c "&b;&b;">]>${publication(one).slice(38).replace('amount>1<', 'amount>&c;<')}`
     expect(() => read(bomb)).toThrow(FeedFormatError)
   })

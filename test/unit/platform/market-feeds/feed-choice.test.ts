@@ -26,9 +26,9 @@ describe('the choice of feeds', () => {
   })
 
   it.each([
-    ['a feed that nobody knows', { WATTLEDGER_MARKET_FEEDS: 'awattar,nordpool' }, feedNames.join(', ')],
+    ['an unknown feed', { WATTLEDGER_MARKET_FEEDS: 'awattar,nordpool' }, feedNames.join(', ')],
     ['one feed twice', { WATTLEDGER_MARKET_FEEDS: 'awattar,awattar=http://a.test' }, 'WATTLEDGER_MARKET_FEEDS'],
-    ['an address that is none', { WATTLEDGER_MARKET_FEEDS: 'awattar=file:///etc/passwd' }, 'WATTLEDGER_MARKET_FEEDS'],
+    ['an invalid address', { WATTLEDGER_MARKET_FEEDS: 'awattar=file:///etc/passwd' }, 'WATTLEDGER_MARKET_FEEDS'],
     ['entsoe without its token', { WATTLEDGER_MARKET_FEEDS: 'entsoe' }, 'WATTLEDGER_ENTSOE_TOKEN'],
     ['a region that does not exist', { WATTLEDGER_OCTOPUS_REGION: 'I' }, 'WATTLEDGER_OCTOPUS_REGION'],
   ])('refuses %s', (_, variables, reason) => {

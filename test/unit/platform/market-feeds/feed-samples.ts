@@ -8,7 +8,7 @@ export const settings: FeedSettings = {
   octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
 }
 
-/** Midnight in Berlin, from which samples of prices go on. */
+/** Midnight in Berlin, the start of the sample prices. */
 export const start = Date.parse('2025-10-01T22:00:00Z')
 
 /** Every price as [minutes after the start, length in minutes, 1e-9 per kWh]. */

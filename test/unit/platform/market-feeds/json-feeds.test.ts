@@ -55,7 +55,7 @@ describe('Energy-Charts', () => {
     ])
   })
 
-  it('gives back any series of quarter hours, whatever is missing of it', () => {
+  it('returns any series of quarter hours, also with gaps', () => {
     const points = fc
       .uniqueArray(fc.integer({ min: 0, max: 100 }), { minLength: 2 })
       .map(positions => positions.toSorted((a, b) => a - b))
@@ -123,7 +123,7 @@ describe('aWATTar', () => {
     ['another unit', answer(row({ unit: 'ct/kWh' }))],
     ['a row without end', answer(row({ end_timestamp: null }))],
     ['a row that ends before it starts', answer(row({ end_timestamp: start }))],
-    ['a time that is no number', answer(row({ start_timestamp: '2025-10-01' }))],
+    ['a time that is not a number', answer(row({ start_timestamp: '2025-10-01' }))],
   ])('does not guess at %s', (_, text) => {
     expect(() => listed(awattar, text, german)).toThrow(FeedFormatError)
   })
@@ -212,7 +212,7 @@ describe('Energi Data Service', () => {
     expect(listed(energiDataService, text, { ...danish, currencyCode: 'EUR' })).toEqual([[0, 15, 71_300_000n]])
   })
 
-  it('gives hours of the earlier data set, and none where no price is known yet', () => {
+  it('returns hours of the earlier data set, and none for unknown prices', () => {
     const hourly = {
       HourUTC: '2025-10-01T22:00:00',
       HourDK: '2025-10-02T00:00:00',

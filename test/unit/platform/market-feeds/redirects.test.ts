@@ -8,7 +8,7 @@ import { fetchPrices } from '../../../../services/platform/market-feeds/fetch-pr
 import { awattar } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { settings } from './feed-samples.ts'
 
-/** A server that sends everybody elsewhere, and a place that counts who comes. */
+/** A server that redirects each request, and a target that counts its requests. */
 const openElsewhere = async () => {
   let visits = 0
   const listenOn = async (answer: Parameters<typeof createServer>[1]) => {
@@ -68,7 +68,7 @@ describe('the code', () => {
     const files = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
     const silent = files.filter(file => {
       const text = readFileSync(join(services, file), 'utf8')
-      // The console asks the app of its own process, which is no request that leaves it.
+      // The console calls the app of its own process. That call is not an outgoing request.
       const sends = [...text.matchAll(/(?<![.\w])(?:options\.)?fetch\((?!new Request|request)/g)].length
       return sends > [...text.matchAll(/redirect: '(?:manual|error)'/g)].length
     })

@@ -7,8 +7,8 @@ import { openReceiver } from '../../../support/webhooks/receiver.ts'
 
 const local = { allowedNetworks: ['127.0.0.0/8'] }
 
-describe('what answers a webhook', () => {
-  it('keeps 16 KiB of an answer, and no NUL, however long it is', async () => {
+describe('the answer to a webhook', () => {
+  it('keeps at most 16 KiB of an answer, without NUL', async () => {
     await using receiver = await openReceiver(() => ({ status: 200, body: `\0${'ä'.repeat(1_000_000)}` }))
     const webhookClient = openWebhookHttpClient(local)
     const { status, body, isCut } = await webhookClient.post({
@@ -49,7 +49,7 @@ describe('what answers a webhook', () => {
     slow.close()
   })
 
-  it('trusts no certificate that nobody vouches for', async () => {
+  it('rejects an untrusted certificate', async () => {
     let requests = 0
     const server = createTlsServer(unknownCertificate, (_, response) => {
       requests += 1

@@ -7,7 +7,7 @@ import {
 } from '../../../../services/platform/webhook-client/webhook-http-client.ts'
 import { openReceiver } from '../../../support/webhooks/receiver.ts'
 
-/** A server that only counts who comes: nobody ever may. */
+/** A server that counts its connections, which must stay 0. */
 type Canary = { readonly server: Server; readonly port: number; connections: number }
 
 const openCanary = async (host: string): Promise<Canary> => {
@@ -202,7 +202,7 @@ const nothing = async (): Promise<readonly string[]> => {
 const named = (url: string, { error, status }: PostOutcome) => [url, error, status]
 
 describe('a webhook to an address that is not public', () => {
-  it('is never dialled, whatever the name servers say', async () => {
+  it('is never called for any answer of the name servers', async () => {
     const { canary: four, canary6: six } = both()
     expect(hostileAddresses.length + hostileHosts.length).toBeGreaterThan(60)
     const mayDial = addressRule([])
@@ -216,7 +216,7 @@ describe('a webhook to an address that is not public', () => {
     expect([four.connections, six.connections]).toEqual([0, 0])
   })
 
-  it('is never dialled, in whatever base or alphabet it is written', async () => {
+  it('is never called in any notation or alphabet', async () => {
     const { canary: four, canary6: six } = both()
     const webhookClient = openWebhookHttpClient({ allowedNetworks: [] })
     for (const host of hostileHosts) {
@@ -242,7 +242,7 @@ describe('a webhook to an address that is not public', () => {
     expect(hosts).toEqual(['10.0.0.2', 'hooks.example.com'])
   })
 
-  it('is not dialled by a name that was public when it was judged', async () => {
+  it('is not called by a name that was public at its validation', async () => {
     const { canary: four } = both()
     let lookups = 0
     const rebinding = async (): Promise<readonly string[]> => {
@@ -256,7 +256,7 @@ describe('a webhook to an address that is not public', () => {
       error: 'address_forbidden',
     })
     await webhookClient[Symbol.asyncDispose]()
-    // Of several addresses only those that are public are tried.
+    // The client tries public addresses only.
     const mixed = await post(url, async () => ['127.0.0.1', '::1', '240.0.0.1', '10.0.0.1'])
     expect([mixed.error, lookups, four.connections]).toEqual(['address_forbidden', 2, 0])
   })
@@ -309,7 +309,7 @@ describe('the address of a webhook', () => {
       error: 'address_forbidden',
     })
     await webhookClient[Symbol.asyncDispose]()
-    // An operator who allows networks may have such names in them: what they resolve to is judged.
+    // An operator who allows private networks can have such names. Their addresses are validated.
     const allowing = openWebhookHttpClient({ allowedNetworks: ['10.0.0.0/8'], resolve: async () => ['10.0.0.1'] })
     expect((await allowing.validateUrl('https://receiver/', true)).ok).toBe(true)
     await allowing[Symbol.asyncDispose]()
@@ -340,7 +340,7 @@ describe('the address of a webhook', () => {
     await webhookClient[Symbol.asyncDispose]()
   })
 
-  it('may be of a host that nobody resolves yet, and is then judged when it is dialled', async () => {
+  it('may have a host without an address yet, and is validated at each connection', async () => {
     const url = 'https://not-yet.example.com/'
     const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve: nothing })
     expect(await webhookClient.validateUrl(url, true)).toEqual({ ok: true, value: url })

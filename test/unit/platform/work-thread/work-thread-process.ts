@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { serveWork } from '../../../../services/platform/work-thread/serve-work.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
 
-/** `steps` pauses of `ms` each, then so many chunks; what was done shows in `done`: pauses, then chunks. */
+/** Do `steps` pauses of `ms` each, then send chunks. `done` counts pauses and chunks. */
 export type StepsInput = {
   readonly steps: number
   readonly ms: number

@@ -51,13 +51,13 @@ const textOf = async ({ chunks }: RunningWork): Promise<string> => {
 }
 
 describe('work in a thread', () => {
-  it('tells its head, then all of its bytes in order', async () => {
+  it('returns its head, then all of its bytes in order', async () => {
     const work = await beganSteps(threadOf(), input(3, 0, 100))
     expect(work.head).toEqual({ count: 3 })
     expect(await textOf(work)).toBe(Array.from({ length: 100 }, (_, index) => `${index},`).join(''))
   })
 
-  it('holds the thread of whoever asks for no time, however long it takes', async () => {
+  it('does not block the thread of the caller', async () => {
     const thread = threadOf()
     await beganSteps(thread, input(1, 0, 1)).then(textOf)
     const cpu = process.threadCpuUsage()
