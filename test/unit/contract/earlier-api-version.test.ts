@@ -18,13 +18,13 @@ const recordRenames: readonly VersionRename[] = [
   { current: 'tariff_direction', earlier: 'tariff_rate' },
 ]
 
-describe('an answer in the earlier layout', () => {
-  it('has the values of the current one under other names and words', () => {
+describe('an answer in the earlier API version', () => {
+  it('has the values of the current answer with earlier names and enum values', () => {
     const answer = { energy_flow_direction: 'INBOUND', tariff_direction: 'LOCAL', value: 1 }
     expect(answerToEarlier(answer, recordRenames)).toEqual({ direction: 'IMPORT', tariff_rate: 'LOCAL', value: 1 })
   })
 
-  it('moves members up, out of lists too, twice under two names, and leaves no empty object behind', () => {
+  it('moves members up, also out of lists and to two names, and removes empty objects', () => {
     const answer = { data: [{ tariff: { cost: { value: 2, confidence: 1 } }, price: { average: 3, confidence: 0.5 } }] }
     const renames: readonly VersionRename[] = [
       { current: 'data.tariff.cost', earlier: 'data.cost' },
@@ -37,14 +37,14 @@ describe('an answer in the earlier layout', () => {
     })
   })
 
-  it('puts an inner object in the place of the one that holds it', () => {
+  it('replaces an object with its inner object', () => {
     const answer = { data: { tariff: { cost: { value: 2 } } } }
     expect(answerToEarlier(answer, [{ current: 'data.tariff.cost', earlier: 'data.tariff' }])).toEqual({
       data: { tariff: { value: 2 } },
     })
   })
 
-  it('lets names change places, adds constants, drops what it never had, and renames prefixes', () => {
+  it('swaps names, adds constants, removes current members, and renames id prefixes', () => {
     const renames: readonly VersionRename[] = [
       { current: 'a', earlier: 'b' },
       { current: 'b', earlier: 'a' },
@@ -97,14 +97,14 @@ const read = (apiVersion: ApiVersion, body: unknown, route = submit.routes[apiVe
 describe('a request', () => {
   const value = { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', value: 1_500_000n }
 
-  it('means the same in both layouts', () => {
+  it('has the same meaning in both API versions', () => {
     const current = read('current', { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT', value: 1.5 })
     const earlier = read('earlier', { location_id: 'loc_1', direction: 'EXPORT', tariff_rate: 'EXPORT', value: 1.5 })
     expect(current).toMatchObject({ ok: true, value: { body: value } })
     expect(earlier).toMatchObject({ ok: true, value: { body: value, parameters: { id: 'loc_1' } } })
   })
 
-  it('may carry its body in the query, numbers read from their text', () => {
+  it('can have its body in the query, with exact numbers', () => {
     const search = 'direction=EXPORT&tariff_rate=EXPORT&value=1.50&include_data=True'
     expect(read('earlier', undefined, submit.routes.earlier[1], search)).toMatchObject({
       ok: true,
@@ -176,16 +176,16 @@ describe('a request', () => {
     ],
     ['current', {}, 'field_required', 'value', 'value is required'],
     ['current', { value: null }, 'field_invalid', 'value', 'value must be a number'],
-  ])('in the %s layout with %j is refused as %s in its own words', (apiVersion, body, code, field, message) => {
+  ])('of the %s API version with %j is refused as %s with the names of that version', (apiVersion, body, code, field, message) => {
     expect(read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
   })
 
-  it('names the place inside lists', () => {
+  it('is refused with the index in a list', () => {
     const refused = requestFromApiVersion([{}, { direction: 'IMPORT' }], recordRenames, 'current')
     expect(refused).toMatchObject({ ok: false, refusal: { field: '[1].direction' } })
   })
 
-  it('may have members that only earlier callers send', () => {
+  it('can have members of earlier requests only', () => {
     const renames: readonly VersionRename[] = [{ earlier: 'include_carbon', inRequest: true }]
     expect(requestFromApiVersion({ include_carbon: '1' }, renames, 'earlier')).toEqual({
       ok: true,
@@ -197,8 +197,8 @@ describe('a request', () => {
   })
 })
 
-describe('a refusal in the earlier layout', () => {
-  it('names fields and words as earlier callers know them, and leaves English alone', () => {
+describe('a refusal in the earlier API version', () => {
+  it('has the earlier field names and enum values, and unchanged English words', () => {
     const refusal = {
       code: 'direction_pair_refused',
       message: 'energy_flow_direction OUTBOUND is no direction for LOCAL',
@@ -211,7 +211,7 @@ describe('a refusal in the earlier layout', () => {
     })
   })
 
-  it('keeps the indexes of a path that moves', () => {
+  it('keeps the indexes of a renamed path', () => {
     const renames: readonly VersionRename[] = [{ current: 'data.max.value', earlier: 'data.power' }]
     const refusal = { code: 'field_invalid', message: 'x', field: 'data[12].max.value' } as const
     expect(refusalToEarlier(refusal, renames).field).toBe('data[12].power')

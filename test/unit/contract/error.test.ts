@@ -27,11 +27,11 @@ describe('the status of a refusal', () => {
     ['rate_limited', 429, 429],
     ['internal_error', 500, 500],
     ['batch_pending', 503, 503],
-  ])('%s is %i, and %i in the earlier layout', (code, current, earlier) => {
+  ])('%s is %i, and %i in the earlier API version', (code, current, earlier) => {
     expect([statusOf(code, 'current'), statusOf(code, 'earlier')]).toEqual([current, earlier])
   })
 
-  it('depends on the layout for validation errors alone', () => {
+  it('depends on the API version for validation errors only', () => {
     for (const code of refusalCodes) {
       const [current, earlier] = [statusOf(code, 'current'), statusOf(code, 'earlier')]
       expect(current === earlier || (current === 400 && earlier === 409)).toBe(true)
@@ -40,7 +40,7 @@ describe('the status of a refusal', () => {
 })
 
 describe('the error object', () => {
-  it('holds a sentence and leaves absent members out', () => {
+  it('has a sentence and no absent members', () => {
     expect(
       errorObject(
         { code: 'field_required', message: 'value is required', field: '[3].value' },
@@ -68,14 +68,14 @@ describe('the error object', () => {
     expect(errorObject({ code, message: 'x' }, { ...occasion, context }).type).toBe(type)
   })
 
-  it('stays under 8 KiB whatever it quotes', () => {
+  it('stays below 8 KiB with long quotes', () => {
     const refusal = { code: 'field_invalid', message: '€'.repeat(100_000), field: '€'.repeat(100_000) } as const
     expect(Buffer.byteLength(JSON.stringify(errorObject(refusal, occasion)))).toBeLessThan(8_192)
   })
 })
 
-describe('the layout of a request', () => {
-  it('is that of the header, else of a path in one layout, else of the account', () => {
+describe('the API version of a request', () => {
+  it('follows from the header, else from a path of one version, else from the account', () => {
     expect(readApiVersionHeader('2025-09-14')).toEqual({ ok: true, value: 'current' })
     expect(readApiVersionHeader(' 2024-08-24 ')).toEqual({ ok: true, value: 'earlier' })
     expect(readApiVersionHeader(undefined)).toEqual({ ok: true, value: null })
@@ -84,7 +84,7 @@ describe('the layout of a request', () => {
     expect(chooseApiVersion(null, ['current', 'earlier'], 'earlier')).toBe('earlier')
   })
 
-  it('cannot be an unknown version; the refusal names both', () => {
+  it('cannot be an unknown version; the refusal names both versions', () => {
     for (const version of ['2025-09-15', 'current', 'latest']) {
       const refused = readApiVersionHeader(version)
       expect(refused).toMatchObject({

@@ -73,7 +73,7 @@ describe('a body', () => {
     ['{"list":[1]}', 'field_invalid', 'list[0]', 'list[0] must be an object'],
     ['{"list":{}}', 'field_invalid', 'list', 'list must be a list'],
     ['[]', 'field_invalid', undefined, 'The body must be an object'],
-  ])('%s is refused with code, field and advice', (json, code, field, message) => {
+  ])('%s is refused with code, field and message', (json, code, field, message) => {
     const read = readShape(shape, parsed(json), 'body')
     expect(read.ok ? null : read.refusal).toEqual({
       code,
@@ -88,7 +88,7 @@ describe('a body', () => {
     ['{"count":null,"price":null,"at":null}', {}],
     ['{"at":"2025-01-01t01:00:00.1239+01:00"}', { at: { at: 1_735_689_600_123, offsetMinutes: 60 } }],
     ['{"list":[{"hour":0},{"hour":23}]}', { list: [{ hour: 0 }, { hour: 23 }] }],
-  ])('%s is taken', (json, value) => {
+  ])('%s is accepted', (json, value) => {
     expect(readShape(shape, parsed(json), 'body')).toEqual({ ok: true, value })
   })
 
@@ -106,7 +106,7 @@ describe('a body', () => {
     )
   })
 
-  it('takes a number as a double and as its text alike', () => {
+  it('accepts a number as a double and as its text', () => {
     expect(readShape(price, exactNumber('0.50'), 'body')).toEqual(readShape(price, 0.5, 'body'))
   })
 })
@@ -134,7 +134,7 @@ describe('a query', () => {
     expect(readShape(query, value, 'query')).toMatchObject({ ok: false, refusal: { message } })
   })
 
-  it('reads flags in any case, counts, and a + that came as a space', () => {
+  it('reads flags in upper and lower case, counts, and a + that arrived as a space', () => {
     expect(readShape(query, { loud: 'tRuE', limit: '100', at: '2025-01-01T00:00:00 01:00' }, 'query')).toEqual({
       ok: true,
       value: { loud: true, limit: 100, at: { at: 1_735_686_000_000, offsetMinutes: 60 } },
@@ -149,7 +149,7 @@ describe('the nearest name', () => {
     ['devise_id', ['location_id', 'device_id'], 'device_id'],
     ['colour', ['units', 'value'], undefined],
     ['x'.repeat(100_000), ['units'], undefined],
-  ])('of %s is found where one is near', (unknown, known, nearest) => {
+  ])('of %s is found if a similar name exists', (unknown, known, nearest) => {
     expect(nearestName(unknown, known)).toBe(nearest)
   })
 })

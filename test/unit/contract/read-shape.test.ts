@@ -33,7 +33,7 @@ const band = fc.oneof(
     ),
   },
 )
-/** Values as a request has them: read from text, so that no object occurs in two places. */
+/** Values parsed from text, as in a request, so that no object occurs twice. */
 const posted = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
   values.map(value => JSON.parse(JSON.stringify(value)))
 const schedule = fc.array(
@@ -46,11 +46,11 @@ const schedule = fc.array(
   { maxLength: 4 },
 )
 
-/** Longest number of values between two steps cannot be seen; the number of steps can. */
+/** Count the steps. */
 const stepsOf = (work: Generator<void, unknown>): number => [...work].length
 
-describe('a value that is read by its shape in steps', () => {
-  it('is what it is when read at once, and is refused alike', () => {
+describe('a value that a shape reads in steps', () => {
+  it('has the same result and the same refusal as without steps', () => {
     fc.assert(
       fc.property(posted(schedule), sent => {
         expect(runToEnd(readShapeInSteps(scheduleFrame, sent, 'body'))).toEqual(readShape(scheduleFrame, sent, 'body'))
@@ -63,7 +63,7 @@ describe('a value that is read by its shape in steps', () => {
     )
   })
 
-  it('can be interrupted within a list of bands, and within the tiers of one band', () => {
+  it('pauses within a list of time bands, and within the tiers of one band', () => {
     const rates = (count: number) => Array.from({ length: count }, () => ({ fixed: 0.1 }))
     const hours = (bands: number, tiers: number) => [
       {
@@ -76,7 +76,7 @@ describe('a value that is read by its shape in steps', () => {
     expect(stepsOf(readShapeInSteps(scheduleFrame, hours(1, 20_000), 'body'))).toBeGreaterThan(50)
   })
 
-  it('refuses a list in which all is wrong by its first element', () => {
+  it('is refused for its first element if all elements of a list are invalid', () => {
     const wrong = Array.from({ length: 19_000 }, () => ({ days_and_hours: [{}, {}] }))
     expect(runToEnd(readShapeInSteps(scheduleFrame, wrong, 'body'))).toEqual({
       ok: false,

@@ -8,16 +8,16 @@ import { refusalMessages } from '../../support/openapi/refusal-messages.ts'
 
 const maxWords = 25
 
-/** Words of the inside of the service, which callers do not know. */
+/** Internal words of the service, which callers do not know. */
 const internal =
   /\b(?:zod|undefined|NaN|null prototype|regexp?|bigint|lane|era|stretch|snapshot|outbox|postgres\w*|clickhouse|kafka|sql)\b|\[object/i
 
-/** A sentence begins with a capital, a quoted name, a value, or the member that it is about. */
+/** A sentence begins with a capital, a quoted name, a value or a member name. */
 const begins = /^(?:[A-Z"…]|\[\d+\] |[a-z][a-z0-9]*(?:[_.[]|\b (?:must|is|has|names|belongs|cannot|leaves)))/
-/** A clause gets its subject, the member, in front. */
+/** A clause begins with a verb. The member name is added before the verb. */
 const beginsClause = /^(?:must|is|has|goes|contains) /
 
-/** What is wrong with the form of a message; empty if nothing is. */
+/** Return the faults in the form of a message. */
 const faultsOf = (text: string, isClause: boolean): readonly string[] => [
   ...((isClause ? beginsClause : begins).test(text) ? [] : ['beginning']),
   ...(text.split(/\s+/).length > maxWords ? ['length'] : []),
@@ -25,7 +25,7 @@ const faultsOf = (text: string, isClause: boolean): readonly string[] => [
   ...(/\s\s|\s[.,;:]|[,;:]$|\.\.$/.test(text) ? ['punctuation'] : []),
 ]
 
-/** Names of members that an operation has in the current layout alone. */
+/** Return the member names that an operation has in the current API version only. */
 const currentNames = ({ renames }: Operation): ReadonlySet<string> => {
   const all = [...(renames?.body ?? []), ...(renames?.query ?? [])]
   const last = (path: string | undefined): string => path?.split('.').at(-1) ?? ''
@@ -46,10 +46,10 @@ describe('the messages of refusals', () => {
     path,
     text: readFileSync(path, 'utf8'),
   }))
-  // Answers of success have a member of this name too.
+  // Successful answers have a member with this name too.
   const written = sources.flatMap(refusalMessages).filter(({ text }) => text !== 'Accepted')
 
-  it('are sentences of at most 25 words about what the caller knows, wherever the sources write one', () => {
+  it('of all sources are sentences of at most 25 words without internal terms', () => {
     expect(written.length).toBeGreaterThan(250)
     const faults = written.flatMap(({ position, text, isClause }) => {
       const isWhole = isClause && /^[A-Z]/.test(text)
@@ -59,7 +59,7 @@ describe('the messages of refusals', () => {
     expect(faults).toEqual([])
   })
 
-  it('are such sentences too, with a full stop and in the words of the version, wherever a changed example reaches one', () => {
+  it('of changed examples are such sentences too, with a full stop and the names of the API version', () => {
     const messages = new Set<string>()
     const faults = new Set<string>()
     for (const { operation, apiVersion, change, message } of reachedMessages(operations)) {

@@ -9,7 +9,7 @@ describe('a table as CSV', () => {
     ['a comma', 'a,b', '"a,b"'],
     ['quotes', 'say "no"', '"say ""no"""'],
     ['a line break', 'a\nb', '"a\nb"'],
-    ['what a spreadsheet would run', '=1+1', "'=1+1"],
+    ['a text that a spreadsheet would run as a formula', '=1+1', "'=1+1"],
     ['a number with all its digits', scaledNumber(-1_234_567_890_123_456_789n, 9), '-1234567890.123456789'],
     ['nothing', null, ''],
     ['a truth', true, 'true'],
@@ -18,7 +18,7 @@ describe('a table as CSV', () => {
   })
 })
 
-it('a table of records has the names and words of its layout', () => {
+it('a CSV table of records has the names and values of its API version', () => {
   const list = meterRecordList.examples?.answer as Parameters<typeof storedRecordsToCsv>[0]
   const cellsOf = (apiVersion: 'current' | 'earlier') => {
     const [names = [], values = []] = storedRecordsToCsv(list, apiVersion)

@@ -6,18 +6,18 @@ import { deviceCreate, deviceToWire, deviceUpdate } from '../../../../services/c
 const event = { id: 'evt_1', accountId: 'acc_1', liveMode: true, type: 'device.create', createdAt: 0 }
 
 describe('an event', () => {
-  it('gives the digits of its numbers back as they were written', () => {
+  it('keeps all digits of its numbers', () => {
     const data = '{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.50]}'
     expect(JSON.stringify(eventToWire({ ...event, data }).data)).toBe(
       '{"value":0.1234567890123456789,"small":1e-9,"list":[1,2.5]}',
     )
   })
 
-  it('whose data is no object is a defect that shows', () => {
+  it('throws if its data is not an object', () => {
     for (const data of ['[]', '"text"', 'nothing']) expect(() => eventToWire({ ...event, data })).toThrow(TypeError)
   })
 
-  it('of a refusal says what was asked for and why it was refused', () => {
+  it('of a refusal has the object of the request and the reason', () => {
     const refusal = { code: 'reference_id_taken', message: 'Taken', field: 'reference_id' } as const
     const error = { code: 'reference_id_taken', message: 'Taken' }
     expect(failedEventData({ id: 'dev_1', referenceId: 'a' }, refusal, 'req_1')).toEqual({
@@ -31,7 +31,7 @@ describe('an event', () => {
 })
 
 describe('a device', () => {
-  it('tells when it was last heard of, or null', () => {
+  it('has the time of its last record, or null', () => {
     const device = { id: 'dev_1', accountId: 'acc_1', liveMode: true, referenceId: 'a', metadata: {}, createdAt: 0 }
     expect(deviceToWire({ ...device, lastSeenAt: 1_500 })).toMatchObject({ last_seen: '1970-01-01T00:00:01.500Z' })
     expect(deviceToWire({ ...device, lastSeenAt: null })).toMatchObject({ last_seen: null })
@@ -49,7 +49,7 @@ describe('a device', () => {
 })
 
 describe('the reference page', () => {
-  it.each([deviceCreate, deviceUpdate, eventRetrieve])('shows an answer of $id that holds', ({ answer, examples }) => {
+  it.each([deviceCreate, deviceUpdate, eventRetrieve])('shows a valid answer of $id', ({ answer, examples }) => {
     expect(answer.shape.safeParse(examples?.answer).error).toBeUndefined()
   })
 })

@@ -22,9 +22,9 @@ const parsed = (json: string): unknown => {
   return value.value
 }
 
-/** The number one in so many characters. */
+/** The number one, written with `length` characters. */
 const one = (length: number): string => `1.${'0'.repeat(length - 2)}`
-/** A number whose zeros stand within: the trimming of the zeros at its end found none at its every position. */
+/** Number with inner zeros. A naive search for trailing zeros would start again at each zero. */
 const zerosWithin = (zeros: number): string => `1${'0'.repeat(zeros)}1`
 
 const record = (value: string): string =>
@@ -35,8 +35,8 @@ const schedule = (rate: string): string =>
 const shape = fields({ price: scaledDecimal({ scale: 9, min: 0n, max: 10n ** 15n }) })
 const whole = fields({ count: integer({ min: 0, max: 9 }) })
 
-/** Ways in for a number text; each says whether it takes one. */
-const ways: readonly (readonly [string, (text: string) => boolean])[] = [
+/** Inputs with a number text. Each function returns true if the input accepts the text. */
+const inputs: readonly (readonly [string, (text: string) => boolean])[] = [
   ['a price', text => readShape(shape, parsed(`{"price":${text}}`), 'body').ok],
   ['a whole number', text => readShape(whole, parsed(`{"count":${text}}`), 'body').ok],
   ['the limit of a list', text => readShape(listParameters({}), { limit: text }, 'query').ok],
@@ -72,14 +72,14 @@ const ways: readonly (readonly [string, (text: string) => boolean])[] = [
   ['a number in a query', text => isNumberText(text)],
 ]
 
-describe.each(ways)('a number text as %s', (_, takes) => {
-  it('may have 400 characters, and is refused from 401 on', () => {
-    expect(takes(one(400))).toBe(true)
-    expect(takes(one(401))).toBe(false)
-    expect(takes(zerosWithin(100_000))).toBe(false)
+describe.each(inputs)('a number text as %s', (_, accepts) => {
+  it('can have 400 characters; 401 characters are refused', () => {
+    expect(accepts(one(400))).toBe(true)
+    expect(accepts(one(401))).toBe(false)
+    expect(accepts(zerosWithin(100_000))).toBe(false)
   })
 
-  it('costs CPU time in proportion to its length', async () => {
-    expect(await cpuGrowth(50_000, zeros => takes(zerosWithin(zeros)))).toBeLessThan(3)
+  it('needs CPU time in proportion to its length', async () => {
+    expect(await cpuGrowth(50_000, zeros => accepts(zerosWithin(zeros)))).toBeLessThan(3)
   })
 })

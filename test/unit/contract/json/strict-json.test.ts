@@ -27,10 +27,7 @@ const readAll =
 const parseArray = readAll(false)
 const parseLines = readAll(true)
 
-/**
- * The value of a number text as a fraction digits / 10^decimals, by hand: an oracle that shares no code with the
- * parser.
- */
+/** Value of a number text as a fraction digits / 10^decimals. This oracle shares no code with the parser. */
 const fraction = (text: string): readonly [bigint, number] => {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [whole = '', behind = ''] = mantissa.split('.')
@@ -74,7 +71,7 @@ const strings = fc.oneof(
   fc.string().map(text => JSON.stringify(text)),
 )
 const names = fc.constantFrom('"a"', '"b"', '"c"', '"d e"', '"__proto__"', '"toString"', '"\\u0061"')
-/** Texts of JSON documents as no serialiser writes them: odd spaces, repeated names, long numbers, bad escapes. */
+/** Unusual JSON texts: extra spaces, duplicate names, long numbers, invalid escapes. */
 const documents = fc.letrec(tie => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -166,7 +163,7 @@ describe('a body', () => {
     ['0.30000000000000004', 0.30000000000000004],
     ['1.50', 1.5],
     ['1e-5', 0.00001],
-  ])('carries %s as a double', (written, value) => {
+  ])('reads %s as a double', (written, value) => {
     expect(parse(`[${written}]`)).toEqual({ ok: true, value: [value] })
   })
 
@@ -201,11 +198,11 @@ describe('a body', () => {
     ['NaN', 'The body has "N" where a value should be (line 1, column 1).'],
     ['[1] x', 'The body has "x" where the end should be (line 1, column 5).'],
     ['', 'The body is empty; send a JSON value'],
-  ])('%j is refused with its place', (text, message) => {
+  ])('%j is refused with line and column', (text, message) => {
     expect(parse(text)).toEqual({ ok: false, refusal: { code: 'body_invalid', message } })
   })
 
-  it('may be 32 levels deep, and no deeper, on either way', () => {
+  it('can have 32 levels, and no more, with both parsers', () => {
     const nested = (levels: number, inner: string) => `${'['.repeat(levels)}${inner}${']'.repeat(levels)}`
     for (const inner of ['1', '"\\n"']) {
       expect(parse(nested(32, inner)).ok).toBe(true)
@@ -214,7 +211,7 @@ describe('a body', () => {
     expect(parse('['.repeat(500_000)).ok).toBe(false)
   })
 
-  it('holds 150,000 values at most, which is told without parsing', () => {
+  it('can have 150,000 values; more are refused before parsing', () => {
     const lists = (count: number) =>
       bytesOf(`[${`[${'1,'.repeat(14_998)}1],`.repeat(count - 1)}[${'1,'.repeat(14_998)}1]]`)
     expect(parseJson(lists(10)).ok).toBe(true)
@@ -244,7 +241,7 @@ describe('a body', () => {
     })
   })
 
-  it('must be UTF-8; a byte order mark is passed over', () => {
+  it('must be UTF-8; a byte order mark is skipped', () => {
     expect(parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)).ok).toBe(false)
     expect(parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)).ok).toBe(false)
     expect(parseJson(Uint8Array.of(0xef, 0xbb, 0xbf, 0x31))).toEqual({ ok: true, value: 1 })
@@ -260,7 +257,7 @@ describe('a submission', () => {
   it.each([
     ['letters', 'x'],
     ['letters of two bytes', 'é'],
-  ])('names the elements above the limit: %s', (_, letter) => {
+  ])('returns the indexes of the elements that are too long: %s', (_, letter) => {
     const text = `[1, ${padded(100, letter)} , ${padded(102, letter)}, [${' '.repeat(99)}] ]`
     for (const written of [text, text.replace('[1', '["\\ud83d\\ude00"')]) {
       const parsed = parseArray(bytesOf(written), 100)
@@ -275,7 +272,7 @@ describe('a submission', () => {
     })
   })
 
-  it('in lines counts them, leaves blank ones out, and names the first that is no JSON', () => {
+  it('in lines skips blank lines, and is refused with the number of the first invalid line', () => {
     const parsed = parseLines(bytesOf(`{"a":1}\r\n\n{"a":${' '.repeat(90)}9007199254740993}\n`), 100)
     expect(parsed).toEqual({
       ok: true,
@@ -287,7 +284,7 @@ describe('a submission', () => {
   })
 })
 
-/** CPU time of the longest step, in ms: what others wait for at the most. */
+/** CPU time of the longest step in ms. Other work waits for at most this time. */
 const longestStep = (work: Generator<void, unknown>): number => {
   let longest = 0
   for (let isOver = false; !isOver; ) {
@@ -303,7 +300,7 @@ const mebibyte = 2 ** 20
 const list = (count: number, write: (at: number) => string) =>
   Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
 
-/** Bodies that took long, each of about so many bytes. */
+/** Bodies that needed much CPU time, each of about `bytes` bytes. */
 const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
   ['members of metadata', bytes => `{"metadata":{${list(bytes / 12, at => `"m${at}":"a"`)}}}`],
   ['unknown members', bytes => `{${list(bytes / 10, at => `"m${at}":1`)}}`],
@@ -319,7 +316,7 @@ const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
 ]
 
 describe('a hostile body', () => {
-  it.each(hostile)('of %s costs CPU time in proportion to its length', async (_, write) => {
+  it.each(hostile)('of %s needs CPU time in proportion to its length', async (_, write) => {
     const bodies = new Map([mebibyte / 8, mebibyte / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
     expect(await cpuGrowth(mebibyte / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
   })
@@ -340,7 +337,7 @@ describe('a hostile body', () => {
     }
   })
 
-  it('lets others have turns while it is read', async () => {
+  it('lets other work run while the body is read', async () => {
     let eventLoopTurns = 0
     const counting = setInterval(() => {
       eventLoopTurns += 1
@@ -355,7 +352,7 @@ describe('a hostile body', () => {
 })
 
 describe('an exact number', () => {
-  it('is written as it stands', () => {
+  it('keeps its text', () => {
     expect(
       JSON.stringify({
         a: exactNumber('9007199254740993.10'),

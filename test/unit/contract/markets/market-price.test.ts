@@ -13,7 +13,7 @@ import { readShape } from '../../../../services/contract/read-shape.ts'
 const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T01:00:00+00:00', value: 0.1 }
 
 describe('a body of prices', () => {
-  it('is read from the text of its numbers, in the order that was sent', () => {
+  it('has exact numbers, in the order of the request', () => {
     const text = `[{"start_time":"2026-01-01T02:00:00Z","end_time":"2026-01-01T03:00:00Z","value":-999999.123456789},${JSON.stringify(price)}]`
     const parsed = parseJson(new TextEncoder().encode(text))
     expect(parsed.ok && readShape(marketPrices, parsed.value, 'body')).toEqual({
@@ -39,7 +39,7 @@ describe('a body of prices', () => {
     })
   })
 
-  it('finds an overlap exactly where two intervals share an instant', () => {
+  it('is refused if two intervals share an instant', () => {
     const intervals = fc.array(
       fc
         .tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 6 }))
@@ -59,7 +59,7 @@ describe('a body of prices', () => {
   })
 })
 
-describe('the span of prices that are read', () => {
+describe('the interval of prices that a caller reads', () => {
   const days = (count: number) => ({
     start_time: '2026-01-01T00:00:00Z',
     end_time: new Date(Date.UTC(2026, 0, 1 + count)).toISOString(),
@@ -69,14 +69,14 @@ describe('the span of prices that are read', () => {
     [90, true],
     [91, false],
     [0, false],
-  ])('of %i days: %s', (count, isRead) => {
+  ])('of %i days is accepted: %s', (count, isRead) => {
     expect(readShape(marketPriceList.query ?? marketPrices, days(count), 'query').ok).toBe(isRead)
   })
 })
 
 describe('the reference page', () => {
   it.each([marketCreate, marketRetrieve, marketPricePut, marketPriceList])(
-    'shows an answer of $id that holds',
+    'shows a valid answer of $id',
     ({ answer, examples }) => {
       expect(answer.shape.safeParse(examples?.answer).error).toBeUndefined()
     },

@@ -9,7 +9,7 @@ const surplusOf = (bytes: Uint8Array, inLines: boolean, maxElements: SubmissionL
   runToEnd(splitSubmission(bytes, inLines, maxElements)).excess
 const any = { elements: 100, valuesPerElement: 0, excessValues: 1_000_000 }
 
-/** Objects, lists and the commas in them: what a value takes to parse, found by parsing. */
+/** Number of objects, lists and commas of a value, counted by parsing. */
 const valuesOf = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0
   const members = Object.values(value)
@@ -37,13 +37,13 @@ describe('the text of a failed record', () => {
     ['erased', 'The record was erased.'],
   ])('is a sentence: %s', (clause, text) => expect(textOf(clause)).toBe(text))
 
-  it.each(['end_time must not be before start_time', 'duplicate of record 12'])('stays as it is quoted: %s', text =>
+  it.each(['end_time must not be before start_time', 'duplicate of record 12'])('stays equal to the published text: %s', text =>
     expect(textOf(text)).toBe(text),
   )
 })
 
-describe('what a submission holds', () => {
-  it('is counted without parsing as it is by parsing, elements and their values', () => {
+describe('the size of a submission', () => {
+  it('is the same without parsing as by parsing', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue(), { maxLength: 8 }),
@@ -66,8 +66,8 @@ describe('what a submission holds', () => {
     )
   })
 
-  // The end of these bodies is no JSON: who had gone on to parse them would say so.
-  it.each(['1', '{}', '""', '[[]]'])('is refused where %s comes two million times, without being parsed', element => {
+  // These bodies end with invalid JSON. A parser would report this fault instead.
+  it.each(['1', '{}', '""', '[[]]'])('is refused before parsing if %s occurs two million times', element => {
     for (const [mediaType, bytes] of [
       ['application/json', bytesOf(`[${`${element},`.repeat(2_000_000)}`)],
       ['application/x-ndjson', bytesOf(`${`${element}\n`.repeat(2_000_000)}[`)],
@@ -80,7 +80,7 @@ describe('what a submission holds', () => {
     ['lists', '[[]', ',[]'],
     ['numbers', '[1e-7', ',1e-7'],
     ['levels', '[', '['],
-  ])('is refused where one element has %s by the million, without being parsed', (_, first, next) => {
+  ])('is refused before parsing if one element has a million %s', (_, first, next) => {
     for (const mediaType of ['application/json', 'application/x-ndjson']) {
       const bytes = bytesOf(`${mediaType === 'application/json' ? '[' : ''}${first}${next.repeat(1_000_000)}`)
       const refusal = { code: 'body_invalid', message: expect.stringContaining('far more members') }
@@ -88,7 +88,7 @@ describe('what a submission holds', () => {
     }
   })
 
-  it('is taken with twenty thousand values more than records have, and spoils their records alone', () => {
+  it('can have 20,000 excess values, which make only their own records invalid', () => {
     const many = (count: number) =>
       bytesOf(`[{"a":[${'1,'.repeat(count)}1]},${`{"b":"${'x'.repeat(20)}"},`.repeat(9_999).slice(0, -1)}]`)
     const taken = parseSubmission({ bytes: many(20_013), mediaType: 'application/json' })

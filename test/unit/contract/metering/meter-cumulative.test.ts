@@ -22,14 +22,14 @@ const faultOf = (result: Result<unknown>) => {
   return [result.refusal.code, result.refusal.field]
 }
 
-/** Read a reading as it comes over the wire; texts stand for numbers that a double would not carry. */
+/** Parse and read a reading. Texts replace numbers that are not exact doubles. */
 const read = (members: Readonly<Record<string, unknown>>, units: 'WH' | 'KWH' = 'WH') => {
   const written = JSON.stringify({ time: seconds, value: 1, ...members }).replace(/"#([^"]*)"/g, '$1')
   return readReading(acceptedOf(parseJson(Buffer.from(written))), units, at)
 }
 
 describe('a submission of register readings', () => {
-  it('that names only what it must comes in and is bought; null is as absent', () => {
+  it('with required members only is INBOUND and IMPORT; null means absent', () => {
     const plain = acceptedOf(parse(base))
     expect(plain).toEqual({
       locationId: base.location_id,
@@ -45,7 +45,7 @@ describe('a submission of register readings', () => {
     expect(acceptedOf(parse({ ...base, energy_flow_direction: 'OUTBOUND' })).tariffDirection).toBe('EXPORT')
   })
 
-  it('has the names of its layout', () => {
+  it('has the names of its API version', () => {
     const current = acceptedOf(parse({ ...base, energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }))
     expect(acceptedOf(parse({ ...base, direction: 'EXPORT', tariff_rate: 'IMPORT' }, 'earlier'))).toEqual(current)
     expect(faultOf(parse({ ...base, direction: 'EXPORT' }))).toEqual(['unknown_field', 'direction'])
@@ -72,19 +72,19 @@ describe('a submission of register readings', () => {
     [{ data: {} }, 'field_invalid', 'data'],
     [{ data: [] }, 'field_invalid', 'data'],
     [{ data: Array.from({ length: 10_001 }, () => null) }, 'too_many_records', 'data'],
-  ])('is refused as a whole for %j', (change, code, field) => {
+  ])('is refused completely for %j', (change, code, field) => {
     const body = Array.isArray(change) ? change : { ...base, ...change }
     expect(faultOf(parse(body))).toEqual([code, field])
   })
 
-  it('holds 10,000 readings, whatever they are', () => {
+  it('can have 10,000 readings, also invalid ones', () => {
     const data = Array.from({ length: 10_000 }, (_, index) => (index % 2 === 0 ? null : { odd: [] }))
     expect(acceptedOf(parse({ ...base, data })).elements).toEqual(data)
   })
 })
 
 describe('a reading', () => {
-  it('is exact from its decimal text, half to even', () => {
+  it('is exact, rounded half to even', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 17n - 1n }), millionths => {
         const written = `${millionths / 1_000_000n}.${String(millionths % 1_000_000n).padStart(6, '0')}`
@@ -96,7 +96,7 @@ describe('a reading', () => {
     expect(acceptedOf(read({ value: '#4821.000000001' }, 'KWH')).value).toBe(4_821_000_000_001n)
   })
 
-  it('shows from 0 to 1e12 Wh', () => {
+  it('has a value from 0 to 1e12 Wh', () => {
     expect(acceptedOf(read({ value: 0 })).value).toBe(0n)
     expect(acceptedOf(read({ value: '#1e12' })).value).toBe(10n ** 18n)
     expect(acceptedOf(read({ value: '#1e9' }, 'KWH')).value).toBe(10n ** 18n)
@@ -106,7 +106,7 @@ describe('a reading', () => {
     expect(faultOf(read({ value: '#1.23456789012345678' }))).toEqual(['field_invalid', 'value'])
   })
 
-  it('is of a whole second from 2000-01-01 to 7 days ahead', () => {
+  it('has a time in whole seconds, from 2000-01-01 to 7 days ahead', () => {
     expect(acceptedOf(read({ time: '#1.7e9' })).time).toBe(1_700_000_000_000)
     expect(acceptedOf(read({ time: 946_684_800 })).time).toBe(Date.UTC(2000, 0, 1))
     expect(acceptedOf(read({ time: seconds + 7 * 86_400 })).time).toBe(at + 7 * 86_400_000)
@@ -125,11 +125,11 @@ describe('a reading', () => {
     [{ record_reference_id: '' }, 'field_invalid', 'record_reference_id'],
     [{ record_reference_id: 'x'.repeat(256) }, 'field_too_long', 'record_reference_id'],
     [{ units: 'WH' }, 'unknown_field', 'units'],
-  ])('is refused alone for %j', (change, code, field) => {
+  ])('is refused without its submission for %j', (change, code, field) => {
     expect(faultOf(read(change))).toEqual([code, field])
   })
 
-  it('keeps its reference, and is an object', () => {
+  it('has a reference and is an object', () => {
     expect(acceptedOf(read({ record_reference_id: 'r' })).recordReferenceId).toBe('r')
     expect(acceptedOf(read({ record_reference_id: null })).recordReferenceId).toBeNull()
     for (const element of [null, 1, 'x', []])

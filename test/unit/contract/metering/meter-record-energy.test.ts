@@ -17,17 +17,17 @@ describe('energy', () => {
     expect(recordOf(readText(withNumber('value', written).replace('"WH"', `"${units}"`))).energy).toBe(energy)
   })
 
-  it('refuses numbers that no double carries and that no field takes', () => {
+  it('refuses numbers that are too large for a double and for the field', () => {
     for (const written of ['1e400', '1.234567890123456789', '1e30'])
       expect(readText(withNumber('value', written)).ok).toBe(false)
   })
 
-  it('counts elapsed time, not clock text: two hours over the end of summer time', () => {
+  it('uses elapsed time instead of clock time: two hours at the end of summer time', () => {
     const times = span('2025-10-26T02:00:00+02:00', '2025-10-26T03:00:00+01:00')
     expect(recordOf(read({ ...base, ...times, units: 'W', value: 50 })).energy).toBe(100_000_000n)
   })
 
-  it('is the same by the short way as from the text', () => {
+  it('is the same from a double as from the text', () => {
     const numbers = fc.oneof(
       fc
         .tuple(fc.integer({ min: 0, max: 999_999_999 }), fc.integer({ min: 0, max: 12 }))

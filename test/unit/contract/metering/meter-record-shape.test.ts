@@ -12,7 +12,7 @@ import {
 import { at, base } from '../../../support/metering/read-record.ts'
 
 describe('the documented shape', () => {
-  /** Judge by the shape of the reference page and the domain's rules, apart from the reader. */
+  /** Validate by the shape of the reference page and the rules of the domain, without the reader. */
   const isValid = (element: unknown): boolean => {
     const shaped = meterRecordShape.safeParse(element)
     if (!shaped.success) return false
@@ -68,7 +68,7 @@ describe('the documented shape', () => {
     },
     { requiredKeys: ['location_id', 'units', 'value', 'start_time', 'end_time'] },
   )
-  /** The usual record with a few members changed: one of all members changed would nearly always be refused. */
+  /** Usual record with a few changed members. A record with many changed members would nearly always be refused. */
   const nearly = element.chain(changed =>
     fc.subarray(Object.keys(changed), { maxLength: 3 }).map(names => ({
       ...base,
@@ -76,7 +76,7 @@ describe('the documented shape', () => {
     })),
   )
 
-  it('takes what the reader takes, and nothing else', () => {
+  it('accepts exactly the records that the reader accepts', () => {
     const seen = { accepted: 0, refused: 0 }
     fc.assert(
       fc.property(nearly, generated => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
 import { at, base, faultOf, read, recordOf, span } from '../../../support/metering/read-record.ts'
 
-describe('a record that names only what it must', () => {
-  it('comes in, is bought, is an actual', () => {
+describe('a record with required members only', () => {
+  it('is INBOUND, IMPORT and an actual', () => {
     expect(recordOf(read(base))).toEqual({
       locationId: base.location_id,
       deviceId: null,
@@ -46,7 +46,7 @@ describe('directions', () => {
     expect(earlier.ok).toBe(stands)
   })
 
-  it('goes out, is sold', () => {
+  it('have the default EXPORT for OUTBOUND', () => {
     expect(recordOf(read({ ...base, energy_flow_direction: 'OUTBOUND' })).tariffDirection).toBe('EXPORT')
     expect(recordOf(read({ ...base, direction: 'EXPORT' }, 'earlier'))).toMatchObject({
       energyFlowDirection: 'OUTBOUND',
@@ -54,7 +54,7 @@ describe('directions', () => {
     })
   })
 
-  it('is explained in the words of the layout', () => {
+  it('are refused with the names of the API version', () => {
     const current = faultOf(read({ ...base, tariff_direction: 'EXPORT' }))
     expect(current[0]).toBe('direction_pair_refused')
     expect(current[1]).toBe('tariff_direction')
@@ -71,7 +71,7 @@ describe('directions', () => {
   })
 })
 
-describe('a member that is not known', () => {
+describe('an unknown member', () => {
   it.each([
     ['current', 'direction', 'energy_flow_direction'],
     ['current', 'tariff_rate', 'tariff_direction'],
@@ -87,7 +87,7 @@ describe('a member that is not known', () => {
   })
 })
 
-describe('what a record must not say', () => {
+describe('an invalid member', () => {
   it.each([
     [{ location_id: undefined }, 'field_required', 'location_id'],
     [{ location_id: 7 }, 'field_invalid', 'location_id'],
@@ -114,15 +114,15 @@ describe('what a record must not say', () => {
     expect(faultOf(read({ ...base, ...change })).slice(0, 2)).toEqual([code, field])
   })
 
-  it.each([null, 7, 'text', [], true])('%j is no record', element => {
+  it.each([null, 7, 'text', [], true])('%j is not a record', element => {
     expect(readMeterRecord(element, 'current', at).ok).toBe(false)
   })
 })
 
-describe('limits: what lies on the edge passes, one step further is refused', () => {
+describe('limits: the limit is accepted, the next value is refused', () => {
   it.each([
     [
-      'text of 255 characters, counted whole',
+      'text of 255 characters, not code units',
       { record_reference_id: '😀'.repeat(255) },
       { record_reference_id: '😀'.repeat(256) },
     ],
@@ -153,7 +153,7 @@ describe('limits: what lies on the edge passes, one step further is refused', ()
     expect(read({ ...base, ...fails })).toMatchObject({ ok: false })
   })
 
-  it('tells an end before the start as documented', () => {
+  it('refuses an end before the start with the documented text', () => {
     const backwards = span('2026-02-01T01:00:00+01:00', '2026-02-01T00:59:59+01:00')
     expect(faultOf(read({ ...base, ...backwards }))).toEqual([
       'end_before_start',

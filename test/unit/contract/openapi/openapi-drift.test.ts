@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { openApiFile, openApiText } from '../../../support/openapi/write-openapi.ts'
 
-it.each(apiVersions)('the kept OpenAPI document of the %s layout says what the operations say', apiVersion => {
+it.each(apiVersions)('the stored OpenAPI document of the %s API version equals the document of the operations', apiVersion => {
   const isUnchanged = readFileSync(openApiFile(apiVersion), 'utf8') === openApiText(apiVersion)
   expect(
     isUnchanged,

@@ -10,7 +10,7 @@ type Json = { readonly [name: string]: Json } & { readonly length?: number }
 const documentOf = (apiVersion: (typeof apiVersions)[number]) =>
   openApiDocument(operations, apiVersion, '/') as unknown as Json
 
-/** Every object within a value, with its path. */
+/** All objects within a value, with their paths. */
 const objectsIn = (value: unknown, path = '$'): readonly (readonly [string, Json])[] => {
   if (typeof value !== 'object' || value === null) return []
   const own = Array.isArray(value) ? [] : [[path, value as Json] as const]
@@ -29,14 +29,14 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(document['components']?.['headers']?.['ApiVersion']).toMatchObject({ schema: constant })
   })
 
-  it('names every operation once, in words', () => {
+  it('has one readable id for each operation', () => {
     const ids = requests(document).map(({ operationId }) => String(operationId))
     expect(ids.length).toBeGreaterThan(60)
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[a-z]+(?:_[a-z]+)+$/)
   })
 
-  it('names every object, without numbers, and keeps none inside a list or another object', () => {
+  it('names each object without digits, and has no object inline in a list or another object', () => {
     for (const name of Object.keys(document['components']?.['schemas'] ?? {}))
       expect(name).toMatch(/^[A-Z][a-zA-Z]{3,70}$/)
     const isNamed = (path: string): boolean => /^\$\.components\.schemas\.\w+$/.test(path)
@@ -46,7 +46,7 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(inline.map(([path]) => path).filter(path => !path.endsWith('.properties'))).toEqual([])
   })
 
-  it('has each reference, and a use for each schema', () => {
+  it('resolves each reference, and uses each schema', () => {
     const text = JSON.stringify(document)
     const used = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
     expect(Object.keys(document['components']?.['schemas'] ?? {}).filter(name => !used.has(name))).toEqual([])
@@ -57,7 +57,7 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(Object.keys(document['webhooks'] ?? {})).toEqual(eventTypes)
   })
 
-  it('shows costs and records as tables, and records in lines', () => {
+  it('describes costs and records as CSV, and records in lines', () => {
     const answers = (path: string, method: string) =>
       Object.keys(document['paths']?.[path]?.[method]?.['responses']?.['200']?.['content'] ?? {})
     for (const [path, method] of [
@@ -71,7 +71,7 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(Object.keys(taken)).toEqual(['application/json', 'application/x-ndjson'])
   })
 
-  it('has the limits that every request can meet', () => {
+  it('has the errors of limits for every operation', () => {
     for (const [path, methods] of Object.entries(document['paths'] ?? {})) {
       for (const [method, { responses, requestBody }] of Object.entries(methods)) {
         const own = requestBody === undefined ? [] : ['408', '413', '415']
@@ -84,7 +84,7 @@ describe.each(apiVersions)('the OpenAPI document of the %s version', apiVersion 
     expect(connect).toEqual(expect.arrayContaining(['400', '409']))
   })
 
-  it('says what names of metadata, bounds and addresses have to be', () => {
+  it('describes the rules for metadata names, bounds and addresses', () => {
     const schemas = document['components']?.['schemas'] ?? {}
     const metadata = objectsIn(schemas['CustomerCreateRequest']).find(([path]) => path.endsWith('.propertyNames'))
     expect(metadata?.[1]).toMatchObject({ minLength: 1, maxLength: 255 })
@@ -101,7 +101,7 @@ describe('the documents', () => {
   const [current, earlier] = [documentOf('current'), documentOf('earlier')]
   const schema = (document: Json, name: string): Json => document['components']?.['schemas']?.[name] ?? ({} as Json)
 
-  it('always have prices and costs in the current version, and on request in the earlier one', () => {
+  it('always have prices and costs in the current version; in the earlier one the caller can omit them', () => {
     expect(schema(current, 'PriceElement')['required']).toContain('price')
     expect(schema(current, 'MeterRecordData')['required']).toContain('tariff')
     expect(schema(current, 'EnergyCostElement')['required']).toContain('tariff')
@@ -109,12 +109,12 @@ describe('the documents', () => {
     expect(schema(earlier, 'MeterRecordData')['required']).not.toContain('tariff')
   })
 
-  it('have complete_action in the earlier version alone', () => {
+  it('have complete_action in the earlier version only', () => {
     expect(JSON.stringify(current)).not.toContain('complete_action')
     expect(schema(earlier, 'ConnectSession')['properties']).toHaveProperty('complete_action')
   })
 
-  it('have no string in the earlier version that may be null', () => {
+  it('have no nullable string in the earlier version', () => {
     const nullable = objectsIn(earlier['components']?.['schemas']).filter(([path, { anyOf }]) => {
       const types = Array.isArray(anyOf) ? anyOf.map((one: Json) => one['type']) : []
       return (
@@ -127,8 +127,8 @@ describe('the documents', () => {
   })
 })
 
-describe('a name of a schema', () => {
-  it('is refused to a second schema', () => {
+describe('the name of a schema', () => {
+  it('cannot be used for a second schema', () => {
     const named = new Map()
     const one = { type: 'object', properties: { a: { type: 'string' } } }
     expect(nameObject(one, 'One', named)).toEqual({ $ref: '#/components/schemas/One' })

@@ -71,10 +71,10 @@ type Document = {
 const describeApiVersion = (apiVersion: 'current' | 'earlier') =>
   openApiDocument(operations, apiVersion, 'http://localhost:8080') as Document
 
-describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s layout', apiVersion => {
+describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s API version', apiVersion => {
   const document = describeApiVersion(apiVersion)
 
-  it('has every reference and each operation id once', () => {
+  it('resolves each reference and has each operation id once', () => {
     const text = JSON.stringify(document)
     for (const [, reference = ''] of text.matchAll(/"\$ref":"#\/components\/(\w+\/\w+)"/g)) {
       const [kind = '', name = ''] = reference.split('/')
@@ -100,7 +100,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s l
 })
 
 describe('the documents', () => {
-  it('name paths, fields and words of their own layout', () => {
+  it('have the paths, fields and enum values of their API version', () => {
     const [current, earlier] = [describeApiVersion('current'), describeApiVersion('earlier')]
     expect(inlined(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
       content: {
@@ -119,7 +119,7 @@ describe('the documents', () => {
     expect(JSON.stringify(inlined(earlier.components['schemas']?.['Price'], earlier))).not.toContain('"price"')
   })
 
-  it('show examples that the shapes take', () => {
+  it('have examples that the shapes accept', () => {
     for (const operation of operations) {
       if (operation.body instanceof z.ZodType && operation.examples?.body !== undefined) {
         expect(readShape(operation.body, operation.examples.body, 'body')).toMatchObject({ ok: true })

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { tagDescriptions } from '../../../../services/contract/openapi/openapi.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 
-/** Operations of the operator stand in no document. */
+/** The documents do not contain the operations of the operator. */
 const files = globSync('services/contract/**/*.ts').filter(path => !/\/operation\.ts$|\/operator\//.test(path))
 
 describe('the list of operations', () => {
-  it('holds every operation that the contract declares', async () => {
+  it('has every operation that the contract declares', async () => {
     const declared = files.flatMap(path => {
       const uses = readFileSync(path, 'utf8').matchAll(/export const (\w+) = defineOperation\(/g)
       return [...uses].map(([, name = '']) => ({ path, name }))
@@ -23,7 +23,7 @@ describe('the list of operations', () => {
     expect(operations).toHaveLength(declared.length)
   })
 
-  it('names each operation once, in a group that is described', () => {
+  it('has each operation once, in a group with a description', () => {
     expect(new Set(operations.map(one => one.id)).size).toBe(operations.length)
     for (const { id, tag } of operations) expect(tagDescriptions[tag], `the group ${tag} of ${id}`).toBeDefined()
     expect(Object.keys(tagDescriptions).filter(tag => !operations.some(one => one.tag === tag))).toEqual([])

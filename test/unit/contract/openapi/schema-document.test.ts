@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { schemaInApiVersion, schemaOf } from '../../../../services/contract/openapi/schema-document.ts'
 
-it('a renamed member is required where it is there in every value, and not where something above it may be left out', () => {
+it('a renamed member is required if it is in every value, and optional if an object on its path is optional', () => {
   const requiredOf = (shape: z.ZodType) =>
     schemaInApiVersion(schemaOf(shape), [{ current: 'tariff.cost', earlier: 'tariff' }], 'earlier')['required']
   const tariff = z.object({ cost: z.number() })

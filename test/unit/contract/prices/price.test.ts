@@ -13,7 +13,7 @@ const at = Date.parse('2026-03-01T12:00:00.250Z')
 const instant = (of: number, offsetMinutes = 0) => ({ at: of, offsetMinutes })
 
 describe('a series', () => {
-  it('has every price to the last digit, written without an exponent', () => {
+  it('has exact prices without an exponent', () => {
     const tenths = fc.tuple(fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }), fc.integer({ min: 0, max: 17 }))
     const prices = fc.oneof(
       tenths.map(([value, zeros]) => value / 10n ** BigInt(zeros)),
@@ -29,12 +29,12 @@ describe('a series', () => {
     )
   })
 
-  it('has confidences to four places', () => {
+  it('has confidences with four decimals', () => {
     for (let confidence = 0; confidence <= 10_000; confidence += 1)
       expect(JSON.stringify(priceWriter(() => 0).confidence(confidence))).toBe(formatDecimal(BigInt(confidence), 4))
   })
 
-  it('has every instant as it is written alone', () => {
+  it('has the same text for an instant as a single answer', () => {
     const instants = fc.array(
       fc.oneof(
         fc.integer({ min: 0, max: 4_000_000_000_000 }),
@@ -75,8 +75,8 @@ describe('a series', () => {
   )
 })
 
-describe('the span of a request', () => {
-  it('begins with the present where nothing else is said, and is priced as IMPORT', () => {
+describe('the interval of a request', () => {
+  it('starts now and is IMPORT by default', () => {
     expect(readPriceInterval({ end_time: instant(at + dayMs, 60) }, 'current', at)).toEqual({
       ok: true,
       value: { start: at, end: at + dayMs, startOffset: 60, endOffset: 60, direction: 'IMPORT' },
@@ -96,7 +96,7 @@ describe('the span of a request', () => {
   it.each([
     ['current', 90 * dayMs, true],
     ['current', 90 * dayMs + 1, false],
-    // Both ends are cut to whole seconds first: from 12:00:00 to 12:00:00
+    // Both ends are first rounded down to whole seconds: from 12:00:00 to 12:00:00.
     ['earlier', 90 * dayMs + 749, true],
     ['earlier', 90 * dayMs + 750, false],
   ] as const)('in the %s layout %i ms are 90 days at most: %s', (apiVersion, length, isShort) => {

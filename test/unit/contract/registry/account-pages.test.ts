@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { imageOrigin, imageSources, readAccountPage } from '../../../../services/contract/registry/account-pages.ts'
 
-describe('the pictures that a page may load', () => {
+describe('the image sources of a page', () => {
   it.each([
     ['https://logos.example.com/a.svg', 'https://logos.example.com'],
     ['https://LOGOS.example.com:8443/a?b#c', 'https://logos.example.com:8443'],
@@ -20,12 +20,12 @@ describe('the pictures that a page may load', () => {
     ['javascript:alert(1)', null],
     ['logo.png', null],
     ['', null],
-  ])('of %s are those of %s', (address, origin) => {
+  ])('of %s are %s', (address, origin) => {
     expect(imageOrigin(address)).toBe(origin)
     expect(imageSources([address, null])).toBe(["img-src 'self' data:", ...(origin === null ? [] : [origin])].join(' '))
   })
 
-  it('are of each host once, and of 60 hosts at most', () => {
+  it('have each origin once, and at most 60 origins', () => {
     const two = ['https://b.example/1', 'https://a.example/2', 'https://b.example/3']
     expect(imageSources(two)).toBe("img-src 'self' data: https://a.example https://b.example")
     const many = imageSources(Array.from({ length: 100 }, (_, n) => `https://h${n}.example/logo`))
@@ -40,7 +40,7 @@ describe('an address of an account', () => {
     [' https://volt.example/privacy?lang=en#top ', 'https://volt.example/privacy?lang=en#top'],
     ['http://localhost:3000/terms', 'http://localhost:3000/terms'],
     [`https://volt.example/${'a'.repeat(2_048 - 21)}`, `https://volt.example/${'a'.repeat(2_048 - 21)}`],
-  ])('%j is taken', (text, value) => expect(readAccountPage('terms_url', text)).toEqual({ ok: true, value }))
+  ])('%j is accepted', (text, value) => expect(readAccountPage('terms_url', text)).toEqual({ ok: true, value }))
 
   it.each([
     ['http://volt.example/', 'terms_url must begin with https://, or with http:// and a loopback host'],
@@ -55,7 +55,7 @@ describe('an address of an account', () => {
     expect(read.ok ? '' : read.refusal.message.replace(/\.$/, '')).toBe(message)
   })
 
-  it('that is a logo has a host that a policy can name', () => {
+  it('of a logo has a host that a policy can contain', () => {
     expect(readAccountPage('logo_url', 'https://a;b/logo.svg')).toMatchObject({
       ok: false,
       refusal: { field: 'logo_url' },

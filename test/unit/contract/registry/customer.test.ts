@@ -20,7 +20,7 @@ const list = (search: string) => {
 const refusal = (code: string, message: string, field: string) => ({ ok: false, refusal: { code, message, field } })
 
 describe('a customer', () => {
-  it('is written with every member of the contract', () => {
+  it('is written with all members', () => {
     const wire = customerToWire({
       id: 'cus_1',
       accountId: 'acc_1',
@@ -34,12 +34,12 @@ describe('a customer', () => {
     expect(wire.time_created).toBe('1970-01-01T00:00:00Z')
   })
 
-  it('may be created without anything; null is the same as absent', () => {
+  it('can be created without members; null means absent', () => {
     expect(create({})).toEqual({ ok: true, value: {} })
     expect(create({ reference_id: null, metadata: null })).toEqual({ ok: true, value: {} })
   })
 
-  it('keeps what a PATCH leaves out and clears what it sets to null', () => {
+  it('keeps members that a PATCH omits and clears members that a PATCH sets to null', () => {
     expect(update({})).toEqual({ ok: true, value: {} })
     expect(update({ reference_id: null })).toEqual({ ok: true, value: { reference_id: null } })
   })
@@ -72,7 +72,7 @@ describe('a customer', () => {
     expect(create(body)).toEqual(refusal(code, message, field))
   })
 
-  it('takes 255 characters of any kind, and 20 members', () => {
+  it('can have 255 characters of any kind, and 20 members', () => {
     expect(create({ reference_id: '😀'.repeat(255) }).ok).toBe(true)
     expect(
       create({ metadata: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`k${index}`, 'v'.repeat(255)])) })
@@ -82,7 +82,7 @@ describe('a customer', () => {
 })
 
 describe('the query of a list', () => {
-  it('asks for 30 objects from the newest on, unless it says otherwise', () => {
+  it('requests the 30 newest objects by default', () => {
     const all = list('')
     expect(all.ok && pageRequest(all.value as { limit: number })).toEqual({
       limit: 30,

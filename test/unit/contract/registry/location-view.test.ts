@@ -12,7 +12,7 @@ const tariff = (id: string, from: number | null, to: number | null): Contract =>
   contractEnd: to === null ? null : year(to),
 })
 
-describe('the tariff that a location shows of a kind', () => {
+describe('the tariff of a kind that a location shows', () => {
   const past = tariff('past', null, 2024)
   const now = tariff('now', 2025, 2026)
   const next = tariff('next', 2027, null)
@@ -41,11 +41,11 @@ describe('the status of a kind', () => {
     ['until its end', year(2025) - 1, 'CONNECTED'],
     ['from its end on, although its pattern still prices', year(2025), 'NOT_CONNECTED'],
     ['from the start of the next one', year(2026), 'CONNECTED'],
-  ])('is that of the tariff in force: %s', (_, at, status) => {
+  ])('follows the tariff in force: %s', (_, at, status) => {
     expect(tariffStatusAt({ tariffs }, 'commodity_import', at)).toBe(status)
   })
 
-  it('is ERROR where the tariff in force cannot be fetched, and NOT_CONNECTED or NOT_SUPPORTED where there is none', () => {
+  it('is ERROR if the tariff in force cannot be fetched, and NOT_CONNECTED or NOT_SUPPORTED without a tariff', () => {
     expect(
       tariffStatusAt({ tariffs: withStatus('ERROR', tariff('a', 2024, 2025)) }, 'commodity_import', year(2024)),
     ).toBe('ERROR')
@@ -56,7 +56,7 @@ describe('the status of a kind', () => {
     expect(tariffStatusAt({ tariffs }, 'non_commodity_export', year(2024))).toBe('NOT_SUPPORTED')
   })
 
-  it('is PENDING while a tariff is awaited and none is in force', () => {
+  it('is PENDING if a tariff is pending and none is in force', () => {
     expect(tariffStatusAt({ tariffs, pendingTariffs }, 'commodity_import', year(2025))).toBe('PENDING')
     expect(tariffStatusAt({ tariffs, pendingTariffs }, 'commodity_import', year(2024))).toBe('CONNECTED')
   })

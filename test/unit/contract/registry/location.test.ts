@@ -15,7 +15,7 @@ const nothing = {
 }
 
 describe('the body that creates a location', () => {
-  it('says nothing where members are absent or null', () => {
+  it('has null values for absent and null members', () => {
     const nulls = {
       reference_id: null,
       customer_id: null,
@@ -28,7 +28,7 @@ describe('the body that creates a location', () => {
     expect(readShape(locationCreation, { ...nulls, metadata: null }, 'body')).toEqual({ ok: true, value: nothing })
   })
 
-  it('keeps an address with every part, the country in capitals', () => {
+  it('has an address with all parts, and the country in capitals', () => {
     expect(
       readShape(
         locationCreation,
@@ -55,14 +55,14 @@ describe('the body that creates a location', () => {
 
   it.each([
     [
-      'a country in words',
+      'a country name instead of a code',
       { postal_address: { ...address, country_code: 'Germany' } },
       'field_invalid',
       'postal_address.country_code',
     ],
     ['no country', { postal_address: { city: 'Berlin' } }, 'field_required', 'postal_address.country_code'],
     ['no city', { postal_address: { country_code: 'DE' } }, 'field_required', 'postal_address.city'],
-    ['a currency in words', { currency_code: 'Euro' }, 'field_invalid', 'currency_code'],
+    ['a currency name instead of a code', { currency_code: 'Euro' }, 'field_invalid', 'currency_code'],
     ['an unknown source direction', { market_sources: { local: 'mrs_1' } }, 'unknown_field', 'market_sources.local'],
     ['a server-owned member', { tariff_status: {} }, 'unknown_field', 'tariff_status'],
     ['a reference of 256 characters', { reference_id: 'x'.repeat(256) }, 'field_too_long', 'reference_id'],
@@ -92,7 +92,7 @@ describe('the body that creates a location', () => {
 })
 
 describe('the body that changes a location', () => {
-  it('names only what it holds', () => {
+  it('changes only the members that it has', () => {
     const change = (body: object): unknown => {
       const read = readShape(locationUpdate.body ?? locationCreation, body, 'body')
       return read.ok && 'change' in read.value ? read.value.change : read
@@ -109,7 +109,7 @@ describe('the body that changes a location', () => {
 
 describe('the reference page', () => {
   it.each([locationCreate, locationUpdate])(
-    'shows bodies and answers of $id that hold',
+    'shows valid bodies and answers of $id',
     ({ body, answer, examples }) => {
       expect(body?.safeParse(examples?.body).success).toBe(true)
       expect(answer.shape.safeParse(examples?.answer).success).toBe(true)

@@ -16,7 +16,7 @@ const allDay = (rate: unknown) => [
 ]
 const body = { location_id: 'loc_1', direction: 'IMPORT', type: 'COMMODITY', schedule: allDay([{ fixed: 0.3 }]) }
 
-/** Read a body as it comes from the wire, so that numbers keep their text. */
+/** Parse and read a body, so that numbers keep their text. */
 const read = (text: string) => {
   const parsed: Result<unknown> = parseJson(new TextEncoder().encode(text))
   return parsed.ok ? verify(parsed.value) : parsed
@@ -30,7 +30,7 @@ const verify = (sent: unknown) => {
 const written = (...tariff: Parameters<typeof tariffToWire>) => runToEnd(tariffToWire(...tariff))
 
 describe('the body that creates a tariff', () => {
-  it('reads prices from their text, to the ninth decimal and without a float', () => {
+  it('has exact prices with nine decimals', () => {
     const text = JSON.stringify(body).replace('0.3', '900719.925474099')
     expect(read(text)).toMatchObject({
       ok: true,
@@ -38,7 +38,7 @@ describe('the body that creates a tariff', () => {
     })
   })
 
-  it('keeps contract dates as instants and lets names be absent', () => {
+  it('has contract dates as instants, and optional names', () => {
     expect(read(JSON.stringify({ ...body, contract_start_date: '2025-01-01T00:00:00+01:00' }))).toMatchObject({
       ok: true,
       value: {
@@ -51,7 +51,7 @@ describe('the body that creates a tariff', () => {
     })
   })
 
-  it('means all day at the market price where it follows the market and names no schedule', () => {
+  it('has the market price at all times if it follows the market and has no schedule', () => {
     const market = read(JSON.stringify({ ...body, market_rates: true, schedule: undefined }))
     const written = read(JSON.stringify({ ...body, market_rates: true, schedule: allDay([{}]) }))
     expect(market).toEqual(written)
@@ -67,7 +67,7 @@ describe('the body that creates a tariff', () => {
     }
   })
 
-  it('takes to_kwh null as absent', () => {
+  it('reads a null to_kwh as absent', () => {
     const tiers = [
       { fixed: 0.3, to_kwh: 10, surcharge_fixed: null },
       { fixed: 0.2, to_kwh: null },
@@ -154,7 +154,7 @@ describe('the body that changes a tariff', () => {
 describe('a tariff on the wire', () => {
   const nano = fc.bigInt({ min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n })
 
-  it('gives back every price that a caller can write', () => {
+  it('returns every price that a caller can write', () => {
     fc.assert(
       fc.property(nano, nano, (fixed, surchargeFixed) => {
         const hours = [
@@ -168,7 +168,7 @@ describe('a tariff on the wire', () => {
     )
   })
 
-  it('shows the dates of its entries alone, and leaves them out in lists', () => {
+  it('has the dates of its entries only outside lists', () => {
     expect(written(view, 0).schedule[0]).toMatchObject({ dates: [1, 15] })
     expect(written(view, 0, { inList: true }).schedule[0]).not.toHaveProperty('dates')
   })
