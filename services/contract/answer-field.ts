@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { writeInstant } from '../domain/instant.ts'
 import { type Energy, type Money, moneyScale } from '../domain/quantity.ts'
 import { type ExactNumber, isExactNumber, isJsonNumber, type JsonNumber, scaledNumber } from './json/exact-number.ts'
 
@@ -19,6 +20,9 @@ export const count = z.int().meta({ type: 'integer' })
 export const instantText = z
   .string()
   .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00.000Z'] })
+
+/** Write an instant (ms); null stays null. */
+export const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
 /** Id with its prefix. */
 export const idText = (prefix: string) =>

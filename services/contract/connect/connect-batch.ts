@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { fields, identifier, instant, optional, text, word } from '../field.ts'
+import { fields, identifier, instant, oneOf, optional, text } from '../field.ts'
 import { defineOperation } from '../operation.ts'
 import { customerOnly, locationOnly } from '../reference.ts'
 import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
@@ -8,7 +8,7 @@ import { connectRefusals, connectTag, connectTokenAnswer } from './connect-sessi
 
 const importedTariff = fields({
   provider_id: optional(identifier('prv')),
-  type: word('FIXED', 'TIME_OF_DAY', 'MARKET'),
+  type: oneOf('FIXED', 'TIME_OF_DAY', 'MARKET'),
   name: optional(text()),
   contract: optional(fields({ start_date: optional(instant), end_date: optional(instant) })),
   data: scheduleFrame,

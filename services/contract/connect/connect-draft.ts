@@ -3,7 +3,7 @@ import { type SummaryName, summaryNames } from '../../domain/connect/page.ts'
 import type { ConnectAddress, ConnectRequest } from '../../domain/connect/session.ts'
 import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { fields, identifier, objectIdentifier, optional, referenceId, refuseField, text, word } from '../field.ts'
+import { fields, identifier, objectIdentifier, oneOf, optional, referenceId, refuseField, text } from '../field.ts'
 import { countryCode } from '../registry/postal-address.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { callbackUrl, connectUrl } from './connect-url.ts'
@@ -46,8 +46,8 @@ const sessionFields = {
   location_reference_id: optional(referenceId).describe(
     'Reference of an existing location, or of the location to create.',
   ),
-  tariff_direction: optional(word(...tariffDirections)),
-  tariff_type: optional(word(...tariffTypes)),
+  tariff_direction: optional(oneOf(...tariffDirections)),
+  tariff_type: optional(oneOf(...tariffTypes)),
   tariff_id: optional(identifier('trf')).describe(
     'A tariff to renew: its values are the defaults of the pages, and it ends at the start of the new tariff.',
   ),
@@ -57,12 +57,12 @@ const sessionFields = {
       advanced_tariff_capture: optional(z.boolean()),
       tariff_name_capture: optional(z.boolean()),
       contract_term_capture: optional(z.boolean()),
-      summary_route: optional(word(...summaryNames)).describe(
+      summary_route: optional(oneOf(...summaryNames)).describe(
         'Route of the summary page in the current API version, for clients that support only one. Default: the setting of the account.',
       ),
     }),
   ),
-  postal_address_type: optional(word('RESIDENTIAL', 'COMMERCIAL')),
+  postal_address_type: optional(oneOf('RESIDENTIAL', 'COMMERCIAL')),
   postal_address: optional(addressFields).describe(addressDescription),
 }
 

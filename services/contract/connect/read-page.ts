@@ -10,6 +10,7 @@ import {
 import { parseInstant } from '../../domain/instant.ts'
 import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
+import { clockText } from '../tariffs/tariff-schedule.ts'
 
 /** Data of a page: objects, lists, texts, booleans. The numbers of number members are texts. */
 export type PageData = Readonly<Record<string, unknown>>
@@ -198,18 +199,14 @@ export const readTerm = (data: PageData): Result<ContractTerm> => {
 }
 
 const daySeconds = 86_400
-const clockText = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/
+const clockPattern = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/
 
 /** Return the second of the day; undefined for an invalid time. 24:00:00 is the end of the day, returned as 0. */
 const parseClock = (text: string): number | undefined => {
   if (/^24:00(:00)?$/.test(text)) return 0
-  const match = clockText.exec(text)
+  const match = clockPattern.exec(text)
   return match === null ? undefined : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3] ?? 0)
 }
-
-const padTwo = (value: number): string => String(value).padStart(2, '0')
-const formatClock = (second: number): string =>
-  `${padTwo(Math.floor(second / 3600) % 24)}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`
 
 type DayInterval = { readonly from: number; readonly to: number; readonly index: number }
 
@@ -239,7 +236,7 @@ const findFault = (intervals: readonly DayInterval[]): Refusal | null => {
   let at = 0
   for (const { from, to, index } of intervals.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
     if (from < at) {
-      const message = `The periods overlap at ${formatClock(from)}; each must begin where another one ends`
+      const message = `The periods overlap at ${clockText(from)}; each must begin where another one ends`
       return refused('valid_from_invalid', message, `data.hours[${index}].valid_from`).refusal
     }
     if (from > at) return refuseOpenTime(at, from, at === 0)
@@ -251,7 +248,7 @@ const findFault = (intervals: readonly DayInterval[]): Refusal | null => {
 const refuseOpenTime = (from: number, to: number, isEdge: boolean): Refusal =>
   refused(
     isEdge ? 'incomplete_time_period' : 'gap_in_time_period',
-    `The periods leave ${formatClock(from)} to ${formatClock(to)} open; together they must cover the whole day`,
+    `The periods leave ${clockText(from)} to ${clockText(to)} open; together they must cover the whole day`,
     'data.hours',
   ).refusal
 
@@ -272,7 +269,7 @@ export const readPeriods = (periods: readonly CostPeriod[]): Result<readonly Cos
   }
   const fault = findFault(allIntervals)
   if (fault !== null) return { ok: false, refusal: fault }
-  const normalized = (text: string): string => formatClock(parseClock(text) ?? 0)
+  const normalized = (text: string): string => clockText(parseClock(text) ?? 0)
   return accepted(
     periods.map(one => ({
       cost: one.cost,

@@ -19,7 +19,7 @@ import {
   storedMembers,
 } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { currencyCode, fields, instant, objectIdentifier, refuseField, word } from '../field.ts'
+import { currencyCode, fields, instant, objectIdentifier, oneOf, refuseField } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { autoFlag, flag, parameters } from '../parameter.ts'
@@ -189,12 +189,12 @@ export const energyCostRowsToCsv = (cost: EnergyCostWire): string =>
 export const energyCostToCsv = (cost: EnergyCostWire): string => csvText(csvNames, []) + energyCostRowsToCsv(cost)
 
 /** Return the default energy flow direction of a cost. Source: docs/rules/costs.md #directions. */
-export const defaultFlow = (direction: TariffDirection): EnergyFlowDirection =>
+export const defaultEnergyFlow = (direction: TariffDirection): EnergyFlowDirection =>
   defaultTariffDirection('OUTBOUND') === direction ? 'OUTBOUND' : 'INBOUND'
 
 const costParameters = {
-  tariff_direction: word('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
-  energy_flow_direction: word('INBOUND', 'OUTBOUND')
+  tariff_direction: oneOf('IMPORT', 'EXPORT', 'LOCAL').default('IMPORT'),
+  energy_flow_direction: oneOf('INBOUND', 'OUTBOUND')
     .optional()
     .describe(
       'Default: INBOUND for IMPORT and LOCAL, OUTBOUND for EXPORT. The two directions are never added together.',
@@ -262,7 +262,7 @@ export const intervalCost = defineOperation({
   references: { id: referenceKinds, query: { location_id: locationOnly } },
   query: parameters({
     ...costParameters,
-    aggregation: word('DAY', 'MONTH', 'HOUR').optional(),
+    aggregation: oneOf('DAY', 'MONTH', 'HOUR').optional(),
     include_devices: autoFlag
       .default('auto')
       .describe(

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import { count, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
-import { fields, identifier, word } from '../field.ts'
+import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { fields, identifier, oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
@@ -38,8 +38,6 @@ export type WebhookDelivery = {
   readonly lastAttemptAt: number | null
   readonly createdAt: number
 }
-
-const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
 /** Write a delivery. */
 export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire => ({
@@ -170,7 +168,7 @@ export const webhookDeliveryList = defineOperation({
   access: 'read',
   routes: sameRoute('GET', '/webhooks/{id}/deliveries'),
   query: listParameters({
-    status: word(...statuses)
+    status: oneOf(...statuses)
       .optional()
       .describe('Only deliveries of this status.'),
     event_id: identifier('evt').optional().describe('Only the delivery of this event.'),

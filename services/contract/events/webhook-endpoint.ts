@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
-import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { type ApiVersion, apiVersionDates } from '../api-version.ts'
-import { clearable, fields, listOf, optional, text, word } from '../field.ts'
+import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
@@ -61,7 +61,7 @@ export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpoin
   api_version: apiVersionDates[endpoint.apiVersion],
   status: endpoint.disabledReason === null ? 'ENABLED' : 'DISABLED',
   disabled_reason: endpoint.disabledReason,
-  failing_since: endpoint.failingSince === null ? null : writeInstant(endpoint.failingSince),
+  failing_since: instantOrNull(endpoint.failingSince),
   time_created: writeInstant(endpoint.createdAt),
   account_id: endpoint.accountId,
 })
@@ -170,7 +170,7 @@ export const webhookPatch = {
   url: url.optional(),
   event_types: eventTypes.optional(),
   description: clearable(text()),
-  status: word('ENABLED', 'DISABLED').optional(),
+  status: oneOf('ENABLED', 'DISABLED').optional(),
 }
 
 export const webhookUpdate = defineOperation({

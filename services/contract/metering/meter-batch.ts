@@ -5,12 +5,11 @@ import { runToEnd } from '../../domain/run-to-end.ts'
 import { count, idText, orNull, storedMembers } from '../answer-field.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
-import { readSubmission, type Submission } from '../json/strict-json.ts'
 import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
 import { parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
-import type { SubmissionLimits } from './split-submission.ts'
+import { readSubmission, type Submission, type SubmissionLimits } from './read-submission.ts'
 
 export const meterBatchShape = z.object({
   id: idText('bat'),

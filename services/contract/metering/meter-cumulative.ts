@@ -11,7 +11,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { refusalToEarlier, requestFromApiVersion } from '../earlier-api-version.ts'
-import { fields, jsonNumber, objectIdentifier, optional, referenceId, word } from '../field.ts'
+import { fields, jsonNumber, objectIdentifier, oneOf, optional, referenceId } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { readJson } from '../json/strict-json.ts'
@@ -36,11 +36,11 @@ const sharedMembers = {
   session_reference_id: optional(referenceId).describe(
     "The caller's own reference of a group of records, such as a charging session.",
   ),
-  energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
-  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe(
+  energy_flow_direction: optional(oneOf('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
+  tariff_direction: optional(oneOf('IMPORT', 'EXPORT', 'LOCAL')).describe(
     'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
   ),
-  units: word('WH', 'KWH').describe('Units of all values in data.'),
+  units: oneOf('WH', 'KWH').describe('Units of all values in data.'),
 }
 
 const documentShape = fields({

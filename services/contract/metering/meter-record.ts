@@ -15,7 +15,7 @@ import { accepted, type Refusal, type Result, refused } from '../../domain/refus
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { refusalToEarlier, requestFromApiVersion, type VersionRename } from '../earlier-api-version.ts'
-import { fields, instant, jsonNumber, optional, referenceId, word } from '../field.ts'
+import { fields, instant, jsonNumber, oneOf, optional, referenceId } from '../field.ts'
 import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { nearestName, unknownNameMessage } from '../message-text.ts'
@@ -43,12 +43,12 @@ export const meterRecordShape = fields({
     "The caller's own reference of a group of records, such as a charging session.",
   ),
   record_reference_id: optional(referenceId).describe("The caller's own reference of this record."),
-  energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
-  tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')).describe(
+  energy_flow_direction: optional(oneOf('INBOUND', 'OUTBOUND')).describe('INBOUND when absent.'),
+  tariff_direction: optional(oneOf('IMPORT', 'EXPORT', 'LOCAL')).describe(
     'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
   ),
-  measurand: optional(word('TRANSFERRED')).describe('Only TRANSFERRED; may be left out.').meta({ deprecated: true }),
-  units: word('W', 'KW', 'WH', 'KWH').describe('W and KW are constant power from start_time to end_time.'),
+  measurand: optional(oneOf('TRANSFERRED')).describe('Only TRANSFERRED; may be left out.').meta({ deprecated: true }),
+  units: oneOf('W', 'KW', 'WH', 'KWH').describe('W and KW are constant power from start_time to end_time.'),
   value: jsonNumber.meta({ type: 'number', minimum: 0 }),
   confidence: optional(jsonNumber)
     .describe('Above 0 and at most 1; below 1 the record is an estimate. 1 when absent.')

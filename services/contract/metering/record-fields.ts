@@ -20,9 +20,9 @@ const optionalText = <Name extends string, Wire extends string>(name: Name, wire
   }) as const
 
 /**
- * The fields of a record, in the order of a message. The Avro codec, the columns of `meter_cost` and the byte reader
- * of the gateway take names and texts from here; tests compare the table with the published schema, the stored table
- * and the API. A location and a device are indexes in a message; `end` is a length there; `value` has a unit in the API.
+ * The fields of a record, in the order of a message. The Avro codec, the columns of `meter_cost` and the byte reader of
+ * the gateway take names and texts from here; tests compare the table with the published schema, the stored table and
+ * the API. A location and a device are indexes in a message; `end` is a length there; `value` has a unit in the API.
  */
 export const recordFields = {
   locationId: {

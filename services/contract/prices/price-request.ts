@@ -8,7 +8,7 @@ import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { fields, instant, optional, word } from '../field.ts'
+import { fields, instant, oneOf, optional } from '../field.ts'
 
 /** Maximum interval of prices. Source: docs/rules/prices-and-audits.md #span. */
 export const priceLimits = { days: 90 } as const
@@ -19,7 +19,7 @@ const directions = ['IMPORT', 'EXPORT', 'LOCAL'] as const
 export const priceBody = fields({
   start_time: optional(instant).describe('Default: now. May be in the past.'),
   end_time: instant.describe(`At most ${priceLimits.days} days after start_time, by the clock of the location.`),
-  tariff_direction: optional(word(...directions)).describe('Default: IMPORT.'),
+  tariff_direction: optional(oneOf(...directions)).describe('Default: IMPORT.'),
 })
 
 /**

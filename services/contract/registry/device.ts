@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -37,7 +37,7 @@ export const deviceToWire = (device: Device): DeviceWire => ({
   object: 'device',
   live_mode: device.liveMode,
   reference_id: device.referenceId,
-  last_seen: device.lastSeenAt === null ? null : writeInstant(device.lastSeenAt),
+  last_seen: instantOrNull(device.lastSeenAt),
   metadata: { ...device.metadata },
   time_created: writeInstant(device.createdAt),
   account_id: device.accountId,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
 import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
@@ -78,8 +78,8 @@ const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStat
           id: tariff.id,
           display_name: tariff.displayName,
           structure_type: tariff.structureType,
-          contract_start_date: tariff.contractStart === null ? null : writeInstant(tariff.contractStart),
-          contract_end_date: tariff.contractEnd === null ? null : writeInstant(tariff.contractEnd),
+          contract_start_date: instantOrNull(tariff.contractStart),
+          contract_end_date: instantOrNull(tariff.contractEnd),
         },
       }),
 })

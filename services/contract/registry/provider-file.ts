@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { readTariffTerms, type ScheduleEntryInput, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
-import { currencyCode, fields, listOf, optional, refuseField, text, word } from '../field.ts'
+import { currencyCode, fields, listOf, oneOf, optional, refuseField, text } from '../field.ts'
 import { parseJson } from '../json/strict-json.ts'
 import { readShape } from '../read-shape.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
@@ -18,7 +18,7 @@ const country = z.string().regex(/^[A-Z]{2}$/, 'must be a country code of ISO 31
 const idWithPrefix = (prefix: string) =>
   z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{24}$`), `must be ${prefix}_ and 24 digits`)
 
-const addressTypes = optional(listOf(word('RESIDENTIAL', 'COMMERCIAL'), { max: 2 }))
+const addressTypes = optional(listOf(oneOf('RESIDENTIAL', 'COMMERCIAL'), { max: 2 }))
 
 const libraryTariff = fields({
   id: optional(idWithPrefix('trt')),
@@ -27,8 +27,8 @@ const libraryTariff = fields({
   countries: optional(listOf(country, { max: 250 })),
   address_types: addressTypes,
   currency_code: currencyCode,
-  direction: optional(word(...tariffDirections)),
-  type: optional(word(...tariffTypes)),
+  direction: optional(oneOf(...tariffDirections)),
+  type: optional(oneOf(...tariffTypes)),
   market_rates: optional(z.boolean()),
   schedule: scheduleFrame,
 }).transform((wire, context) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { idText, orNull, storedMembers } from '../answer-field.ts'
-import { word } from '../field.ts'
+import { oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { countryCode } from './postal-address.ts'
@@ -92,7 +92,7 @@ export const providerList = defineOperation({
   routes: sameRoute('GET', '/providers'),
   query: listParameters({
     country_code: countryCode.optional().describe('Only providers of this country.'),
-    postal_address_type: word(...addressTypes)
+    postal_address_type: oneOf(...addressTypes)
       .optional()
       .describe('Only providers that supply addresses of this type.'),
   }),

@@ -4,7 +4,7 @@ import { isLongerThanDays } from '../../domain/price/day-limit.ts'
 import { divideHalfEven, type Energy, readDecimal } from '../../domain/quantity.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Power } from '../../domain/schedule/amount-request.ts'
-import { fields, instant, jsonNumber, listOf, objectIdentifier, optional, refuseField, word } from '../field.ts'
+import { fields, instant, jsonNumber, listOf, objectIdentifier, oneOf, optional, refuseField } from '../field.ts'
 import { type JsonNumber, numberText } from '../json/exact-number.ts'
 import { formatThousands } from '../message-text.ts'
 import { boundBody, scheduleLimits } from './schedule-window.ts'
@@ -32,13 +32,13 @@ const readQuantity = (
     : quantity
 }
 
-const powerBody = fields({ units: word('W', 'KW'), value: jsonNumber.meta(quantitySchema) })
+const powerBody = fields({ units: oneOf('W', 'KW'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'PowerInput' })
   .transform(
     ({ units, value }, context): PowerInput => ({ units, power: readQuantity(context, value, units === 'KW', true) }),
   )
 
-const energyBody = fields({ units: word('WH', 'KWH'), value: jsonNumber.meta(quantitySchema) })
+const energyBody = fields({ units: oneOf('WH', 'KWH'), value: jsonNumber.meta(quantitySchema) })
   .meta({ component: 'EnergyInput' })
   .transform(
     ({ units, value }, context): EnergyInput => ({
@@ -51,7 +51,7 @@ const windowBody = fields({
   device_id: objectIdentifier('dev').describe(
     'A device of the account. A device may have several windows, each with its own max_power.',
   ),
-  tariff_direction: optional(word('IMPORT', 'EXPORT')).describe(
+  tariff_direction: optional(oneOf('IMPORT', 'EXPORT')).describe(
     'IMPORT (default): the device consumes energy. EXPORT: the device supplies energy.',
   ),
   start_time: instant.describe('May be in the past.'),

@@ -4,7 +4,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import type { PriceBound } from '../../domain/schedule/limit.ts'
 import { exactDecimal, instantText, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
-import { instant, optional, scaledDecimal, word } from '../field.ts'
+import { instant, oneOf, optional, scaledDecimal } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { locationPriceToWire, type RequestedInterval } from '../prices/price-request.ts'
 
@@ -27,8 +27,8 @@ export const windowBody = {
   end_time: instant.describe(
     'At most 3 days after start_time, by the clock of the location; 90 days in the earlier API version.',
   ),
-  tariff_direction: optional(word(...directions)).describe('Default: IMPORT.'),
-  segment: word('LOW', 'HIGH').describe('LOW: cheap time. HIGH: expensive time.'),
+  tariff_direction: optional(oneOf(...directions)).describe('Default: IMPORT.'),
+  segment: oneOf('LOW', 'HIGH').describe('LOW: cheap time. HIGH: expensive time.'),
 } as const
 
 const maxPrice = 1_000_000n * 10n ** BigInt(priceScale)

@@ -5,7 +5,7 @@ import {
   type TariffTerms,
   type TariffTermsInput,
 } from '../../domain/tariff/validate-schedule.ts'
-import { fields, identifier, instant, objectIdentifier, optional, refuseField, text, word } from '../field.ts'
+import { fields, identifier, instant, objectIdentifier, oneOf, optional, refuseField, text } from '../field.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const
@@ -27,8 +27,8 @@ type TariffRequest = Omit<TariffInput, 'terms'> & { readonly terms: TariffTermsI
 /** Body that creates a tariff. `readTariffDraft` validates the terms. */
 export const tariffCreation = fields({
   location_id: objectIdentifier('loc'),
-  direction: word(...tariffDirections),
-  type: word(...tariffTypes),
+  direction: oneOf(...tariffDirections),
+  type: oneOf(...tariffTypes),
   market_rates: optional(z.boolean()).describe(
     'True: prices follow the market source of the location. Default: false.',
   ),
@@ -37,7 +37,7 @@ export const tariffCreation = fields({
   contract_start_date: optional(instant).describe('Inclusive. Default: open.'),
   contract_end_date: optional(instant).describe('Exclusive. Default: open.'),
   timezone: optional(text()).describe('Optional; must equal the time zone of the location.'),
-  connection_type: optional(word('MANUAL')),
+  connection_type: optional(oneOf('MANUAL')),
   schedule: optional(scheduleFrame).describe(
     'Prices by time. Default with market_rates: the market price at all times.',
   ),

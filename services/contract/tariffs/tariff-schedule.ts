@@ -85,12 +85,12 @@ export const scheduleShape = z.array(
     .meta({ component: 'ScheduleEntry' }),
 )
 
-const two = (value: number): string => String(value).padStart(2, '0')
+const padTwo = (value: number): string => String(value).padStart(2, '0')
 
 /** Write a second of the day as HH:MM:SS; the end of the day is 00:00:00. */
-const clockText = (second: number): string => {
+export const clockText = (second: number): string => {
   const ofDay = second % 86_400
-  return `${two(Math.floor(ofDay / 3_600))}:${two(Math.floor(ofDay / 60) % 60)}:${two(ofDay % 60)}`
+  return `${padTwo(Math.floor(ofDay / 3_600))}:${padTwo(Math.floor(ofDay / 60) % 60)}:${padTwo(ofDay % 60)}`
 }
 
 /**

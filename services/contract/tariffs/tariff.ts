@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
-import { acceptedMessage, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import {
   clearable,
@@ -10,10 +10,10 @@ import {
   identifier,
   instant,
   objectIdentifier,
+  oneOf,
   optional,
   refuseField,
   text,
-  word,
 } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -76,8 +76,6 @@ export type TariffView = {
   readonly versions?: readonly TariffVersion[]
   readonly createdAt: number
 }
-
-const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
 /** Write a tariff at `at` (ms), in steps. `inList` omits the dates of its schedules. */
 export function* tariffToWire(
@@ -212,8 +210,8 @@ export const tariffList = defineOperation({
   references: { query: { location_id: locationOnly } },
   query: listParameters({
     location_id: objectIdentifier('loc').optional().describe('Only the tariffs of this location.'),
-    direction: word(...tariffDirections).optional(),
-    type: word(...tariffTypes).optional(),
+    direction: oneOf(...tariffDirections).optional(),
+    type: oneOf(...tariffTypes).optional(),
   }),
   answer: { name: 'TariffList', shape: listEnvelope(tariffShape) },
   status: 200,

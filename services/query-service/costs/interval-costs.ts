@@ -1,4 +1,4 @@
-import { costLimits, defaultFlow, energyCostToCsv, intervalCost } from '../../contract/costs/energy-cost.ts'
+import { costLimits, defaultEnergyFlow, energyCostToCsv, intervalCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
@@ -187,7 +187,7 @@ const bucketEdges = (
 
 const flowOf = ({ query }: IntervalCostRequest): FlowDirections => ({
   tariffDirection: query.tariff_direction,
-  energyFlowDirection: query.energy_flow_direction ?? defaultFlow(query.tariff_direction),
+  energyFlowDirection: query.energy_flow_direction ?? defaultEnergyFlow(query.tariff_direction),
 })
 
 const costsOf = (
@@ -261,7 +261,7 @@ const calculateIntervalCost = async (
     accountId,
     liveMode,
     objectId: request.id,
-    energyFlowDirection: request.query.energy_flow_direction ?? defaultFlow(tariffDirection),
+    energyFlowDirection: request.query.energy_flow_direction ?? defaultEnergyFlow(tariffDirection),
     tariffDirection,
     timezone: zone.value.name,
     currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,

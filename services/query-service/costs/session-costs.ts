@@ -1,4 +1,4 @@
-import { defaultFlow, energyCostToCsv, sessionCost } from '../../contract/costs/energy-cost.ts'
+import { defaultEnergyFlow, energyCostToCsv, sessionCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
 import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
@@ -34,7 +34,7 @@ const calculateSessionCost = async (
       'location_id',
     )
   }
-  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultFlow(tariffDirection) } =
+  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultEnergyFlow(tariffDirection) } =
     request.query
   const objectsAtLocation = meteredObjects.filter(({ locationId }) => locationId === location.id)
   const blocks: Buffer[] = []

@@ -1,6 +1,6 @@
 import { errorFaults } from '../http/error-object.ts'
 import type { RawReply } from '../http/raw-http.ts'
-import { departures } from '../openapi/json-schema.ts'
+import { violationsOf } from '../openapi/json-schema.ts'
 import type { PlannedRequest } from './plan-request.ts'
 
 /** Whether a path with `..` in it leads somewhere else. */
@@ -32,7 +32,7 @@ const successFaults = (
   if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
   const mediaType = headers['content-type']?.split(';')[0] ?? 'none'
   if (!operation.success.mediaTypes.includes(mediaType)) return [`its media type is ${mediaType}`]
-  return mediaType === 'text/csv' ? csvFaults(text) : departures(JSON.parse(text), operation.success.schema)
+  return mediaType === 'text/csv' ? csvFaults(text) : violationsOf(JSON.parse(text), operation.success.schema)
 }
 
 /** List what is wrong with an answer, by what the document says of its operation: status, media type, body, API version. */

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
-import { fields, integer, optional, text, word } from '../../../services/contract/field.ts'
+import { fields, integer, optional, text, oneOf } from '../../../services/contract/field.ts'
 import { scaledNumber } from '../../../services/contract/json/exact-number.ts'
 import { type Caller, defineOperation, sameRoute } from '../../../services/contract/operation.ts'
 import { flag, instantParameter, parameters } from '../../../services/contract/parameter.ts'
@@ -32,7 +32,7 @@ export const echo = defineOperation({
   query: parameters({ loud: flag.optional(), at: instantParameter.optional(), non_persistent: flag.optional() }),
   body: fields({
     name: text(),
-    tariff_direction: optional(word('IMPORT', 'EXPORT')),
+    tariff_direction: optional(oneOf('IMPORT', 'EXPORT')),
     count: optional(integer({ min: 0, max: 9 })),
   }),
   renames: {

@@ -2,8 +2,7 @@ import type { JsonSchema } from './json-schema.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
 /**
- * Where an operation takes an id: a path or query parameter, or a member of the body (`0` is the first element of a
- * list).
+ * Position of an id in a request: a path or query parameter, or a member of the body (`0` is the first list element).
  */
 export type IdPath =
   | { readonly in: 'path' | 'query'; readonly name: string; readonly prefix: string }
@@ -28,19 +27,19 @@ const examplesOf = (schema: JsonSchema): readonly unknown[] => {
 const alternatives = (schema: JsonSchema): readonly JsonSchema[] =>
   Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(alternatives) : [schema]
 
-/** Members of a body that hold ids; those that only the server sets are no place to give one. */
-const inBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPath[] => {
+/** Members of a body that are ids, without the members that only the server sets. */
+const idPathsInBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPath[] => {
   if (schema['readOnly'] === true) return []
   const prefix = prefixIn(examplesOf(schema))
   if (prefix !== undefined) return [{ in: 'body', path, prefix }]
   return alternatives(schema).flatMap(one => {
-    if (isSchema(one['items'])) return inBody(one['items'], [...path, 0])
+    if (isSchema(one['items'])) return idPathsInBody(one['items'], [...path, 0])
     const properties = isSchema(one['properties']) ? Object.entries(one['properties']) : []
-    return properties.flatMap(([name, member]) => (isSchema(member) ? inBody(member, [...path, name]) : []))
+    return properties.flatMap(([name, member]) => (isSchema(member) ? idPathsInBody(member, [...path, name]) : []))
   })
 }
 
-/** Prefixes of cursors, which are ids of what the list holds. */
+/** Prefix of the cursors of a list: the prefix of the ids of its objects. */
 const cursorPrefix = ({ success }: DocumentedOperation): string | undefined => {
   const list = success.schema['properties']
   const data = isSchema(list) && isSchema(list['data']) ? list['data']['items'] : undefined
@@ -50,16 +49,13 @@ const cursorPrefix = ({ success }: DocumentedOperation): string | undefined => {
 
 const cursors = ['starting_after', 'ending_before']
 
-/**
- * List the places of an operation that take an id.
- * Throws for a parameter whose name says that it takes one while nothing tells of which kind.
- */
+/** List the positions of ids in the requests of an operation. Throws for an id parameter without a known prefix. */
 export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => {
   const inParameters = operation.parameters.flatMap((parameter): readonly IdPath[] => {
     const { name, example } = parameter
     if (cursors.includes(name)) {
       const prefix = cursorPrefix(operation)
-      if (prefix === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
+      if (prefix === undefined) throw new Error(`${operation.id}: the id prefix of ${name} is unknown`)
       return [{ in: 'query', name, prefix }]
     }
     const isId =
@@ -71,8 +67,8 @@ export const idPathsOf = (operation: DocumentedOperation): readonly IdPath[] => 
       prefixIn([example]) ??
       (example?.toString().startsWith('session') || name === 'session_reference_id' ? 'session' : undefined)
     const kind = prefix ?? (name === 'object_id' ? 'dev' : undefined)
-    if (kind === undefined) throw new Error(`${operation.id}: nothing tells of what ${name} is the id`)
+    if (kind === undefined) throw new Error(`${operation.id}: the id prefix of ${name} is unknown`)
     return [{ in: parameter.in, name, prefix: kind }]
   })
-  return [...inParameters, ...(operation.body === null ? [] : inBody(operation.body.schema))]
+  return [...inParameters, ...(operation.body === null ? [] : idPathsInBody(operation.body.schema))]
 }

@@ -1,10 +1,10 @@
-/** A JSON Schema as the OpenAPI documents carry it. */
+/** JSON Schema of the OpenAPI documents. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Where a value departs from its schema: a path and what is wrong there. */
-export type Departure = string
+/** Violation of a schema: the path of the value and the fault. */
+export type Violation = string
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -24,7 +24,7 @@ const typeNames: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 
-const sized = (value: unknown, schema: JsonSchema): string | null => {
+const checkSize = (value: unknown, schema: JsonSchema): string | null => {
   const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : null
   if (size === null) return null
   const [min, max] =
@@ -33,7 +33,7 @@ const sized = (value: unknown, schema: JsonSchema): string | null => {
   return typeof max === 'number' && size > max ? `has size ${size}, more than ${max}` : null
 }
 
-const ranged = (value: unknown, schema: JsonSchema): string | null => {
+const checkRange = (value: unknown, schema: JsonSchema): string | null => {
   if (typeof value !== 'number') return null
   const { minimum, maximum, exclusiveMinimum } = schema
   if (typeof minimum === 'number' && value < minimum) return `is ${value}, below ${minimum}`
@@ -43,20 +43,20 @@ const ranged = (value: unknown, schema: JsonSchema): string | null => {
     : null
 }
 
-const worded = (value: unknown, schema: JsonSchema): string | null => {
+const checkValue = (value: unknown, schema: JsonSchema): string | null => {
   if ('const' in schema && value !== schema['const'])
     return `is ${JSON.stringify(value)}, not ${JSON.stringify(schema['const'])}`
   if (Array.isArray(schema['enum']) && !schema['enum'].includes(value))
     return `is ${JSON.stringify(value)}, none of ${schema['enum'].join(' ')}`
   if (typeof value !== 'string') return null
   if (schema['format'] === 'date-time' && (!instant.test(value) || Number.isNaN(Date.parse(value))))
-    return `is no instant: ${value}`
+    return `is not an instant: ${value}`
   if (typeof schema['pattern'] === 'string' && !new RegExp(schema['pattern'], 'su').test(value))
     return `does not match ${schema['pattern']}`
   return null
 }
 
-const typed = (value: unknown, { type }: JsonSchema): string | null => {
+const checkType = (value: unknown, { type }: JsonSchema): string | null => {
   if (type === undefined) return null
   const names = (Array.isArray(type) ? type : [type]).map(String)
   return names.some(name => typeNames[name]?.(value) === true)
@@ -64,26 +64,23 @@ const typed = (value: unknown, { type }: JsonSchema): string | null => {
     : `is ${JSON.stringify(value)?.slice(0, 60)}, no ${names.join(' or ')}`
 }
 
-const membersDepartures = (value: Members, schema: JsonSchema, path: string): readonly Departure[] => {
+const memberViolations = (value: Members, schema: JsonSchema, path: string): readonly Violation[] => {
   const properties = schemasIn(schema['properties'])
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : []
   const found = required.filter(name => !(name in value)).map(name => `${path}.${name} is missing`)
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (own !== undefined) found.push(...departures(member, own, `${path}.${name}`))
+    if (own !== undefined) found.push(...violationsOf(member, own, `${path}.${name}`))
     else if (isMembers(schema['additionalProperties']))
-      found.push(...departures(member, schema['additionalProperties'], `${path}.${name}`))
-    // An answer has what its document says and nothing besides, so objects are closed unless the schema opens them.
+      found.push(...violationsOf(member, schema['additionalProperties'], `${path}.${name}`))
+    // An answer has documented members only, unless the schema allows additional properties.
     else if (schema['additionalProperties'] !== true && 'properties' in schema)
       found.push(`${path}.${name} is not documented`)
   }
   return found
 }
 
-/**
- * Keywords that the checker understands or that say nothing about a value; any other one would be passed over in
- * silence.
- */
+/** Keywords that the checker supports, and keywords without a rule. Any other keyword would be ignored silently. */
 const keywords = new Set(
   (
     'type properties required items anyOf const enum additionalProperties propertyNames pattern minLength maxLength minItems maxItems ' +
@@ -92,44 +89,48 @@ const keywords = new Set(
 )
 
 /**
- * List where a value departs from a schema; empty when it conforms. Objects with documented members have no others.
- * Throws for a keyword that the checker does not know.
+ * List the violations of a schema by a value. Objects with documented members must not have other members.
+ * Throws for a keyword that the checker does not support.
  */
-export const departures = (value: unknown, schema: JsonSchema, path = '$'): readonly Departure[] => {
+export const violationsOf = (value: unknown, schema: JsonSchema, path = '$'): readonly Violation[] => {
   const unknown = Object.keys(schema).find(keyword => !keywords.has(keyword))
-  if (unknown !== undefined) throw new Error(`the schema at ${path} uses ${unknown}, which this checker does not know`)
-  const [wrong] = [typed(value, schema), worded(value, schema), sized(value, schema), ranged(value, schema)].filter(
-    one => one !== null,
-  )
+  if (unknown !== undefined)
+    throw new Error(`The schema at ${path} uses ${unknown}, which this checker does not support.`)
+  const [wrong] = [
+    checkType(value, schema),
+    checkValue(value, schema),
+    checkSize(value, schema),
+    checkRange(value, schema),
+  ].filter(one => one !== null)
   if (wrong !== undefined) return [`${path} ${wrong}`]
   if (Array.isArray(schema['anyOf']) && schema['properties'] === undefined) {
-    const tried = schema['anyOf'].map(one => departures(value, one as JsonSchema, path))
+    const tried = schema['anyOf'].map(one => violationsOf(value, one as JsonSchema, path))
     return tried.some(one => one.length === 0) ? [] : (tried.toSorted((a, b) => a.length - b.length)[0] ?? [])
   }
   if (Array.isArray(value)) {
     const { items } = schema
-    return isMembers(items) ? value.flatMap((element, index) => departures(element, items, `${path}[${index}]`)) : []
+    return isMembers(items) ? value.flatMap((element, index) => violationsOf(element, items, `${path}[${index}]`)) : []
   }
-  return isMembers(value) ? membersDepartures(value, schema, path) : []
+  return isMembers(value) ? memberViolations(value, schema, path) : []
 }
 
-/** Follow a reference into the components of its document. */
-export const resolved = (schema: JsonSchema, document: object): JsonSchema => {
+/** Return the component that a reference names. */
+export const resolveReference = (schema: JsonSchema, document: object): JsonSchema => {
   const { $ref } = schema
   if (typeof $ref !== 'string') return schema
   const found = $ref
     .slice(2)
     .split('/')
     .reduce<unknown>((value, name) => (isMembers(value) ? value[name] : undefined), document)
-  if (!isMembers(found)) throw new Error(`nothing is at ${$ref}`)
+  if (!isMembers(found)) throw new Error(`The document has no component ${$ref}.`)
   return found
 }
 
-/** Put the schemas that references name in their place, on every level. */
-export const inlined = (value: unknown, document: object): unknown => {
-  if (Array.isArray(value)) return value.map(one => inlined(one, document))
+/** Replace all references with their schemas. */
+export const inlineReferences = (value: unknown, document: object): unknown => {
+  if (Array.isArray(value)) return value.map(one => inlineReferences(one, document))
   if (!isMembers(value)) return value
   const { $ref, ...own } = value
-  const found = typeof $ref === 'string' ? { ...resolved({ $ref }, document), ...own } : own
-  return Object.fromEntries(Object.entries(found).map(([name, one]) => [name, inlined(one, document)]))
+  const found = typeof $ref === 'string' ? { ...resolveReference({ $ref }, document), ...own } : own
+  return Object.fromEntries(Object.entries(found).map(([name, one]) => [name, inlineReferences(one, document)]))
 }

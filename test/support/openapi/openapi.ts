@@ -1,6 +1,6 @@
-import { inlined, type JsonSchema } from './json-schema.ts'
+import { inlineReferences, type JsonSchema } from './json-schema.ts'
 
-/** A parameter of an operation, in path or query. */
+/** Path or query parameter of an operation. */
 export type DocumentedParameter = {
   readonly name: string
   readonly in: 'path' | 'query'
@@ -9,7 +9,7 @@ export type DocumentedParameter = {
   readonly example?: unknown
 }
 
-/** One method at one path of an OpenAPI document, with what a caller reads there. */
+/** Operation of an OpenAPI document. */
 export type DocumentedOperation = {
   readonly id: string
   readonly method: string
@@ -20,12 +20,12 @@ export type DocumentedOperation = {
     readonly example?: unknown
     readonly mediaTypes: readonly string[]
   } | null
-  /** The status of success, the media types of its answer, and the shape of the one in JSON. */
+  /** Status of success, media types of the answer, and schema of the JSON answer. */
   readonly success: { readonly status: number; readonly mediaTypes: readonly string[]; readonly schema: JsonSchema }
   /** Documented codes of refusal by status. */
   readonly refusals: ReadonlyMap<number, readonly string[]>
   readonly takesIdempotencyKey: boolean
-  /** Scopes of bearer keys; null where no bearer token is taken. */
+  /** Scopes of bearer keys; null if the operation accepts no bearer token. */
   readonly scopes: readonly string[] | null
   readonly isOperators: boolean
 }
@@ -60,7 +60,7 @@ const successOf = (
       return {
         status: Number(status),
         mediaTypes: Object.keys(content),
-        schema: inlined(content['application/json'].schema, document) as JsonSchema,
+        schema: inlineReferences(content['application/json'].schema, document) as JsonSchema,
       }
     }
   }
@@ -83,7 +83,11 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
         body:
           json === undefined
             ? null
-            : { ...json, schema: inlined(json.schema, document) as JsonSchema, mediaTypes: Object.keys(content) },
+            : {
+                ...json,
+                schema: inlineReferences(json.schema, document) as JsonSchema,
+                mediaTypes: Object.keys(content),
+              },
         success: successOf(raw, document),
         refusals: new Map(refusals.map(([status, { description }]) => [Number(status), description.split(', ')])),
         takesIdempotencyKey: raw.parameters.some(one => '$ref' in one && one.$ref.endsWith('/IdempotencyKey')),
@@ -93,7 +97,7 @@ export const operationsOf = (document: OpenApiDocument): readonly DocumentedOper
     }),
   )
 
-/** Fetch the OpenAPI document of a layout from a running system. */
+/** Fetch the OpenAPI document of an API version from a running system. */
 export const readDocument = async (baseUrl: string, apiVersion: 'current' | 'earlier'): Promise<OpenApiDocument> => {
   const answer = await fetch(`${baseUrl}/openapi/${apiVersion}.json`)
   if (answer.status !== 200) throw new Error(`/openapi/${apiVersion}.json: ${answer.status}`)

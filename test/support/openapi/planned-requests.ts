@@ -11,17 +11,17 @@ import type { ApiVersion, Reply } from '../system/client.ts'
 import { type IdPath, idPathsOf } from './id-paths.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
-/** Where an object of more than one kind may be named. */
-const alsoOf: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }
+/** Additional id prefixes of operations that accept several kinds of objects. */
+const otherPrefixes: Readonly<Record<string, readonly string[]>> = { interval_cost_calculate: ['dev', 'cus', 'acc'] }
 
-const put = (value: unknown, [step, ...rest]: readonly (string | number)[], id: string): unknown => {
+const replaceAt = (value: unknown, [step, ...rest]: readonly (string | number)[], id: string): unknown => {
   if (step === undefined) return id
   if (typeof step === 'number')
     return Array.isArray(value)
-      ? value.map((one, index) => (index === step ? put(one, rest, id) : one))
-      : [put(undefined, rest, id)]
+      ? value.map((one, index) => (index === step ? replaceAt(one, rest, id) : one))
+      : [replaceAt(undefined, rest, id)]
   const members = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
-  return { ...members, [step]: put(members[step], rest, id) }
+  return { ...members, [step]: replaceAt(members[step], rest, id) }
 }
 
 const ownIds = (value: unknown, own: Ids): unknown =>
@@ -30,7 +30,7 @@ const ownIds = (value: unknown, own: Ids): unknown =>
     return prefix === undefined ? member : own[prefix]
   })
 
-/** A body that the operation takes, all its ids from the caller's own world; references are never used twice. */
+/** Return a valid body with ids of the caller's own objects and with a new reference. */
 const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   if (body === null) return undefined
   const example = ownIds(body.example ?? {}, own)
@@ -42,7 +42,7 @@ const bodyOf = ({ body, id }: DocumentedOperation, own: Ids): unknown => {
   return 'reference_id' in example ? { ...example, reference_id: newReference() } : example
 }
 
-/** The parameters that a request needs besides the one under test. */
+/** Return the required query parameters of an operation. */
 export const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): ReadonlyMap<string, string> => {
   const required = parameters.filter(one => one.in === 'query' && one.required)
   const query = new Map(
@@ -55,7 +55,7 @@ export const queryOf = ({ parameters, id }: DocumentedOperation, own: Ids): Read
   return query
 }
 
-/** A request that names an object at one place, and the caller's own objects everywhere else. */
+/** Request with a test id at one position and the caller's own ids at all other positions. */
 export type PlannedIdRequest = {
   readonly operation: DocumentedOperation
   readonly idPath: IdPath
@@ -63,7 +63,7 @@ export type PlannedIdRequest = {
   readonly apiVersion: ApiVersion
 }
 
-/** Send a planned request, with this id at its place. */
+/** Send a planned request with an id at its position. */
 export const sendWith = (
   { operation, idPath, body, apiVersion }: PlannedIdRequest,
   own: Ids,
@@ -80,11 +80,11 @@ export const sendWith = (
   return assertDefined(callers[apiVersion]).send(
     operation.method,
     path + search,
-    idPath.in === 'body' ? put(body, idPath.path, id) : body,
+    idPath.in === 'body' ? replaceAt(body, idPath.path, id) : body,
   )
 }
 
-/** What a caller sees of an answer, but for what names the request itself. */
+/** Return the status, headers and body of an answer without the ids and times of the request itself. */
 export const visibleText = ({ status, headers, text }: Reply): string => {
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
   const body = text
@@ -94,26 +94,26 @@ export const visibleText = ({ status, headers, text }: Reply): string => {
   return JSON.stringify([status, shown.toSorted(), body])
 }
 
-/** Name a planned request for reports. */
+/** Return the name of a planned request for reports. */
 export const nameOf = ({ operation, idPath, apiVersion }: PlannedIdRequest): string =>
   `${apiVersion} ${operation.method} ${operation.path} ${idPath.in} ${idPath.in === 'body' ? idPath.path.join('.') : idPath.name} ${idPath.prefix}`
 
-/** Plan a request for each place of an API version that takes an id. */
+/** Plan one request for each id position of an API version. */
 export const planRequests = (apiVersion: ApiVersion): readonly PlannedIdRequest[] =>
   assertDefined(documents[apiVersion]).flatMap(operation =>
     idPathsOf(operation)
       .flatMap(idPath => [
         idPath,
-        ...(idPath.in === 'path' ? (alsoOf[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : []),
+        ...(idPath.in === 'path' ? (otherPrefixes[operation.id] ?? []).map(prefix => ({ ...idPath, prefix })) : []),
       ])
       .map(idPath => ({ operation, idPath, body: bodyOf(operation, assertDefined(fixtures).own), apiVersion })),
   )
 
-/** Tell whether a request uses its object up, or needs one that nothing was done to. */
+/** True if a request deletes its object or needs a new object. */
 export const needsNew = ({ operation }: PlannedIdRequest): boolean =>
   operation.method === 'DELETE' || ['tariff_create', 'connect_batch_import'].includes(operation.id)
 
-/** The caller's own id for a request; one that uses its object up, or needs it untouched, gets a spare one. */
+/** Return the caller's own id for a request; a new object if the request needs one. */
 export const ownIdFor = async (planned: PlannedIdRequest): Promise<string> => {
   const { idPath } = planned
   return needsNew(planned)

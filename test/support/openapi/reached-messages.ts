@@ -9,7 +9,7 @@ import type { Operation } from '../../../services/contract/operation.ts'
 import type { Refusal, Result } from '../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 
-/** A message that a request has met, and what the request changed in the example of its operation. */
+/** Message of a refused request, with the change that the request made to the example of its operation. */
 export type ReachedMessage = {
   readonly operation: Operation
   readonly apiVersion: ApiVersion
@@ -40,11 +40,11 @@ const oddValues: readonly unknown[] = [
   Array.from({ length: 3_000 }, () => 1),
 ]
 
-/** An example with one member changed: by each odd value, left out, or beside an unknown one. */
-function* changed(value: unknown, path: string): Generator<readonly [string, unknown]> {
+/** Yield changes of an example: each member with each odd value, absent or misspelt, and an unknown member. */
+function* changesOf(value: unknown, path: string): Generator<readonly [string, unknown]> {
   if (Array.isArray(value)) {
     for (const [index, one] of value.slice(0, 2).entries()) {
-      for (const [at, next] of changed(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
+      for (const [at, next] of changesOf(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
       for (const odd of oddValues)
         yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
     }
@@ -56,7 +56,7 @@ function* changed(value: unknown, path: string): Generator<readonly [string, unk
       yield [`${path}.${name} misspelt`, { ...others, [`${name}x`]: one }]
       for (const odd of oddValues)
         yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
-      for (const [at, next] of changed(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
+      for (const [at, next] of changesOf(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
     }
     yield [`${path} with an unknown member`, { ...value, whatever: 1 }]
   }
@@ -69,7 +69,12 @@ const bodyIn = (operation: Operation, apiVersion: ApiVersion): unknown => {
     : answerToEarlier(example, operation.renames?.body ?? [])
 }
 
-const read = (operation: Operation, apiVersion: ApiVersion, body: unknown, search: string): Refusal | null => {
+const refusalOfExample = (
+  operation: Operation,
+  apiVersion: ApiVersion,
+  body: unknown,
+  search: string,
+): Refusal | null => {
   const [route] = operation.routes[apiVersion]
   if (route === undefined) return null
   const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
@@ -96,7 +101,7 @@ const refusalsOf = (results: readonly Result<unknown>[]): readonly Refusal[] =>
   results.flatMap(one => (one.ok ? [] : [one.refusal]))
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body))
 
-/** How operations read a raw body: as a whole, and record by record. */
+/** Readers of raw bodies: the whole body, and each record. */
 const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion) => readonly Refusal[]>> = {
   instant_cost_calculate: (body, apiVersion) => refusalsOf([readMeterRecord(body, apiVersion, at)]),
   meter_interval_submit: (body, apiVersion) => {
@@ -104,15 +109,15 @@ const rawReaders: Readonly<Record<string, (body: unknown, apiVersion: ApiVersion
     return refusalsOf([parseSubmission({ bytes: bytesOf(body), mediaType: 'application/json' }), ...records])
   },
   meter_cumulative_submit: (body, apiVersion) => {
-    const read = runToEnd(readCumulative(bytesOf(body), apiVersion))
-    const readings = read.ok ? read.value.elements.map(element => readReading(element, read.value.units, at)) : []
-    return refusalsOf([read, ...readings])
+    const refusalOfExample = runToEnd(readCumulative(bytesOf(body), apiVersion))
+    const readings = refusalOfExample.ok
+      ? refusalOfExample.value.elements.map(element => readReading(element, refusalOfExample.value.units, at))
+      : []
+    return refusalsOf([refusalOfExample, ...readings])
   },
 }
 
-/**
- * Send the examples of operations in both layouts, changed in one place each, and give every message that comes back.
- */
+/** Read changed examples of all operations in both API versions, and yield the message of each refusal. */
 export function* reachedMessages(operations: readonly Operation[]): Generator<ReachedMessage> {
   for (const operation of operations) {
     for (const apiVersion of apiVersions) {
@@ -124,17 +129,18 @@ export function* reachedMessages(operations: readonly Operation[]): Generator<Re
       const example = bodyIn(operation, apiVersion)
       const readRaw = rawReaders[operation.id]
       if (readRaw !== undefined) {
-        for (const [change, body] of changed(example, ''))
+        for (const [change, body] of changesOf(example, ''))
           for (const refusal of readRaw(body, apiVersion)) yield* reach(change, refusal)
       }
       if (operation.body !== 'raw' && example !== undefined) {
-        for (const [change, body] of changed(example, '')) yield* reach(change, read(operation, apiVersion, body, ''))
+        for (const [change, body] of changesOf(example, ''))
+          yield* reach(change, refusalOfExample(operation, apiVersion, body, ''))
       }
       for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
         for (const odd of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
           yield* reach(
             `?${name}=${odd.slice(0, 40)}`,
-            read(operation, apiVersion, example, new URLSearchParams({ [name]: odd }).toString()),
+            refusalOfExample(operation, apiVersion, example, new URLSearchParams({ [name]: odd }).toString()),
           )
         }
       }

@@ -1,16 +1,16 @@
 import { type Node, parseSync, Visitor } from 'oxc-parser'
 import type { Source } from '../repository/import-boundaries.ts'
 
-/** A text that callers may read, as the source says it: `…` stands for what only the running program knows. */
+/** Message in a source file: `…` replaces values that only the running program knows. */
 export type RefusalMessage = { readonly position: string; readonly text: string; readonly isClause: boolean }
 
-/** Which argument is the text, by the function that makes a refusal. */
+/** Index of the message argument, by the name of the refusing function. */
 const textArgument: Readonly<Record<string, number>> = { refused: 1, refuseField: 2, refuse: 0 }
 
 const joinedTexts = (parts: readonly (readonly string[])[]): readonly string[] =>
   parts.reduce<readonly string[]>((found, next) => found.flatMap(head => next.map(tail => head + tail)), [''])
 
-/** The texts that an expression may be; constants of the file are read, everything else is `…`. */
+/** Return the possible texts of an expression. Constants of the file are resolved; other values are `…`. */
 const textsOf = (node: Node | null | undefined, constants: ReadonlyMap<string, Node>): readonly string[] => {
   if (node?.type === 'Literal') return [String(node.value)]
   if (node?.type === 'ConditionalExpression')
@@ -30,10 +30,7 @@ const textsOf = (node: Node | null | undefined, constants: ReadonlyMap<string, N
 
 const nameOf = (callee: Node): string => (callee.type === 'Identifier' ? callee.name : '')
 
-/**
- * Give the texts of all refusals of a source, and of the messages that shapes carry (`{ message: … }` beside a rule of
- * zod).
- */
+/** List the messages of all refusals in a source file, and of the rules of its shapes (`{ message: … }`). */
 export const refusalMessages = ({ path, text }: Source): readonly RefusalMessage[] => {
   const { program } = parseSync(path, text)
   const constants = new Map<string, Node>()

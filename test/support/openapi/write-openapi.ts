@@ -5,10 +5,10 @@ import { operations } from '../../../services/contract/openapi/operations.ts'
 
 const folder = new URL('../../../schemas/openapi/', import.meta.url)
 
-/** The file that keeps the document of a layout. */
+/** Path of the OpenAPI document of an API version. */
 export const openApiFile = (apiVersion: ApiVersion): URL => new URL(`${apiVersion}.json`, folder)
 
-/** Write the OpenAPI document of a layout as its file has it. */
+/** Return the text of the OpenAPI document of an API version. */
 export const openApiText = (apiVersion: ApiVersion): string =>
   `${JSON.stringify(openApiDocument(operations, apiVersion, '/'), null, 2)}\n`
 

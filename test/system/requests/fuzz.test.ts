@@ -4,7 +4,7 @@ import { type PlannedRequest, planRequest } from '../../support/fuzz/plan-reques
 import { seededRandom } from '../../support/fuzz/random.ts'
 import { errorFaults, versions } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
-import { departures, type JsonSchema } from '../../support/openapi/json-schema.ts'
+import { violationsOf, type JsonSchema } from '../../support/openapi/json-schema.ts'
 import {
   type DocumentedOperation,
   type OpenApiDocument,
@@ -152,8 +152,8 @@ describe('the checks of a fuzz run', () => {
     ['another type', { id: 1 }],
     ['no valid alternative', { id: 'a', at: 'b' }],
   ])('find %s in an answer', (_, value) => {
-    expect(departures({ id: 'a', at: null }, schema)).toEqual([])
-    expect(departures(value, schema)).toHaveLength(1)
+    expect(violationsOf({ id: 'a', at: null }, schema)).toEqual([])
+    expect(violationsOf(value, schema)).toHaveLength(1)
   })
 
   const csv = { status: 200, mediaTypes: ['application/json', 'text/csv'], schema }

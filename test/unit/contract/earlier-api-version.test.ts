@@ -8,7 +8,7 @@ import {
   type VersionRename,
 } from '../../../services/contract/earlier-api-version.ts'
 import { readRequest } from '../../../services/contract/exchange.ts'
-import { fields, optional, scaledDecimal, text, word } from '../../../services/contract/field.ts'
+import { fields, oneOf, optional, scaledDecimal, text } from '../../../services/contract/field.ts'
 import { defineOperation } from '../../../services/contract/operation.ts'
 import { flag, parameters } from '../../../services/contract/parameter.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
@@ -76,8 +76,8 @@ const submit = defineOperation({
   },
   query: parameters({ include: flag.optional() }),
   body: fields({
-    energy_flow_direction: optional(word('INBOUND', 'OUTBOUND')),
-    tariff_direction: optional(word('IMPORT', 'EXPORT', 'LOCAL')),
+    energy_flow_direction: optional(oneOf('INBOUND', 'OUTBOUND')),
+    tariff_direction: optional(oneOf('IMPORT', 'EXPORT', 'LOCAL')),
     session: optional(text()),
     value: scaledDecimal({ scale: 6, min: 0n, max: 10n ** 17n }),
   }),
@@ -176,9 +176,12 @@ describe('a request', () => {
     ],
     ['current', {}, 'field_required', 'value', 'value is required'],
     ['current', { value: null }, 'field_invalid', 'value', 'value must be a number'],
-  ])('of the %s API version with %j is refused as %s with the names of that version', (apiVersion, body, code, field, message) => {
-    expect(read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
-  })
+  ])(
+    'of the %s API version with %j is refused as %s with the names of that version',
+    (apiVersion, body, code, field, message) => {
+      expect(read(apiVersion, body)).toEqual({ ok: false, refusal: { code, message, field } })
+    },
+  )
 
   it('is refused with the index in a list', () => {
     const refused = requestFromApiVersion([{}, { direction: 'IMPORT' }], recordRenames, 'current')

@@ -8,10 +8,10 @@ import {
   instant,
   integer,
   listOf,
+  oneOf,
   optional,
   scaledDecimal,
   text,
-  word,
 } from '../../../services/contract/field.ts'
 import { exactNumber } from '../../../services/contract/json/exact-number.ts'
 import { parseJson } from '../../../services/contract/json/strict-json.ts'
@@ -28,13 +28,13 @@ const parsed = (json: string): unknown => {
 const price = scaledDecimal({ scale: 9, min: -(10n ** 15n), max: 10n ** 15n })
 
 const shape = fields({
-  units: optional(word('W', 'KW', 'WH')),
+  units: optional(oneOf('W', 'KW', 'WH')),
   count: optional(integer({ min: 1, max: 3 })),
   price: optional(price),
   at: optional(instant),
   id: optional(identifier('loc')),
   note: clearable(text({ min: 0, max: 3 })),
-  power: optional(fields({ value: scaledDecimal({ scale: 6, min: 0n, max: 10n ** 12n }), unit: word('W') })),
+  power: optional(fields({ value: scaledDecimal({ scale: 6, min: 0n, max: 10n ** 12n }), unit: oneOf('W') })),
   either: optional(z.union([text(), fields({ name: text() })])),
   list: optional(listOf(fields({ hour: integer({ min: 0, max: 23 }) }), { min: 1, max: 2 })),
 })

@@ -8,7 +8,8 @@ import {
   numberText,
   scaledNumber,
 } from '../../../../services/contract/json/exact-number.ts'
-import { parseJson, readJson, readSubmission, type Submission } from '../../../../services/contract/json/strict-json.ts'
+import { parseJson, readJson } from '../../../../services/contract/json/strict-json.ts'
+import { readSubmission, type Submission } from '../../../../services/contract/metering/read-submission.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { meterBatchToWire, parseSubmission } from '../../../../services/contract/metering/meter-batch.ts'
-import { type SubmissionLimits, splitSubmission } from '../../../../services/contract/metering/split-submission.ts'
+import { type SubmissionLimits, splitSubmission } from '../../../../services/contract/metering/read-submission.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -37,8 +37,9 @@ describe('the text of a failed record', () => {
     ['erased', 'The record was erased.'],
   ])('is a sentence: %s', (clause, text) => expect(textOf(clause)).toBe(text))
 
-  it.each(['end_time must not be before start_time', 'duplicate of record 12'])('stays equal to the published text: %s', text =>
-    expect(textOf(text)).toBe(text),
+  it.each(['end_time must not be before start_time', 'duplicate of record 12'])(
+    'stays equal to the published text: %s',
+    text => expect(textOf(text)).toBe(text),
   )
 })
 

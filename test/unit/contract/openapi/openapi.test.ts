@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { fields, optional, text, word } from '../../../../services/contract/field.ts'
+import { fields, oneOf, optional, text } from '../../../../services/contract/field.ts'
 import { openApiDocument } from '../../../../services/contract/openapi/openapi.ts'
 import { defineOperation, type Operation } from '../../../../services/contract/operation.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
 import * as account from '../../../../services/contract/registry/account.ts'
 import * as customer from '../../../../services/contract/registry/customer.ts'
-import { inlined } from '../../../support/openapi/json-schema.ts'
+import { inlineReferences } from '../../../support/openapi/json-schema.ts'
 
 const renamed = defineOperation({
   id: 'price_retrieve',
@@ -18,7 +18,7 @@ const renamed = defineOperation({
     current: [{ method: 'POST', path: '/prices/{id}' }],
     earlier: [{ method: 'GET', path: '/tariffs/rates/{id}', bodyInQuery: { numbers: [] } }],
   },
-  body: fields({ tariff_direction: optional(word('IMPORT', 'EXPORT')), end_time: text() }),
+  body: fields({ tariff_direction: optional(oneOf('IMPORT', 'EXPORT')), end_time: text() }),
   answer: {
     name: 'Price',
     shape: z.object({
@@ -102,7 +102,7 @@ describe.each(['current', 'earlier'] as const)('the OpenAPI document of the %s A
 describe('the documents', () => {
   it('have the paths, fields and enum values of their API version', () => {
     const [current, earlier] = [describeApiVersion('current'), describeApiVersion('earlier')]
-    expect(inlined(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
+    expect(inlineReferences(current.paths['/prices/{id}']?.['post']?.requestBody, current)).toMatchObject({
       content: {
         'application/json': { schema: { properties: { tariff_direction: {}, end_time: {} }, required: ['end_time'] } },
       },
@@ -113,10 +113,10 @@ describe('the documents', () => {
     expect(parameters).toContainEqual(expect.objectContaining({ in: 'query', name: 'end_time', required: true }))
     expect(parameters).not.toContainEqual(expect.objectContaining({ name: 'tariff_direction' }))
     const items = { properties: { tariff: { properties: { rate: { type: 'number' } }, required: ['rate'] } } }
-    expect(inlined(earlier.components['schemas']?.['Price'], earlier)).toMatchObject({
+    expect(inlineReferences(earlier.components['schemas']?.['Price'], earlier)).toMatchObject({
       properties: { object: { const: 'tariff_rate' }, carbon_units: { const: 'gCO2eq' }, data: { items } },
     })
-    expect(JSON.stringify(inlined(earlier.components['schemas']?.['Price'], earlier))).not.toContain('"price"')
+    expect(JSON.stringify(inlineReferences(earlier.components['schemas']?.['Price'], earlier))).not.toContain('"price"')
   })
 
   it('have examples that the shapes accept', () => {

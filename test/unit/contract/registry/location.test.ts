@@ -108,11 +108,8 @@ describe('the body that changes a location', () => {
 })
 
 describe('the reference page', () => {
-  it.each([locationCreate, locationUpdate])(
-    'shows valid bodies and answers of $id',
-    ({ body, answer, examples }) => {
-      expect(body?.safeParse(examples?.body).success).toBe(true)
-      expect(answer.shape.safeParse(examples?.answer).success).toBe(true)
-    },
-  )
+  it.each([locationCreate, locationUpdate])('shows valid bodies and answers of $id', ({ body, answer, examples }) => {
+    expect(body?.safeParse(examples?.body).success).toBe(true)
+    expect(answer.shape.safeParse(examples?.answer).success).toBe(true)
+  })
 })

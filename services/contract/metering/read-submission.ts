@@ -1,4 +1,7 @@
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { readExactJson } from '../json/exact-json.ts'
 import { closingQuote } from '../json/scan-json.ts'
+import { decodeBody, parseText } from '../json/strict-json.ts'
 
 /** Limits of a submission: elements, values in each element (members and list elements), and excess values in total. */
 export type SubmissionLimits = {
@@ -163,3 +166,88 @@ const endElementAt = (state: SplitState, code: number, at: number): boolean => {
   }
   return true
 }
+
+/** Elements of a submission, and the indexes of the elements that are too long. */
+export type Submission = { readonly elements: readonly unknown[]; readonly oversized: ReadonlySet<number> }
+
+/** Larger elements are parsed in steps. */
+const longElementBytes = 2 ** 16
+/** Number of elements between two pauses. */
+const elementsPerPause = 64
+
+const isContainer = (bytes: Uint8Array, start: number): boolean => bytes[start] === 123 || bytes[start] === 91
+
+/** Return the end of an element without trailing white space. */
+const trimmedEnd = (bytes: Uint8Array, start: number, end: number): number => {
+  let at = end
+  while (at > start && (bytes[at - 1] as number) <= 32) at -= 1
+  return at
+}
+
+function* readElement(bytes: Uint8Array, level: number): Generator<void, Result<unknown>> {
+  if (bytes.length <= longElementBytes) return parseText(bytes, level)
+  const decoded = decodeBody(bytes)
+  yield
+  return decoded.ok ? yield* readExactJson(decoded.value, level) : decoded
+}
+
+/** Return the line number of a byte, from 1. */
+const lineOf = (bytes: Uint8Array, at: number): number => {
+  let line = 1
+  for (let index = 0; index < at; index += 1) if (bytes[index] === 10) line += 1
+  return line
+}
+
+/** Refuse a list with the position of its fault in the body. */
+function* refuseList(bytes: Uint8Array): Generator<void, Result<never>> {
+  const decoded = decodeBody(bytes)
+  if (!decoded.ok) return decoded
+  yield
+  const parsed = yield* readExactJson(decoded.value)
+  return parsed.ok ? refused('body_invalid', 'The body must be a list') : parsed
+}
+
+/** Elements of a submission, a refusal, or the name of the exceeded limit. */
+export type SubmissionResult =
+  | Result<Submission>
+  | { readonly ok: false; readonly excess: Exclude<ElementRanges['excess'], null> }
+
+/**
+ * Parse a submission in steps: a JSON list, or one JSON value per line. Blank lines are skipped.
+ * Returns the indexes of elements of more than `maxElementBytes` bytes; the other elements stay valid.
+ * Refuses the body as `parseJson` does, and a body that is not a list. The refusal of a line has the line number.
+ * Limits are checked before any element is parsed.
+ * Source: docs/rules/metering.md #submissions; docs/rules/versions-and-transport.md #json-text.
+ */
+export function* readSubmission(
+  bytes: Uint8Array,
+  isNdjson: boolean,
+  submissionLimits: SubmissionLimits,
+  maxElementBytes: number,
+): Generator<void, SubmissionResult> {
+  const { excess, isBroken, starts, ends } = yield* splitSubmission(
+    withoutByteOrderMark(bytes),
+    isNdjson,
+    submissionLimits,
+  )
+  if (excess !== null) return { ok: false, excess }
+  if (isBroken) return yield* refuseList(bytes)
+  const elements: unknown[] = []
+  const oversized = new Set<number>()
+  const content = withoutByteOrderMark(bytes)
+  for (const [index, start] of starts.entries()) {
+    const end = isNdjson ? (ends[index] ?? start) : trimmedEnd(content, start, ends[index] ?? start)
+    const parsed = yield* readElement(content.subarray(start, end), isNdjson ? 0 : 1)
+    if (!parsed.ok && isNdjson)
+      return refused('body_invalid', `Line ${lineOf(content, start)}: ${parsed.refusal.message}`)
+    if (!parsed.ok) return yield* refuseList(bytes)
+    if (end - start > maxElementBytes && (isNdjson || isContainer(content, start))) oversized.add(index)
+    elements.push(parsed.value)
+    if (index % elementsPerPause === 0) yield
+  }
+  return accepted({ elements, oversized })
+}
+
+/** Remove a byte order mark. */
+const withoutByteOrderMark = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
