@@ -5,7 +5,7 @@ export type RecordField = {
   readonly wire: string
   readonly avro: { readonly name: string; readonly type: AvroType }
   readonly column: { readonly name: string; readonly type: string }
-  /** Whether a caller may leave the field out. */
+  /** True if the caller can omit the field. */
   readonly isOptional: boolean
 }
 type AvroType = 'int' | 'long' | 'EnergyFlowDirection' | 'TariffDirection' | readonly ['null', 'string']
@@ -20,9 +20,9 @@ const optionalText = <Name extends string, Wire extends string>(name: Name, wire
   }) as const
 
 /**
- * The fields of a record, in the order of a message. The Avro codec, the columns of `meter_cost` and the byte reader of
- * the gateway take names and texts from here; tests compare the table with the published schema, the stored table and
- * the API. A location and a device are indexes in a message; `end` is a length there; `value` has a unit in the API.
+ * Fields of a record, in the order of a message. The Avro codec, the columns of `meter_cost` and the byte reader of
+ * the gateway use these names. Tests compare the table with the published schema, the stored table and the API.
+ * In a message, location and device are indexes, and `end` is a length. In the API, `value` has a unit.
  */
 export const recordFields = {
   locationId: {

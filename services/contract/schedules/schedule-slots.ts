@@ -114,7 +114,7 @@ export const scheduleDuration = defineOperation({
   id: 'schedule_duration_retrieve',
   summary: 'Schedule by duration',
   description:
-    'Finds the cheapest or most expensive time of a given length in a window, split or in one run. The answer is the exact optimum, without a time grid. Of equal results it is the one with joined parts, then the earliest. Time without a price is omitted and listed.',
+    'Finds the cheapest or most expensive time of a given length in a window, split or in one run. The answer is the exact optimum, without a time grid. Among equal results, joined parts have priority, then the earliest time. Time without a price is omitted and listed.',
   tag: 'Schedules',
   access: 'read',
   routes: {

@@ -121,7 +121,7 @@ describe('a body', () => {
     )
   })
 
-  property('that JSON.parse refuses is refused, wherever a mark is broken', () => {
+  property('that JSON.parse refuses is refused, with a damaged character at any position', () => {
     fc.assert(
       fc.property(
         documents,

@@ -88,7 +88,7 @@ describe('the interval of a request', () => {
     ['current', 0, 0, false],
     ['earlier', 0, 749, false],
     ['earlier', 0, 750, true],
-  ] as const)('in the %s layout from %i to %i ms later is accepted: %s', (apiVersion, from, to, isAccepted) => {
+  ] as const)('in the %s API version from %i to %i ms later is accepted: %s', (apiVersion, from, to, isAccepted) => {
     const body = { start_time: instant(at + from), end_time: instant(at + to) }
     expect(readPriceInterval(body, apiVersion, at).ok).toBe(isAccepted)
   })
@@ -99,7 +99,7 @@ describe('the interval of a request', () => {
     // Both ends are first rounded down to whole seconds: from 12:00:00 to 12:00:00.
     ['earlier', 90 * dayMs + 749, true],
     ['earlier', 90 * dayMs + 750, false],
-  ] as const)('in the %s layout %i ms are 90 days at most: %s', (apiVersion, length, isShort) => {
+  ] as const)('in the %s API version %i ms are at most 90 days: %s', (apiVersion, length, isShort) => {
     const span = readPriceInterval({ start_time: instant(at), end_time: instant(at + length) }, apiVersion, at)
     expect(span.ok && refuseLongInterval(span.value, zoneOf('UTC'), 90)?.code).toBe(
       isShort ? undefined : 'interval_too_long',
