@@ -1,4 +1,3 @@
-import type { Submission } from '../contract/json/strict-json.ts'
 import {
   meterBatchToWire,
   type meterIntervalSubmit,
@@ -8,6 +7,7 @@ import {
   sentObjectsOf,
 } from '../contract/metering/meter-batch.ts'
 import { readMeterRecord } from '../contract/metering/meter-record.ts'
+import type { Submission } from '../contract/metering/read-submission.ts'
 import type { AnswerOf, Outcome, RawBody, RequestOf } from '../contract/operation.ts'
 import { accepted, type Result } from '../domain/refusal.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'

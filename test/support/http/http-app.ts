@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { z } from 'zod'
-import { fields, integer, optional, text, oneOf } from '../../../services/contract/field.ts'
+import { fields, integer, oneOf, optional, text } from '../../../services/contract/field.ts'
 import { scaledNumber } from '../../../services/contract/json/exact-number.ts'
 import { type Caller, defineOperation, sameRoute } from '../../../services/contract/operation.ts'
 import { flag, instantParameter, parameters } from '../../../services/contract/parameter.ts'

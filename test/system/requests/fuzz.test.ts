@@ -4,7 +4,7 @@ import { type PlannedRequest, planRequest } from '../../support/fuzz/plan-reques
 import { seededRandom } from '../../support/fuzz/random.ts'
 import { errorFaults, versions } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
-import { violationsOf, type JsonSchema } from '../../support/openapi/json-schema.ts'
+import { type JsonSchema, violationsOf } from '../../support/openapi/json-schema.ts'
 import {
   type DocumentedOperation,
   type OpenApiDocument,
