@@ -28,6 +28,13 @@ export type Change<T> = {
   readonly changedPrices?: SourceRevision | null
 }
 
+/** Describe a deletion of objects, with an event and an audit entry for each of them. */
+export const deletion = (events: readonly EventDraft[]): Change<{ readonly message: 'Accepted' }> => ({
+  value: { message: 'Accepted' },
+  events,
+  audit: events.map(({ type, objectId, data }) => ({ action: type, objectId, detail: data })),
+})
+
 /** Event types after which an own reference may name another object, or no object. */
 const changesReference = /^(location|device|customer)\.(update|delete)$/
 
@@ -119,3 +126,10 @@ export const publishRecosts = async (
     clearTimeout(timer)
   }
 }
+
+/** Object type with optional members instead of undefined values. */
+type OmitUndefined<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> }
+
+/** Copy an object without its undefined members. */
+export const omitUndefined = <T extends Readonly<Record<string, unknown>>>(members: T): OmitUndefined<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as OmitUndefined<T>

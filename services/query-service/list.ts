@@ -14,13 +14,14 @@ type ListQuery = Parameters<typeof pageRequest>[0]
  */
 export const answerList = async <Item, Wire>(
   { database }: Pick<QueryServiceDependencies, 'database'>,
-  request: RequestOf<Operation>,
-  query: ListQuery,
+  request: Pick<RequestOf<Operation>, 'caller'> & { readonly query: ListQuery },
   url: string,
   read: (transaction: TenantTransaction, page: PageRequest) => Promise<Result<Page<Item>>>,
   write: (items: readonly Item[]) => readonly Wire[] | Promise<readonly Wire[]>,
 ): Promise<Result<ReturnType<typeof listAnswer<Wire>>>> => {
-  const page = await withTenant(database, tenantOf(request), transaction => read(transaction, pageRequest(query)))
+  const page = await withTenant(database, tenantOf(request), transaction =>
+    read(transaction, pageRequest(request.query)),
+  )
   if (!page.ok) return page
   return accepted(listAnswer(url, { items: await write(page.value.items), hasMore: page.value.hasMore }))
 }

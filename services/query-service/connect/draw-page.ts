@@ -234,14 +234,15 @@ const pageDataOf = async (page: ConnectPageName, context: PageContext): Promise<
     case 'summary':
       return summaryData(context)
     case 'login':
-      return loginData(state.provider?.loginUrl ?? '', session, token)
+      return redirectData(state.provider?.loginUrl ?? '', session, token)
     case 'end':
       return endData(session, token)
   }
 }
 
-const loginData = (loginUrl: string, { config }: StoredSession, token: string): Data => {
-  const address = withToken(loginUrl, token)
+/** Return the data of a page that sends the browser to a URL, with the token in the URL. */
+export const redirectData = (url: string, { config }: StoredSession, token: string): Data => {
+  const address = withToken(url, token)
   return config.layout === 'earlier' ? { redirect_url: address, redirect_uri: address } : { redirect_url: address }
 }
 
@@ -265,22 +266,32 @@ const shownActions = (page: ConnectPageName, session: StoredSession): readonly C
   return actionsOf(page, session.config.layout).filter(isShown)
 }
 
+/** Create a page of a session. Only some pages name the direction of the tariff. */
+export const createPage = (
+  { config, liveMode }: StoredSession,
+  token: string,
+  { route, actions, data }: Pick<ConnectPage, 'route' | 'actions' | 'data'>,
+): ConnectPage => ({
+  connect_token: token,
+  route,
+  type: config.type,
+  ...(config.layout === 'earlier' || config.direction === 'EXPORT' ? { direction: config.direction } : {}),
+  live_mode: liveMode,
+  actions,
+  data,
+})
+
 /** Return the current page of a session, or its end page if the visit ends with this call. */
 export const drawPage = async (context: PageContext, isEnding: boolean): Promise<ConnectPage> => {
   const { session, token } = context
-  const { config, state, liveMode } = session
+  const { config, state } = session
   const page = isEnding ? 'end' : (state.page ?? 'address')
   const data = await pageDataOf(page, context)
   const isFixed = page === 'summary' && 'cost' in data
-  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
   const header = 'provider' in data || page === 'address' || page === 'end' ? {} : headerOf(state.provider)
-  return {
-    connect_token: token,
+  return createPage(session, token, {
     route: routeOf(page, { apiVersion: config.layout, summaryName: config.summaryName, isFixed }),
-    type: config.type,
-    ...(needsDirection ? { direction: config.direction } : {}),
-    live_mode: liveMode,
     actions: [...shownActions(page, session)],
     data: { ...header, ...data },
-  }
+  })
 }

@@ -1,5 +1,4 @@
 import { accountOnPage, type ConnectPage } from '../../contract/connect/connect-call.ts'
-import { withToken } from '../../contract/connect/connect-url.ts'
 import { logoUrlOf } from '../../contract/registry/provider.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import type { StoredProvider } from '../../platform/postgres/connect/providers.ts'
@@ -7,6 +6,7 @@ import { retrieveAccount } from '../../platform/postgres/registry/accounts.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { FoundSession } from './change-session.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
+import { createPage, redirectData } from './draw-page.ts'
 
 /** Call of a provider's app, with its session and provider. */
 export type ProviderLoginContext = {
@@ -21,29 +21,13 @@ export const providerPage = (
   { found, session }: ProviderLoginContext,
   route: string,
   data: Readonly<Record<string, unknown>>,
-): ConnectPage => {
-  const { config, liveMode } = session
-  const needsDirection = config.layout === 'earlier' || config.direction === 'EXPORT'
-  const direction = needsDirection ? { direction: config.direction } : {}
-  return {
-    connect_token: found.token,
-    route,
-    type: config.type,
-    ...direction,
-    live_mode: liveMode,
-    actions: ['DISMISS_DIRECT', 'DISCONNECT'],
-    data,
-  }
-}
+): ConnectPage => createPage(session, found.token, { route, actions: ['DISMISS_DIRECT', 'DISCONNECT'], data })
 
 /** Create the page that sends the browser back from the provider. */
 export const redirectPage = (context: ProviderLoginContext): ConnectPage => {
-  const { connectUrl, callbackUrl } = context.session.request
-  const address = withToken(connectUrl ?? callbackUrl, context.found.token)
-  const data =
-    context.session.config.layout === 'earlier'
-      ? { redirect_url: address, redirect_uri: address }
-      : { redirect_url: address }
+  const { session, found } = context
+  const { connectUrl, callbackUrl } = session.request
+  const data = redirectData(connectUrl ?? callbackUrl, session, found.token)
   return { ...providerPage(context, 'session_redirect', data), actions: [] }
 }
 

@@ -64,7 +64,6 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
     answerList(
       dependencies,
       request,
-      request.query,
       `/webhooks/${request.id}/deliveries`,
       async (transaction, page) => {
         if ((await retrieveEndpoint(transaction, request.id)) === null) return noEndpoint
@@ -86,7 +85,6 @@ const deliveryBindings = (dependencies: QueryServiceDependencies): readonly Bind
     return answerList(
       dependencies,
       request,
-      request.query,
       `/webhooks/${request.id}/deliveries/${deliveryId}/attempts`,
       async (transaction, page) => {
         if ((await retrieveEndpoint(transaction, request.id)) === null) return noEndpoint

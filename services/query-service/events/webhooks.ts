@@ -25,10 +25,9 @@ import {
   updateEndpoint,
 } from '../../platform/postgres/webhooks/webhook-endpoints.ts'
 import { newWebhookSecret, webhookSeal } from '../../platform/postgres/webhooks/webhook-secret.ts'
-import { type Change, change, tenantOf } from '../change.ts'
+import { type Change, change, omitUndefined, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../omit-undefined.ts'
 
 export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
 
@@ -116,7 +115,6 @@ export const webhookOperations = (dependencies: QueryServiceDependencies): reado
     answerList(
       dependencies,
       request,
-      request.query,
       '/webhooks',
       (transaction, page) => listEndpoints(transaction, page),
       endpoints => endpoints.map(webhookEndpointToWire),

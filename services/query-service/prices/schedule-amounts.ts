@@ -249,7 +249,7 @@ const createAmountSchedule = async (
   return changed.ok ? { ok: true, serialized: { bytes: plan.requested } } : changed
 }
 
-const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id. Create a new schedule')
+const noSchedule = refused('not_found', 'No schedule by amount of the last 24 hours has this id')
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
 

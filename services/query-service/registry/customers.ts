@@ -21,10 +21,9 @@ import {
   updateCustomer,
 } from '../../platform/postgres/registry/customers.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, tenantOf } from '../change.ts'
+import { type Change, change, deletion, omitUndefined, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../omit-undefined.ts'
 
 const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)
@@ -43,7 +42,6 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
     answerList(
       dependencies,
       request,
-      request.query,
       '/customers',
       (transaction, page) => listCustomers(transaction, { referenceId: request.query.reference_id ?? null }, page),
       customers => customers.map(customerToWire),
@@ -72,20 +70,12 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
       const deleted = await deleteCustomer(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
       const { customer, locations } = deleted.value
-      const last = customerToWire(customer)
-      const events = locations.map(location => ({
-        type: 'location.delete',
+      const locationEvents = locations.map(location => ({
+        type: 'location.delete' as const,
         objectId: location.id,
         data: locationToWire(locationView(location, request.at)),
       }))
-      return accepted({
-        value: { message: 'Accepted' as const },
-        events: [...events, { type: 'customer.delete', objectId: customer.id, data: last }],
-        audit: [
-          ...events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data })),
-          { action: 'customer.delete', objectId: customer.id, detail: last },
-        ],
-      })
+      return accepted(deletion([...locationEvents, ...customerChange('customer.delete', customer).events]))
     }),
   ),
 ]

@@ -25,10 +25,9 @@ import {
 } from '../../platform/postgres/registry/devices.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, tenantOf } from '../change.ts'
+import { type Change, change, deletion, omitUndefined, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../omit-undefined.ts'
 
 /** Convert devices to JSON objects, each with the time of its newest record. */
 const devicesToWire = async (
@@ -104,7 +103,6 @@ const listBinding = (dependencies: QueryServiceDependencies): Binding =>
     return answerList(
       dependencies,
       request,
-      request.query,
       '/devices',
       (transaction, page) => listDevices(transaction, { referenceId, ids: deviceIds?.value ?? null }, page),
       devices => devicesToWire(dependencies, request, devices),
@@ -154,12 +152,8 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
     return change(dependencies, deviceDelete, request, async transaction => {
       const device = await deleteDevice(transaction, request.id, request.at)
       if (!device.ok) return device
-      const { events } = deviceChange(
-        'device.delete',
-        deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null }),
-      )
-      const audit = events.map(({ objectId, data }) => ({ action: 'device.delete', objectId, detail: data }))
-      return accepted({ value: { message: 'Accepted' as const }, events, audit })
+      const wire = deviceToWire({ ...device.value, lastSeenAt: lastSeen.get(request.id) ?? null })
+      return accepted(deletion(deviceChange('device.delete', wire).events))
     })
   }),
 ]

@@ -31,7 +31,7 @@ import {
   updateLocation,
 } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, tenantOf } from '../change.ts'
+import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 import {
@@ -188,7 +188,6 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     answerList(
       dependencies,
       request,
-      request.query,
       '/locations',
       async (transaction, page) => {
         const { reference_id: referenceId = null, customer_id: customerId = null } = request.query
@@ -213,9 +212,7 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
     change(dependencies, locationDelete, request, async transaction => {
       const deleted = await deleteLocation(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
-      const { events } = locationChange('location.delete', deleted.value, request.at)
-      const audit = events.map(({ objectId, data }) => ({ action: 'location.delete', objectId, detail: data }))
-      return accepted({ value: { message: 'Accepted' as const }, events, audit })
+      return accepted(deletion(locationChange('location.delete', deleted.value, request.at).events))
     }),
   ),
 ]

@@ -11,7 +11,6 @@ export const providerOperations = (dependencies: QueryServiceDependencies): read
     return answerList(
       dependencies,
       request,
-      request.query,
       '/providers',
       (transaction, page) => pageOfProviders(transaction.query, { country, addressType }, page),
       providers =>

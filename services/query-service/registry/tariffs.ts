@@ -34,10 +34,9 @@ import {
 } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, tenantOf } from '../change.ts'
+import { type Change, change, omitUndefined, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
-import { omitUndefined } from '../omit-undefined.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
 
@@ -176,7 +175,6 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
     return answerList(
       dependencies,
       request,
-      request.query,
       tariffListUrl(request.apiVersion),
       async (transaction, page) =>
         locationId !== null && (await retrieveLocation(transaction, locationId)) === null
