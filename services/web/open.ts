@@ -6,7 +6,7 @@ import { connectPages } from './connect/connect-page.ts'
 import { logoUrls } from './connect/logo-urls.ts'
 import { createConsole } from './console/console-pages.ts'
 
-/** Open the pages for browsers: the Connect page, and the console, which uses the interface as its callers do. */
+/** Open the pages for browsers: Connect, and the console, which calls the API. */
 export const openWeb = ({ config, database, secrets: { secret }, logger }: SharedDependencies): RoleModule => {
   const dependencies = { database, secret, at: currentInstant }
   const readLogoUrls = logoUrls(dependencies)
@@ -16,8 +16,13 @@ export const openWeb = ({ config, database, secrets: { secret }, logger }: Share
     mount: app => {
       const fetchFromApp = (request: Request, environment: unknown) =>
         app.fetch(request, environment as object | undefined)
-      const answer = createConsole({ ...dependencies, bearerTokens: bearerTokens(secret), logger, fetch: fetchFromApp })
-      for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => answer(req.raw, env))
+      const consoleApp = createConsole({
+        ...dependencies,
+        bearerTokens: bearerTokens(secret),
+        logger,
+        fetch: fetchFromApp,
+      })
+      for (const path of ['/console', '/console/*']) app.all(path, ({ req, env }) => consoleApp.fetch(req.raw, env))
     },
   }
 }

@@ -29,7 +29,7 @@ const addressPage = ({ postal_address: known = {} }) => {
   const country = countrySelect((known.country_code ?? '').toUpperCase())
   return {
     title: 'Where is your electricity used?',
-    text: 'We need the address to find the suppliers and prices there.',
+    text: 'Your address determines suppliers and prices.',
     fields: [
       ...addressFields.map(([name, label]) => field(label, inputs[name], { name })),
       field('Country', country, { name: 'country_code' }),
@@ -48,7 +48,7 @@ const initialsSign = name => {
   return element('span', { class: 'sign', 'aria-hidden': 'true' }, letters.join('').toLocaleUpperCase() || '?')
 }
 
-/** A provider's sign: its picture, or its initials until the picture is there. */
+/** Logo of a provider; initials until the logo is loaded. */
 export const providerSign = ({ display_name: name, logo_url: logo }) => {
   if (!logo) return initialsSign(name)
   const picture = element('img', { class: 'sign', alt: '', referrerpolicy: 'no-referrer' })
@@ -69,9 +69,9 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
     const matching = providers.filter(one => terms.every(word => one.display_name.toLowerCase().includes(word)))
     countText.textContent =
       matching.length > maxShown
-        ? `${matching.length} suppliers; type to see fewer`
+        ? `${matching.length} suppliers. Enter a name to filter.`
         : `${matching.length} supplier${matching.length === 1 ? '' : 's'}`
-    // The one that was chosen before comes first, so that a short list holds it.
+    // The selected supplier is first, because the list is limited.
     const sorted = matching.toSorted((a, b) => Number(b.id === provider.id) - Number(a.id === provider.id))
     const options = sorted
       .slice(0, maxShown)
@@ -94,7 +94,7 @@ const providerPage = ({ providers, provider = {} }, { act: sendAction }) => {
       element(
         'button',
         { type: 'button', class: 'link', onclick: () => sendAction('ADDRESS_CHANGE') },
-        'Change the address',
+        'Change address',
       ),
     ],
     read: form => ({ provider: { id: chosenIn(form, 'provider') } }),
@@ -112,7 +112,7 @@ const providerNamePage = ({ provider = {} }) => {
 
 const tariffPage = ({ tariffs }, { act: sendAction }) => ({
   title: 'Which tariff do you have?',
-  text: 'It stands on your bill or your contract.',
+  text: 'Your bill or contract shows the name of your tariff.',
   fields: [
     choice(
       'Tariffs',
@@ -130,12 +130,12 @@ const tariffPage = ({ tariffs }, { act: sendAction }) => ({
 
 const regionPage = ({ regions, region }) => ({
   title: 'Which market area are you in?',
-  text: 'Prices differ between these areas. Your bill or your grid operator tells which one is yours.',
+  text: 'Prices differ between market areas. Your bill or your grid operator shows your area.',
   fields: [choice('Market areas', 'region', areaOptions(regions), region)],
   read: form => ({ region: chosenIn(form, 'region') || null }),
 })
 
-/** Pages about where and from whom, by route. */
+/** Pages for address, supplier and market area, by route. */
 export const addressPages = {
   postal_address_capture: addressPage,
   provider_select: providerPage,

@@ -23,7 +23,7 @@ const emptyRow = {
   above: 0,
 }
 
-/** The months from one to another, over the end of the year if need be; `All` for a whole year. */
+/** List the months of a period, also across the end of the year; `All` for a whole year. */
 const monthsBetween = (from, to) => {
   const [first, last] = [monthNames.indexOf(from), monthNames.indexOf(to)]
   const count = ((last - first + 12) % 12) + 1
@@ -33,7 +33,7 @@ const monthsBetween = (from, to) => {
 const rateOf = ({ price, upTo, above }) =>
   upTo === undefined ? [{ fixed: price }] : [{ fixed: price, to_kwh: upTo }, { fixed: above }]
 
-/** Put rows together as a schedule: by months, then by days. */
+/** Create a schedule from rows: grouped by months, then by days. */
 const scheduleOf = rows =>
   [...Map.groupBy(rows, row => monthsBetween(row.from, row.to).join()).values()].map(ofMonths => ({
     months: monthsBetween(ofMonths[0].from, ofMonths[0].to),
@@ -47,7 +47,7 @@ const scheduleOf = rows =>
     })),
   }))
 
-/** Take a schedule apart into rows, as far as rows can say it. */
+/** Create rows from a schedule. Rows cannot express every schedule. */
 const rowsOf = (schedule, currency) =>
   (schedule ?? []).flatMap(({ months = [], days_and_hours: blocks = [] }) =>
     blocks.flatMap(({ days = ['All'], hours = [] }) =>
@@ -81,18 +81,18 @@ const rowFields = (row, index, currency, remove) => {
   const fieldset = element(
     'fieldset',
     { class: 'period' },
-    element('legend', {}, `Prices ${index + 1}`),
+    element('legend', {}, `Period ${index + 1}`),
     field('First month', inputs.from),
     field('Last month', inputs.to),
     field('Days', inputs.days),
     field('From', inputs.validFrom),
     field('To', inputs.validTo),
     field('Price', inputs.price, { name: `rows[${index}].price`, unit: priceUnit(currency) }),
-    field('Up to, in a month (optional)', inputs.upTo, { unit: 'kWh' }),
-    field('Price above that', inputs.above, { name: `rows[${index}].above`, unit: priceUnit(currency) }),
+    field('Monthly limit of this price (optional)', inputs.upTo, { unit: 'kWh' }),
+    field('Price above the limit', inputs.above, { name: `rows[${index}].above`, unit: priceUnit(currency) }),
     element(
       'button',
-      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove prices ${index + 1}` },
+      { type: 'button', class: 'link', onclick: () => remove(index), 'aria-label': `Remove period ${index + 1}` },
       'Remove',
     ),
   )
@@ -103,19 +103,20 @@ const rowFields = (row, index, currency, remove) => {
     upTo: readNumber(inputs.upTo.value),
     above: readPrice(inputs.above.value, currency) ?? 0,
   })
-  /** Prices that nobody has typed would be given away; the answer could not tell which row they stand in. */
+  /** Missing prices would become zero. The API's error does not name the row, so the page checks it. */
   const fault = () => {
     const isTiered = inputs.upTo.value.trim() !== ''
     const missing = [
       ['price', true],
       ['above', isTiered],
     ].find(([name, isRequired]) => isRequired && readPrice(inputs[name].value, currency) === undefined)
-    if (missing !== undefined) return { field: `rows[${index}].${missing[0]}`, message: 'Give a price, such as 24.55.' }
+    if (missing !== undefined)
+      return { field: `rows[${index}].${missing[0]}`, message: 'Enter a price, such as 24.55.' }
   }
   return { made: fieldset, texts, read, fault }
 }
 
-/** Prices by season, day and amount, as rows; what covers more of the year gives way to what names it more closely. */
+/** Page for prices by season, day and energy. Each row is a period with its price. */
 export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
   const list = element('div', { class: 'periods' })
   let rows = []
@@ -129,8 +130,8 @@ export const advancedPage = ({ currency_code: currency, tariff = {} }) => {
   const add = () => showRows([...rows.map(one => one.texts()), emptyRow])
   return {
     title: 'Your prices',
-    text: 'Give the prices of all the year. Where two hold at once, the one for fewer days or months wins.',
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add prices')],
+    text: 'Enter prices for the whole year. If two periods overlap, the more specific period applies.',
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add period')],
     fault: () => rows.map(one => one.fault()).find(Boolean),
     read: () => ({ tariff: { market_rates: false, schedule: scheduleOf(rows.map(one => one.read())) } }),
   }

@@ -1,6 +1,6 @@
-/** What people call the market areas that their address cannot tell apart. */
+/** Common names of market areas that an address cannot distinguish. */
 const areaNames = {
-  GB: 'Great Britain, the same everywhere',
+  GB: 'Great Britain, one price for all areas',
   'GB-A': 'Eastern England',
   'GB-B': 'East Midlands',
   'GB-C': 'London',
@@ -35,7 +35,7 @@ const areaNames = {
   'IT-SARD': 'Sardegna',
 }
 
-/** Market areas as options of a choice: by the name that people know, with the code that bills and grid operators use. */
+/** Create the options of market areas: common name and official code. */
 export const areaOptions = regions =>
   regions.map(region =>
     areaNames[region] === undefined

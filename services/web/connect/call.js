@@ -1,9 +1,9 @@
-// The page posts where it was opened from; the token in its address is all the authority it has.
+// The page posts to its own address. The token in the address is its only credential.
 const address = location.pathname
 
 let token = new URLSearchParams(location.search).get('fp_cot')
 
-/** An answer that is no page: what went wrong, in words for a person. */
+/** Error of a step, with a message for the user. */
 export class CallError extends Error {
   constructor({ message, field, code, requestId }) {
     super(message)
@@ -13,10 +13,10 @@ export class CallError extends Error {
   }
 }
 
-const incomplete = 'This link is not complete.'
-const unreachable = 'The service cannot be reached. Check the connection and try again.'
+const incomplete = 'This link is incomplete. Go back to the app and start again.'
+const unreachable = 'The service is unavailable. Check your connection and try again.'
 
-/** Post one step of the session. Throws `CallError` with what the service answered, or that it did not. */
+/** Post one step of the session. Throws `CallError` with the error of the service or of the connection. */
 export const postStep = async step => {
   if (!token) throw new CallError({ message: incomplete })
   let answer

@@ -4,10 +4,10 @@ import { priceLabel } from './money.js'
 const size = { width: 420, height: 180, left: 4, right: 4, top: 20, bottom: 24 }
 const hourMs = 3_600_000
 
-/** The time of day as an instant's own offset has it: the text says it already. */
+/** Time of day of an instant text, in its own offset. */
 const clockOf = text => text.slice(11, 16)
 
-/** Cut a rate into the hours of its day, so that a long one is drawn as many bars and now stands out of it. */
+/** Split the interval of a rate into hours. Each hour is a bar, so that the current hour can be marked. */
 const hoursOf = (rate, from) => {
   const [start, end] = [Date.parse(rate.valid_from), Date.parse(rate.valid_to)]
   const hourStarts = [start]
@@ -16,11 +16,12 @@ const hoursOf = (rate, from) => {
 }
 
 const barShape = (rate, box, isNow, currency) => {
-  const label = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
+  const period = `${clockOf(rate.valid_from)}–${clockOf(rate.valid_to)}`
+  const label = `${period}: ${priceLabel(rate.tariff.cost, currency)}${isNow ? ' (now)' : ''}`
   return svgElement('rect', { ...box, rx: 2, class: isNow ? 'bar now' : 'bar' }, svgElement('title', {}, label))
 }
 
-/** A line through the day at `x`, with the word beside it: bright on dark bars and dark on bright ones. */
+/** Vertical line at `x` with the label "now". A halo keeps the line visible on each bar. */
 const nowMark = x => {
   const isLate = x > size.width - 40
   const lineEnds = { x1: x, x2: x, y1: 4, y2: size.height - size.bottom }
@@ -35,7 +36,7 @@ const nowMark = x => {
   ]
 }
 
-/** Draw prices of one day as bars, the one that holds now marked, with a table of the same beneath. Rates as the summary gives them. */
+/** Draw the prices of one day as bars, mark the current hour, and add a table of the prices. */
 export const priceChart = (rates, currency, now) => {
   const from = Date.parse(rates[0].valid_from)
   const to = Date.parse(rates.at(-1).valid_to)
@@ -85,7 +86,7 @@ const rangeOf = (rates, currency) => {
   return low === high ? priceLabel(low, currency) : `from ${priceLabel(low, currency)} to ${priceLabel(high, currency)}`
 }
 
-const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table beneath lists them.`
+const summaryOf = (rates, currency) => `Prices of the day: ${rangeOf(rates, currency)}. The table below lists them.`
 
 const captionOf = (rates, currency, now) => {
   if (rates.every(rate => rate.tariff.cost === rates[0].tariff.cost))

@@ -20,7 +20,7 @@ const moduleFiles = [
   'summary-pages.js',
 ]
 
-/** Our own files, and pictures of suppliers from their hosts: no script or style in the page, no frame around it. The page's data is no script. */
+/** Allow own files, and images of the given hosts. Inline scripts, inline styles and frames are refused. */
 const policyOf = (images: readonly string[]): string =>
   [
     "default-src 'none'",
@@ -36,7 +36,7 @@ const policyOf = (images: readonly string[]): string =>
 const headersOf = (images: readonly string[]) => ({
   'Content-Security-Policy': policyOf(images),
   'X-Content-Type-Options': 'nosniff',
-  // The address holds the token.
+  // The page address contains the token.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-cache',
 })
@@ -54,10 +54,10 @@ const staticFile = (path: string, mediaType: string, read: () => string): Static
   }
 }
 
-/** Addresses of the pictures that the page of a session may show: of its account and of suppliers. `token` names the session. */
+/** Read the addresses of the images of a session: logos of its account and of suppliers. */
 type ReadLogoUrls = (token: string | null) => Promise<readonly string[]>
 
-/** The page itself is made once; its policy names the hosts of the pictures that there are. */
+/** Create the route of the page. The body is created once; the policy of each response names the image hosts. */
 const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLogoUrls): StaticRoute => {
   let body: string | undefined
   return {
@@ -74,9 +74,9 @@ const sessionPageRoute = (path: string, filesPath: string, readLogoUrls: ReadLog
   }
 }
 
-/** The page of a session. Its files are named relative to it, so that it works wherever it is mounted. */
+/** Create the page of a session. The addresses of its files are relative, so that any mount path works. */
 const sessionPage = (filesPath: string): string =>
-  html`<!doctype html>
+  String(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -90,17 +90,18 @@ const sessionPage = (filesPath: string): string =>
 </head>
 <body>
 <div class="sheet">
-<header class="bar"><button id="back" class="quiet" type="button" hidden>Back</button><span class="test">Test mode</span><button id="close" class="quiet" type="button" hidden>Close</button></header>
-<main><p>One moment.</p><noscript><p>This page needs JavaScript.</p></noscript></main>
+<header class="bar"><button id="back" class="quiet" type="button" hidden>Back</button>
+<span class="test">Test mode</span><button id="close" class="quiet" type="button" hidden>Close</button></header>
+<main><p>Loading…</p><noscript><p>This page needs JavaScript.</p></noscript></main>
 <footer id="account" hidden></footer>
 </div>
 </body>
 </html>
-`.markup
+`)
 
 /**
- * Give the page of Connect at a path, with and without a slash at its end, and its files beneath it. The page begins where the session of its address (`fp_cot`) stands and
- * speaks to the path it was opened from, as any other client does.
+ * Create the routes of Connect: the page at a path, with and without trailing slash, and its files.
+ * The page continues the session of its address (`fp_cot`) and calls the path from which it was loaded.
  */
 export const connectPages = (path: string, readLogoUrls: ReadLogoUrls): readonly StaticRoute[] => {
   const lastSegment = path.slice(path.lastIndexOf('/') + 1)

@@ -1,7 +1,7 @@
-/** The day of an instant that is written in the offset of the location, for a date input. */
+/** Date of an instant text in the offset of the location, for a date input. */
 export const dayOf = text => (text ? text.slice(0, 10) : '')
 
-/** How far a zone is ahead of UTC at an instant, in minutes. */
+/** UTC offset of a zone at an instant, in minutes. */
 const offsetMinutesAt = (zone, at) => {
   const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
   const name = format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT'
@@ -16,8 +16,9 @@ const offsetText = minutes =>
 const dayMs = 86_400_000
 
 /**
- * Midnight of a day where the location is, with its offset; null for no date. Without a zone it is midnight in UTC. If a clock change skips
- * midnight, it is the instant of the change, written in the offset before; if midnight comes twice, the first one.
+ * Midnight of a day at the location, with its UTC offset; null without a date. Without a zone it is midnight in UTC.
+ * If a clock change skips midnight, the result is the instant of the change in the offset before it.
+ * If midnight occurs twice, the result is the first.
  */
 export const midnightIn = (zone, day) => {
   if (day === '') return null
@@ -28,5 +29,5 @@ export const midnightIn = (zone, day) => {
   return `${day}T00:00:00${offsetText(!isMidnight(before) && isMidnight(after) ? after : before)}`
 }
 
-/** The day of an instant in words; the instant is written in the offset of the location. */
+/** Long date of an instant text, in the offset of the location. */
 export const dateOf = text => new Date(`${dayOf(text)}T00:00:00`).toLocaleDateString(undefined, { dateStyle: 'long' })

@@ -1,4 +1,4 @@
-/** Make an element: attributes, `on…` listeners, properties that are no texts; children are elements or texts, null is nothing. */
+/** Create an element with attributes and `on…` listeners. Children are elements or texts; null is omitted. */
 export const element = (name, attributes = {}, ...children) => {
   const created = document.createElement(name)
   for (const [key, value] of Object.entries(attributes)) {
@@ -13,7 +13,7 @@ export const element = (name, attributes = {}, ...children) => {
 
 const namespace = 'http://www.w3.org/2000/svg'
 
-/** Make an element of a picture. */
+/** Create an SVG element. */
 export const svgElement = (name, attributes = {}, ...children) => {
   const created = document.createElementNS(namespace, name)
   for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, String(value))
@@ -23,7 +23,7 @@ export const svgElement = (name, attributes = {}, ...children) => {
 
 let fieldCount = 0
 
-/** A labelled field; `name` ties an error of the answer to it. `unit` stands behind the input. */
+/** Input with a label. `name` links an API error to the input. `unit` is shown after the input. */
 export const field = (label, input, { name, hint, unit } = {}) => {
   fieldCount += 1
   const id = `field-${fieldCount}`
@@ -47,7 +47,7 @@ export const textInput = (value, attributes = {}) =>
 export const numberInput = (value, attributes = {}) =>
   textInput(value, { inputmode: 'decimal', autocomplete: 'off', class: 'number', ...attributes })
 
-/** A choice among options {value, title, text?, picture?}, as radio buttons within one frame. */
+/** Radio buttons for options {value, title, text?, picture?}. */
 export const choice = (legend, name, options, chosen) =>
   element(
     'fieldset',
@@ -69,5 +69,5 @@ export const choice = (legend, name, options, chosen) =>
     ),
   )
 
-/** The value that is chosen in a form; empty for none. */
+/** Selected value of a choice; '' if none is selected. */
 export const chosenIn = (form, name) => form.querySelector(`input[name="${name}"]:checked`)?.value ?? ''

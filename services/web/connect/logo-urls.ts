@@ -15,7 +15,7 @@ export type LogoDependencies = {
 
 const logoCacheMs = 60_000
 
-/** Return the addresses of the suppliers' logos, read at most once a minute; if PostgreSQL is away, those read before. */
+/** Return the logo addresses of suppliers, read at most once a minute. If PostgreSQL fails, return the last result. */
 export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => number) => {
   let logos: readonly string[] = []
   let readAt = Number.NEGATIVE_INFINITY
@@ -31,7 +31,7 @@ export const supplierLogos = (read: () => Promise<readonly string[]>, at: () => 
   }
 }
 
-/** Return the address of the logo of a session's account; null if there is none, or PostgreSQL is away. */
+/** Return the logo address of a session's account; null if it has none or PostgreSQL is unavailable. */
 const accountLogo = async (
   { database, secret, at }: LogoDependencies,
   token: string | null,
@@ -46,7 +46,7 @@ const accountLogo = async (
   }
 }
 
-/** Return the addresses of the pictures that the page of a session may show: the account's logo first, then the suppliers'. */
+/** Return the image addresses of a session: the account's logo, then the logos of suppliers. */
 export const logoUrls = (dependencies: LogoDependencies): ((token: string | null) => Promise<readonly string[]>) => {
   const readSupplierLogos = supplierLogos(() => listLogos(dependencies.database.operator), dependencies.at)
   return async token => {

@@ -1,4 +1,4 @@
-// Prices are typed in the small unit of the currency where people do so (pence, cents) and sent in the large one, by moving the point in the text.
+// Users enter prices in small units (pence, cents). The page sends large units: it moves the point in the text.
 const smallUnits = {
   GBP: 'p',
   EUR: 'ct',
@@ -13,7 +13,7 @@ const smallUnits = {
   PLN: 'gr',
 }
 
-/** What stands behind a price that a person types. */
+/** Unit of a price input. */
 export const priceUnit = currency => `${smallUnits[currency] ?? currency ?? ''}/kWh`.replace(/^\//, 'per ')
 
 const withDecimalPoint = text => {
@@ -23,7 +23,7 @@ const withDecimalPoint = text => {
 
 const isDecimal = text => /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text)
 
-/** Cut the zeros off the end of a text. */
+/** Remove trailing zeros. */
 const withoutZeros = text => {
   let end = text.length
   while (end > 0 && text[end - 1] === '0') end -= 1
@@ -42,13 +42,13 @@ export const movePoint = (text, places) => {
   return `${sign === '-' ? '-' : ''}${wholePart}${decimals === '' ? '' : `.${decimals}`}`
 }
 
-/** Read a number that a person typed: with a comma or a point. Undefined for what is no number. */
+/** Read a number with a decimal comma or point; undefined if the text is not a number. */
 export const readNumber = text => {
   const decimalText = withDecimalPoint(text)
   return isDecimal(decimalText) ? Number(decimalText) : undefined
 }
 
-/** Read a price as typed, in large units. Undefined for what is no number. */
+/** Read a price and convert it to large units; undefined if the text is not a number. */
 export const readPrice = (text, currency) => {
   const decimalText = withDecimalPoint(text)
   if (!isDecimal(decimalText)) return undefined
@@ -60,15 +60,16 @@ const plainText = value => {
   return /e/.test(text) ? withoutZeros(Number(text).toFixed(9)).replace(/\.$/, '') : text
 }
 
-/** Write a price of the wire as it is typed; empty for zero, which stands for nothing yet. */
+/** Format an API price for an input; '' for zero, because zero means no price yet. */
 export const priceText = (value, currency) => {
   if (Number(value ?? 0) === 0) return ''
   return currency in smallUnits ? movePoint(plainText(value), 2) : plainText(value)
 }
 
-/** Write a price for reading: `28.12 p/kWh`. */
+/** Format a price with its unit: `28.12 p/kWh`. */
 export const priceLabel = (value, currency) => {
   const smallUnitValue = Number(value) * (currency in smallUnits ? 100 : 1)
   const digits = Math.abs(smallUnitValue) >= 1 ? 2 : 4
-  return `${smallUnitValue.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })} ${priceUnit(currency)}`
+  const text = smallUnitValue.toLocaleString(undefined, { minimumFractionDigits: 2, maximumFractionDigits: digits })
+  return `${text} ${priceUnit(currency)}`
 }

@@ -18,7 +18,7 @@ const setBusy = isBusy => {
   for (const button of document.querySelectorAll('button')) button.disabled = isBusy
 }
 
-/** Put the words of an error beside the field that it is about, else on top, and take the person there. */
+/** Show an error at its field and focus the field, or show it at the top of the form. */
 const showError = error => {
   const form = main.querySelector('form') ?? main
   const id = 'error'
@@ -64,24 +64,24 @@ const sendAction = action => sendStep({ route, action })
 
 const showFailure = error => {
   main.replaceChildren(
-    element('h1', { tabindex: '-1' }, 'This page cannot be shown'),
+    element('h1', { tabindex: '-1' }, 'Connect is unavailable'),
     element('p', { role: 'alert' }, error.message),
-    element('p', { class: 'hint' }, 'Go back to the app that brought you here and start again.'),
+    element('p', { class: 'hint' }, 'Go back to the app and start again.'),
   )
 }
 
 const leavePage = ({ redirect_url: url, redirect_uri: uri, callback_url: callback, callback_uri: earlier }) => {
   const target = url ?? uri ?? callback ?? earlier
   main.replaceChildren(
-    element('h1', { tabindex: '-1' }, 'You are being taken back'),
-    element('p', {}, element('a', { href: target, rel: 'noreferrer' }, 'Go on')),
+    element('h1', { tabindex: '-1' }, 'Redirecting…'),
+    element('p', {}, element('a', { href: target, rel: 'noreferrer' }, 'Continue')),
   )
   back.hidden = true
   close.hidden = true
   location.assign(target)
 }
 
-/** Show who asks: the logo of the account, its privacy notice and terms. They open beside the page, so that nothing typed is lost. */
+/** Show the logo, privacy notice and terms of the account. Links open in a new tab, so that the form is preserved. */
 const showAccount = ({ display_name: name, privacy_url: privacy, terms_url: terms, logo_url: logo }) => {
   const links = [
     ['Privacy notice', privacy],
@@ -107,7 +107,7 @@ const showPage = answer => {
   const { data, actions } = answer
   if (route === 'session_redirect' || route === 'session_complete') return leavePage(data)
   const createPage = pages[route]
-  if (createPage === undefined) return showFailure({ message: 'This step is not known here.' })
+  if (createPage === undefined) return showFailure({ message: 'This page does not support the current step.' })
   const page = createPage(data, { act: sendAction, actions })
   const form = element(
     'form',
@@ -135,7 +135,7 @@ const showPage = answer => {
   if (page.again !== undefined) pollSession(page.again)
 }
 
-/** Ask now and then whether the session has moved on by itself; a person who reads is left in peace until it has. */
+/** Poll the session and show its next page after the route has changed. */
 const pollSession = intervalMs => {
   pollTimer = setTimeout(async () => {
     const answer = await postStep({ route: 'session_start' }).catch(() => undefined)

@@ -5,20 +5,20 @@ import { element } from './element.js'
 import { priceLabel } from './money.js'
 
 const structureTitles = {
-  FIXED: 'One price',
-  TIME_OF_DAY: 'By the time of day',
-  MARKET: 'Follows the market',
-  DYNAMIC: 'Changes with time',
+  FIXED: 'Fixed price',
+  TIME_OF_DAY: 'Time of day',
+  MARKET: 'Market price',
+  DYNAMIC: 'Variable price',
 }
 
 const tariffFacts = ({ tariff = {}, currency_code: currency, cost }) => {
   const rows = [
     ['Tariff', tariff.name],
-    ['Kind', structureTitles[tariff.structure_type] ?? tariff.structure_type],
+    ['Type', structureTitles[tariff.structure_type] ?? tariff.structure_type],
     ['Price', cost === undefined ? undefined : priceLabel(cost, currency)],
-    ['Contract from', tariff.contract_start_date ? dateOf(tariff.contract_start_date) : undefined],
-    ['Contract until', tariff.contract_end_date ? dateOf(tariff.contract_end_date) : undefined],
-    ['Tiers', tariff.tiered ? 'The price changes with how much is used; the lowest tier is shown' : undefined],
+    ['Contract start', tariff.contract_start_date ? dateOf(tariff.contract_start_date) : undefined],
+    ['Contract end', tariff.contract_end_date ? dateOf(tariff.contract_end_date) : undefined],
+    ['Tiers', tariff.tiered ? 'The price depends on your consumption. The lowest tier is shown.' : undefined],
   ].filter(([, value]) => value)
   return element(
     'dl',
@@ -33,11 +33,11 @@ const days = [
   ['tomorrow', 'Tomorrow'],
 ]
 
-/** The prices of three days; nothing where the page tells of one price alone. */
+/** Prices of three days; null if the page shows a single price. */
 const dayTabs = (rates, currency) => {
   if (rates === undefined) return null
   const knownDays = days.filter(([name]) => rates[name]?.length > 0)
-  if (knownDays.length === 0) return element('p', { class: 'hint' }, 'There are no prices to show yet.')
+  if (knownDays.length === 0) return element('p', { class: 'hint' }, 'No prices yet. Come back later.')
   const panel = element('div', {})
   const buttons = knownDays.map(([name, title]) =>
     element('button', { type: 'button', class: 'tab', onclick: () => showDay(name) }, title),
@@ -53,15 +53,15 @@ const dayTabs = (rates, currency) => {
 
 const actionLabels = {
   CLOSE: 'Done',
-  SAVE: 'Save this tariff',
-  EDIT: 'Change the tariff',
+  SAVE: 'Save tariff',
+  EDIT: 'Change tariff',
   DISCONNECT: 'Disconnect',
   WRONG_TARIFF_REPORT: 'This is not my tariff',
   RECONNECT: 'Try again',
-  DISMISS_DIRECT: 'Enter the prices myself',
+  DISMISS_DIRECT: 'Enter prices manually',
 }
 
-const confirmations = { DISCONNECT: 'Disconnect this tariff? Costs of the past stay as they are.' }
+const confirmations = { DISCONNECT: 'Disconnect this tariff? Past costs do not change.' }
 
 const providerHeader = ({ provider }) =>
   provider
@@ -93,10 +93,10 @@ const summaryPage = (data, { act: sendAction, actions }) => ({
 })
 
 const pendingPage = (data, { act: sendAction, actions }) => ({
-  title: 'Your supplier is being asked',
-  text: 'It can take a while until the prices are here. You may close this page; nothing is lost.',
+  title: 'Waiting for your supplier',
+  text: 'Your supplier is sending your prices. You can close this page.',
   again: 5_000,
-  // There is nothing to save yet: SAVE ends the visit here as CLOSE does.
+  // SAVE has the same effect as CLOSE here, because there is no tariff yet.
   fields: [
     providerHeader(data),
     ...actionButtons(actions, ['CLOSE', 'SAVE', 'EDIT', 'DISMISS_DIRECT', 'DISCONNECT'], sendAction, {
@@ -107,8 +107,8 @@ const pendingPage = (data, { act: sendAction, actions }) => ({
 })
 
 const failedPage = (data, { act: sendAction, actions }) => ({
-  title: 'Your supplier did not give the prices',
-  text: 'Try another way, or come back later.',
+  title: 'Your supplier did not send your prices',
+  text: 'Change the tariff, or try again later.',
   fields: [providerHeader(data), ...actionButtons(actions, ['EDIT', 'RECONNECT', 'CLOSE', 'DISCONNECT'], sendAction)],
 })
 

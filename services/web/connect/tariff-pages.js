@@ -5,17 +5,17 @@ import { choice, chosenIn, element, field, numberInput, textInput } from './elem
 import { priceText, priceUnit, readNumber, readPrice } from './money.js'
 
 const structures = {
-  FIXED: { title: 'One price all day', text: 'Every kilowatt-hour costs the same.' },
-  TIME_OF_DAY: { title: 'Prices by the time of day', text: 'Such as cheaper nights.' },
-  MARKET: { title: 'Prices that follow the market', text: 'They change every hour or quarter of an hour.' },
-  ADVANCED: { title: 'Something else', text: 'Seasons, weekends, or prices that change with how much is used.' },
+  FIXED: { title: 'Fixed price', text: 'Every kilowatt-hour has the same price.' },
+  TIME_OF_DAY: { title: 'Time-of-day prices', text: 'For example, nights are cheaper.' },
+  MARKET: { title: 'Market prices', text: 'Prices change every 15 or 60 minutes.' },
+  ADVANCED: { title: 'Other', text: 'Seasons, weekends, or prices that depend on your consumption.' },
 }
 
 const structurePage = ({ options, option }) => ({
-  title: 'How does your price work?',
+  title: 'Which type of price do you have?',
   fields: [
     choice(
-      'Kinds of tariff',
+      'Types of tariff',
       'structure',
       options.map(value => ({ value, ...(structures[value] ?? { title: value }) })),
       option,
@@ -28,7 +28,7 @@ const fixedPage = ({ currency_code: currency, cost }) => {
   const price = numberInput(priceText(cost, currency))
   return {
     title: 'What do you pay for a kilowatt-hour?',
-    text: 'The price of energy on your bill, with taxes, without the daily charge.',
+    text: 'Enter the energy price of your bill, with taxes, without the daily charge.',
     fields: [field('Price', price, { name: 'cost', unit: priceUnit(currency) })],
     read: () => ({ cost: readPrice(price.value, currency) ?? 0 }),
   }
@@ -67,7 +67,7 @@ const defaultPeriods = [
   { cost: 0, valid_from: '23:00:00', valid_to: '07:00:00' },
 ]
 
-/** Periods that nobody has filled in yet come as whole days at no cost. */
+/** Return true if the periods are empty: new periods are whole days with price zero. */
 const isEmpty = hours =>
   !hours?.length || hours.every(({ cost, valid_from: from, valid_to: to }) => Number(cost) === 0 && from === to)
 
@@ -88,8 +88,8 @@ const hoursPage = ({ currency_code: currency, hours }) => {
   showPeriods(isEmpty(hours) ? defaultPeriods : hours)
   return {
     title: 'What do you pay, and when?',
-    text: 'The periods together fill the whole day. One may reach over midnight, such as 23:30 to 07:00.',
-    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add a period')],
+    text: 'The periods must cover the whole day. A period can cross midnight, such as 23:30 to 07:00.',
+    fields: [list, element('button', { type: 'button', class: 'second', onclick: add }, 'Add period')],
     read: () => ({ hours: periods.map(periodField => periodField.read()) }),
   }
 }
@@ -99,11 +99,11 @@ const surchargePage = ({ currency_code: currency, surcharge = {}, regions, regio
   const percentage = numberInput(Number(surcharge.percentage ?? 0) === 0 ? '' : String(surcharge.percentage))
   const asksRegion = regions?.length > 0
   return {
-    title: 'What comes on top of the market price?',
-    text: 'Your contract tells what the supplier adds for each kilowatt-hour. Leave empty what it does not add.',
+    title: 'What does your supplier add to the market price?',
+    text: 'Your contract lists the surcharges. Leave a field empty if it has no such surcharge.',
     fields: [
       ...(asksRegion ? [choice('Market area', 'region', areaOptions(regions), region)] : []),
-      field('Surcharge for each kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
+      field('Surcharge per kilowatt-hour', fixed, { name: 'fixed', unit: priceUnit(currency) }),
       field('Surcharge in percent, such as tax', percentage, { name: 'percentage', unit: '%' }),
     ],
     read: form => ({
@@ -133,13 +133,13 @@ const termPage = ({
 }) => {
   const startInput = element('input', { type: 'date', value: dayOf(start) })
   const endInput = element('input', { type: 'date', value: dayOf(end) })
-  const endField = field('Contract ends on', endInput, { name: 'contract_end_date' })
+  const endField = field('Contract end date', endInput, { name: 'contract_end_date' })
   const termChoice = choice(
     'Length of the contract',
     'term',
     [
-      { value: 'UNTIL_TERMINATED', title: 'It runs until somebody ends it' },
-      { value: 'FIXED', title: 'It ends on a date' },
+      { value: 'UNTIL_TERMINATED', title: 'Until terminated' },
+      { value: 'FIXED', title: 'Fixed end date' },
     ],
     type || 'UNTIL_TERMINATED',
   )
@@ -150,8 +150,8 @@ const termPage = ({
   showPeriods()
   return {
     title: 'How long does the contract run?',
-    text: 'Leave the start empty if you do not know it.',
-    fields: [field('Contract started on', startInput, { name: 'contract_start_date' }), termChoice, endField],
+    text: 'Leave the start date empty if you do not know it.',
+    fields: [field('Contract start date', startInput, { name: 'contract_start_date' }), termChoice, endField],
     read: form => {
       const chosen = chosenIn(form, 'term')
       return {
@@ -163,7 +163,7 @@ const termPage = ({
   }
 }
 
-/** Pages about prices and the contract, by route. */
+/** Pages for prices and contract, by route. */
 export const tariffPages = {
   tariff_structure_select: structurePage,
   rate_fixed_capture: fixedPage,

@@ -28,18 +28,25 @@ const labels: Readonly<Record<AccountPageName, string>> = {
 
 const notAllowed: Fault = {
   code: 'insufficient_scope',
-  message: 'Sign in with a live key of scope all to change these addresses: both modes share them.',
+  message: 'Sign in with a live key with scope all to change these addresses. They apply to both modes.',
   field: null,
 }
 
 const mayChange = ({ session }: ConsoleRequest): boolean => session.scope === 'all' && session.liveMode
 
-/** The logo over initials, which stay if the logo cannot be loaded. */
-const picture = ({ displayName, logoUrl }: StoredAccount): Html =>
-  html`<img class="logo" src="${logoUrlOf({ displayName, logoUrl: null })}" alt="" width="64" height="64"${logoUrl === null ? null : html` data-picture="${logoUrl}"`}>`
+/** Show the logo, or initials if the logo cannot be loaded. */
+const logo = ({ displayName, logoUrl }: StoredAccount): Html => {
+  const source = logoUrl === null ? null : html` data-picture="${logoUrl}"`
+  const initials = logoUrlOf({ displayName, logoUrl: null })
+  return html`<img class="logo" src="${initials}" alt="" width="64" height="64"${source}>`
+}
 
 const addressText = (address: string | null): Content =>
   address === null ? html`<span class="none">none</span>` : html`<code>${address}</code>`
+
+const readOnlyAddresses = (addresses: Addresses, fault: Fault | null): Html =>
+  html`${facts(...accountPageNames.map(name => [labels[name], addressText(addresses[name])] as const))}
+${fault === null ? html`<p class="hint">${notAllowed.message}</p>` : errorNotice(fault)}`
 
 const editForm = ({ csrf }: ConsoleRequest, addresses: Addresses, fault: Fault | null): Html =>
   form(
@@ -49,7 +56,7 @@ const editForm = ({ csrf }: ConsoleRequest, addresses: Addresses, fault: Fault |
       field(name, labels[name], {
         value: addresses[name] ?? '',
         type: 'url',
-        hint: 'https://… Leave this empty to show none.',
+        hint: 'https://… Leave empty to remove.',
         fault,
       }),
     )}<button type="submit">Save addresses</button>`,
@@ -70,11 +77,11 @@ const accountPage = (
     status: fault === null ? 200 : fault.code === notAllowed.code ? 403 : 400,
     images: [account.logoUrl],
     body: html`<h1>Account</h1>${notice}
-${facts(['Name', account.displayName], ['Account', html`<code>${account.id}</code>`])}
-<section aria-labelledby="pages"><h2 id="pages">Shown in Connect</h2>
-<p class="lead">The login of a supplier shows your logo and links to these pages before people hand over their tariff.</p>
-${picture(account)}
-${mayChange(request) ? editForm(request, draft ?? stored, fault) : html`${facts(...accountPageNames.map(name => [labels[name], addressText(stored[name])] as const))}${fault === null ? html`<p class="hint">${notAllowed.message}</p>` : errorNotice(fault)}`}</section>`,
+${facts(['Name', account.displayName], ['ID', html`<code>${account.id}</code>`])}
+<section aria-labelledby="pages"><h2 id="pages">Connect branding</h2>
+<p class="lead">Connect shows your logo and links to these pages when customers log in to their supplier.</p>
+${logo(account)}
+${mayChange(request) ? editForm(request, draft ?? stored, fault) : readOnlyAddresses(stored, fault)}</section>`,
   }
 }
 
@@ -83,7 +90,7 @@ const accountOf = async (
   { session }: ConsoleRequest,
 ): Promise<StoredAccount> => {
   const account = await withTenant(database, session, ({ query }) => retrieveAccount(query, session.accountId))
-  if (account === null) throw new RangeError('an account that is signed in does not exist')
+  if (account === null) throw new RangeError('The account of the session does not exist.')
   return account
 }
 
@@ -92,7 +99,7 @@ const saveAddresses = async (dependencies: AccountPageDependencies, request: Con
   const before = await accountOf(dependencies, request)
   if (!mayChange(request)) return accountPage(request, before, { fault: notAllowed })
   const [privacy = '', terms = '', logo = ''] = accountPageNames.map(name => request.form.get(name) ?? '')
-  // People know the label of a field, and not the name of its member.
+  // The message must contain the label of the field instead of its API name.
   const refuse = (name: AccountPageName, { code, message }: Refusal): PageView => {
     const fault = { code, message: `${message.replace(name, labels[name])}.`, field: name }
     return accountPage(request, before, { draft: { privacy_url: privacy, terms_url: terms, logo_url: logo }, fault })
@@ -113,11 +120,11 @@ const saveAddresses = async (dependencies: AccountPageDependencies, request: Con
       })
     })
   }
-  return accountPage(request, { ...before, ...pages }, { notice: successNotice('The addresses are saved.') })
+  return accountPage(request, { ...before, ...pages }, { notice: successNotice('Addresses saved.') })
 }
 
 /**
- * The page of the account: addresses that Connect shows, changed with a live key of scope `all`.
+ * Page of the account with the addresses that Connect shows. A live key with scope `all` can change them.
  * Source: docs/rules/connect.md #provider-login.
  */
 export const accountRoutes = (dependencies: AccountPageDependencies): readonly ConsoleRoute[] => [

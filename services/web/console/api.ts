@@ -2,21 +2,21 @@ import { readExactJson } from '../../contract/json/exact-json.ts'
 import type { TokenSubject } from '../../platform/access/bearer-token.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 
-/** What the interface answered: its object, or the words of its refusal. Numbers keep their texts, so that no digit is lost. */
+/** Response of the API: its object, or its refusal. Numbers keep their text, so that no digit is lost. */
 export type ApiResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly status: number; readonly fault: Fault }
 
-/** Why something was not done, in a sentence for the person who asked; `field` names what to change. */
+/** Reason of a refusal for the user; `field` names the invalid field. */
 export type Fault = { readonly code: string; readonly message: string; readonly field: string | null }
 
-/** Asks the interface of this service in the name of who is signed in. */
+/** Call the API with the permissions of the session. */
 export type Api = <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<ApiResult<T>>
 
-/** A list as the interface gives it. */
+/** List of the API. */
 export type ListOf<T> = { readonly has_more: boolean; readonly data: readonly T[] }
 
-/** The interface of this process; `environment` is what the HTTP adapter says of the socket, for requests that stand for another one. */
+/** API of this process. `environment` describes the socket of the original request. */
 export type FetchApi = (request: Request, environment?: unknown) => Response | Promise<Response>
 
 type ApiDependencies = {
@@ -25,13 +25,13 @@ type ApiDependencies = {
   readonly sign: (subject: TokenSubject) => Promise<string>
 }
 
-/** No request leaves the process: the address is only there because a request has one. */
+/** Placeholder: the request does not leave the process. */
 const baseAddress = 'http://service.internal'
 
-/** Read what the interface answered in slices of the turn of an account: a page may ask for thousands of prices. */
+/** Parse a response in time slices of the account: a response can contain thousands of prices. */
 const parse = async (text: string, account: string): Promise<unknown> => {
   const parsed = await runInTimeSlices(readExactJson(text), account)
-  if (!parsed.ok) throw new Error(`the interface answered no JSON: ${parsed.refusal.message}`)
+  if (!parsed.ok) throw new Error(`The API response is not JSON: ${parsed.refusal.message}.`)
   return parsed.value
 }
 
@@ -42,7 +42,7 @@ const faultOf = (body: unknown): Fault => {
   }
   return {
     code: textMember('code') ?? 'internal_error',
-    message: textMember('message') ?? 'The service gave no answer; try again later',
+    message: textMember('message') ?? 'The service did not answer. Load the page again later.',
     field: textMember('field'),
   }
 }
@@ -52,7 +52,7 @@ const readResponse = async <T>(response: Response, account: string): Promise<Api
   return response.ok ? { ok: true, value: body as T } : { ok: false, status: response.status, fault: faultOf(body) }
 }
 
-/** Give the interface as a key sees it: its scope, limits, events and audit hold for the console as for any other caller. */
+/** Create the API of a key. Scope, limits, events and audit entries are those of any other caller. */
 export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject): Api => {
   return async (method, path, body) => {
     const headers = {
@@ -68,7 +68,7 @@ export const apiFor = ({ fetch, sign }: ApiDependencies, subject: TokenSubject):
   }
 }
 
-/** Log in with an account id and a key for a visitor: wrong keys count for the visitor's peer, as those of `/login` do. */
+/** Log in for a visitor. Wrong keys count against the visitor's IP address, as at `/login`. */
 export const logIn = async (
   { fetch }: Pick<ApiDependencies, 'fetch'>,
   { accountId, key }: { readonly accountId: string; readonly key: string },

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { type Context, Hono } from 'hono'
 import { trimEnd } from '../../domain/trim-end.ts'
 import type { BearerTokens } from '../../platform/access/bearer-token.ts'
 import type { Secret } from '../../platform/access/secrets.ts'
@@ -5,17 +7,16 @@ import { type FairShare, fairShare } from '../../platform/concurrency/fair-share
 import { isFailure } from '../../platform/failure.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
+import { icon } from '../ui-kit/frame.ts'
 import { accountRoutes } from './account.ts'
 import { apiFor, type FetchApi } from './api.ts'
-import { assetOf, assetPath } from './assets.ts'
 import type { ConsoleRequest, ConsoleRoute } from './console-request.ts'
 import { eventRoutes } from './events.ts'
 import { isSecure, readOwnForm, type SentForms, sentForms } from './forms.ts'
 import { keyRoutes } from './keys.ts'
 import { locationRoutes } from './locations.ts'
 import { overviewRoutes } from './overview.ts'
-import { answerResult, fileAnswer, pageAnswer, redirect } from './page-answer.ts'
-import { signOutPath } from './page-frame.ts'
+import { answerResult, fileAnswer, pageAnswer, redirect, signOutPath } from './page-frame.ts'
 import { foreignFormPage, problemPage } from './page-parts.ts'
 import { cookieFor, formToken, sessionOf, signOut, tokenOf } from './session.ts'
 import { answerSignIn, signInPath } from './sign-in.ts'
@@ -24,111 +25,130 @@ import { webhookRoutes } from './webhooks.ts'
 export type ConsoleDependencies = {
   readonly database: Database
   readonly bearerTokens: BearerTokens
-  /** Secret under which sessions and keys are hashed. */
+  /** Secret for the hashes of sessions and keys. */
   readonly secret: Secret
-  /** The interface of this service. */
+  /** The API of this service. */
   readonly fetch: FetchApi
-  /** The present instant in ms. */
+  /** Return the current time in ms. */
   readonly at: () => number
   readonly logger: Pick<Logger, 'error' | 'warn'>
 }
 
-const pageNotFound = problemPage('Nothing here', 'There is no such page. Choose one of the places of the console.', 404)
-const alreadySent = problemPage(
-  'Sent before',
-  'This form was sent before. Go back to its page to see how things stand.',
-  409,
+const pageNotFound = problemPage('Page not found', 'This page does not exist. Choose a page in the menu.', 404)
+const alreadySent = problemPage('Form already sent', 'This form was sent before. Load its page again.', 409)
+const tooMany = problemPage(
+  'Too many pages',
+  'Your account opens too many pages at once. Load the page again soon.',
+  503,
 )
 
-const tooMany = problemPage('Too many pages', 'Your account opens many pages at once. Load the page again soon.', 503)
-
-/** Pages that are made at once, in all and for one account; so many of an account may wait. Source: docs/promises.md #i8, #s6. */
+/** Limits of pages in work and of waiting requests. Source: docs/promises.md #i8, #s6. */
 const pageLimits = { maxConcurrent: 8, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 62 }
 const never = new AbortController().signal
 
-/** Find the route of a path, and the ids that stand in it. */
-const findRoute = (routes: readonly ConsoleRoute[], method: string, path: string) => {
-  for (const route of routes) {
-    const match =
-      route.method === method ? new RegExp(`^${route.path.replaceAll('{}', '([\\w-]{1,64})')}$`).exec(path) : null
-    if (match !== null) return { route, ids: match.slice(1) }
-  }
-  return null
+const css = 'text/css; charset=utf-8'
+const javascript = 'text/javascript; charset=utf-8'
+const readText = (name: string, base = import.meta.url): string => readFileSync(new URL(name, base), 'utf8')
+const chartPackage = import.meta.resolve('uplot')
+
+/** Files that the pages load. Each is read once. */
+const assetLoaders: Readonly<Record<string, () => readonly [body: string, mediaType: string]>> = {
+  'page.css': () => [
+    ['../ui-kit/base.css', 'page.css', 'forms.css', 'tables.css'].map(name => readText(name)).join('\n'),
+    css,
+  ],
+  'page.js': () => [readText('page.js'), javascript],
+  'uplot.css': () => [readText('uPlot.min.css', chartPackage), css],
+  'uplot.js': () => [readText('uPlot.iife.min.js', chartPackage), javascript],
+  'icon.svg': () => [icon, 'image/svg+xml'],
+}
+const loadedAssets = new Map<string, readonly [body: string, mediaType: string]>()
+
+/** Return the response for a file, or null if there is no such file. */
+const assetAnswer = (name: string): Response | null => {
+  const asset = loadedAssets.get(name) ?? (Object.hasOwn(assetLoaders, name) ? assetLoaders[name]?.() : undefined)
+  if (asset === undefined) return null
+  loadedAssets.set(name, asset)
+  return fileAnswer(...asset)
 }
 
-/** A request as it came, and what the HTTP adapter says of its socket. */
-type IncomingRequest = { readonly request: Request; readonly environment: unknown }
+/** A request with a session, before its route is known. */
+type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'api'>
 
-/** A request of somebody who is signed in. */
-type SignedInRequest = Omit<ConsoleRequest, 'ids' | 'api'> & { readonly method: 'GET' | 'POST' }
+/** State that all requests share. */
+type ConsoleState = { readonly forms: SentForms; readonly share: FairShare }
 
-/** What a console keeps between visits: its pages, the forms that were sent, and the accounts' turns. */
-type Desk = { readonly routes: readonly ConsoleRoute[]; readonly forms: SentForms; readonly share: FairShare }
-
-/** Show the page of a path, or do what its form asks for; a form that was sent before is not done again. */
-const showPage = async (
+/** Answer with a page or run the action of a form. A form that was already sent is refused. */
+const answerRoute = async (
   dependencies: ConsoleDependencies,
-  { routes, forms, share }: Desk,
-  signedInRequest: SignedInRequest,
+  { forms, share }: ConsoleState,
+  route: ConsoleRoute,
+  request: SignedInRequest,
+  ids: readonly string[],
 ): Promise<Response> => {
-  const { method, path, form, session, at } = signedInRequest
-  const found = findRoute(routes, method, path)
-  if (found === null) return pageAnswer(pageNotFound, path, signedInRequest)
-  const leave = await share.acquire(session.accountId, never)
-  if (leave === null) return pageAnswer(tooMany, path, signedInRequest)
+  const { path, form, session, at } = request
+  const release = await share.acquire(session.accountId, never)
+  if (release === null) return pageAnswer(tooMany, path, request)
   const formId = form.get('form') ?? ''
   try {
-    if (method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, signedInRequest)
+    if (route.method === 'POST' && !forms.begin(formId)) return pageAnswer(alreadySent, path, request)
     const api = apiFor(
       { fetch: dependencies.fetch, sign: subject => dependencies.bearerTokens.sign(subject, at) },
       session,
     )
-    const result = await found.route.answer({ ...signedInRequest, api, ids: found.ids })
+    const result = await route.answer({ ...request, api, ids })
     if ('status' in result && (result.status ?? 200) >= 400) forms.forget(formId)
-    return answerResult(result, path, signedInRequest)
+    return answerResult(result, path, request)
   } catch (error) {
     forms.forget(formId)
     throw error
   } finally {
-    leave()
+    release()
   }
-}
-
-/** Answer a request: the way in where nobody is signed in, else its page. Forms are taken from pages of this console alone. */
-const answerRequest = async (
-  dependencies: ConsoleDependencies,
-  desk: Desk,
-  incoming: IncomingRequest,
-): Promise<Response> => {
-  const { request } = incoming
-  const [url, at] = [new URL(request.url), dependencies.at()]
-  const path = trimEnd(url.pathname, '/')
-  const method = request.method === 'POST' ? 'POST' : 'GET'
-  const token = tokenOf(request, 'session')
-  const session = token === null ? null : await sessionOf(dependencies, token, at)
-  if (path === signInPath)
-    return session !== null && method === 'GET' ? redirect('/console') : answerSignIn(dependencies, incoming, url, at)
-  if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
-  const pageAudience = { session, csrf: formToken(dependencies.secret, token) }
-  const form = method === 'POST' ? await readOwnForm(request, dependencies.secret, token) : new URLSearchParams()
-  if (form === null) return pageAnswer(foreignFormPage, path, pageAudience)
-  if (method === 'POST' && path === signOutPath) {
-    await signOut(dependencies, token)
-    return redirect(signInPath, {
-      cookie: cookieFor('session', '', { isHttps: isSecure(request, url), maxAgeSeconds: 0 }),
-    })
-  }
-  return showPage(dependencies, desk, { ...pageAudience, method, path, query: url.searchParams, form, at })
 }
 
 /**
- * Make the console: pages over the interface of this service for people with a key. Everything they do goes through the interface under
- * their key, but for the keys themselves, which the interface has no operations for.
+ * Run `answer` for a request with a session and, for a POST, a form of this console.
+ * Other visitors are redirected to the sign-in page, and other forms are refused.
+ */
+const withSession = async (
+  dependencies: ConsoleDependencies,
+  { req }: Context,
+  answer: (request: SignedInRequest, token: string) => Promise<Response> | Response,
+): Promise<Response> => {
+  const at = dependencies.at()
+  const path = trimEnd(req.path, '/')
+  const token = tokenOf(req.raw, 'session')
+  const session = token === null ? null : await sessionOf(dependencies, token, at)
+  if (token === null || session === null) return redirect(`${signInPath}?${new URLSearchParams({ next: path })}`)
+  const audience = { session, csrf: formToken(dependencies.secret, token) }
+  const form = req.method === 'POST' ? await readOwnForm(req.raw, dependencies.secret, token) : new URLSearchParams()
+  if (form === null) return pageAnswer(foreignFormPage, path, audience)
+  return answer({ ...audience, path, query: new URL(req.url).searchParams, form, at }, token)
+}
+
+const showSignIn = async (dependencies: ConsoleDependencies, { req, env }: Context): Promise<Response> => {
+  const at = dependencies.at()
+  const token = req.method === 'POST' ? null : tokenOf(req.raw, 'session')
+  if (token !== null && (await sessionOf(dependencies, token, at)) !== null) return redirect('/console')
+  return answerSignIn(dependencies, { request: req.raw, environment: env }, new URL(req.url), at)
+}
+
+const endSession = async (dependencies: ConsoleDependencies, request: Request, token: string): Promise<Response> => {
+  await signOut(dependencies, token)
+  const isHttps = isSecure(request, new URL(request.url))
+  return redirect(signInPath, { cookie: cookieFor('session', '', { isHttps, maxAgeSeconds: 0 }) })
+}
+
+/** Restrict each id of a path to characters that are safe in the path of an API request. */
+const honoPath = (path: string): string => path.replace(/:\w+/g, '$&{[\\w-]{1,64}}')
+
+/**
+ * Create the console: pages for users with an API key. Each page calls the API with the key's permissions.
+ * Only API keys and account settings are read and written without the API.
  * Source: docs/rules/authentication.md #console.
  */
-export const createConsole = (
-  dependencies: ConsoleDependencies,
-): ((request: Request, environment: unknown) => Promise<Response>) => {
+export const createConsole = (dependencies: ConsoleDependencies): Hono => {
   const routes = [
     ...overviewRoutes,
     ...locationRoutes,
@@ -137,38 +157,47 @@ export const createConsole = (
     ...keyRoutes(dependencies),
     ...accountRoutes(dependencies),
   ]
-  const desk: Desk = { routes, forms: sentForms(), share: fairShare(pageLimits) }
-  return async (request, environment) => {
-    const { pathname } = new URL(request.url)
-    if (!['GET', 'HEAD', 'POST'].includes(request.method))
-      return new Response(null, {
-        status: 405,
-        headers: { Allow: 'GET, HEAD, POST', 'X-Content-Type-Options': 'nosniff' },
-      })
-    const asset = pathname.startsWith(assetPath) ? assetOf(pathname.slice(assetPath.length)) : null
-    if (asset !== null) return fileAnswer(asset.body, asset.mediaType)
-    try {
-      return await answerRequest(dependencies, desk, { request, environment })
-    } catch (error) {
-      return answerError(error, pathname, dependencies.logger)
-    }
+  const state: ConsoleState = { forms: sentForms(), share: fairShare(pageLimits) }
+  const app = new Hono({ strict: false })
+  app.use(async ({ req }, next) => {
+    if (['GET', 'HEAD', 'POST'].includes(req.method)) return next()
+    const headers = { Allow: 'GET, HEAD, POST', 'X-Content-Type-Options': 'nosniff' }
+    return new Response(null, { status: 405, headers })
+  })
+  app.get('/console/assets/:name', ({ req }, next) => {
+    const answer = assetAnswer(req.param('name'))
+    return answer === null ? next() : Promise.resolve(answer)
+  })
+  app.on(['GET', 'POST'], signInPath, context => showSignIn(dependencies, context))
+  app.post(signOutPath, context =>
+    withSession(dependencies, context, (_, token) => endSession(dependencies, context.req.raw, token)),
+  )
+  for (const route of routes) {
+    app.on(route.method, honoPath(route.path), context =>
+      withSession(dependencies, context, request =>
+        answerRoute(dependencies, state, route, request, Object.values(context.req.param())),
+      ),
+    )
   }
+  app.notFound(context =>
+    withSession(dependencies, context, request => pageAnswer(pageNotFound, request.path, request)),
+  )
+  app.onError((error, { req }) => answerError(error, req.path, dependencies.logger))
+  return app
 }
 
 const answerError = (error: unknown, path: string, logger: ConsoleDependencies['logger']): Response => {
   const noAudience = { session: null, csrf: '' }
   if (isFailure(error) && error.retriable) {
-    logger.warn({ err: error, path }, 'a page of the console could not be shown')
-    return pageAnswer(
-      problemPage('Not now', 'The service cannot show this at the moment. Load the page again soon.', 503),
-      path,
-      noAudience,
+    logger.warn({ err: error, path }, 'Console page failed, a store is unavailable')
+    const page = problemPage(
+      'Temporarily unavailable',
+      'The service cannot show this page now. Load it again soon.',
+      503,
     )
+    return pageAnswer(page, path, noAudience)
   }
-  logger.error({ err: error, path }, 'a page of the console met a fault of the program')
-  return pageAnswer(
-    problemPage('A fault', 'The service met a fault of its own. Tell the operator.', 500),
-    path,
-    noAudience,
-  )
+  logger.error({ err: error, path }, 'Console page failed')
+  const page = problemPage('Internal error', 'The service could not create this page. Contact the operator.', 500)
+  return pageAnswer(page, path, noAudience)
 }

@@ -3,26 +3,26 @@ import type { Api } from './api.ts'
 import type { PageView } from './page-frame.ts'
 import type { ConsoleSession } from './session.ts'
 
-/** One request of somebody who is signed in. */
+/** A request with a session. */
 export type ConsoleRequest = {
   readonly session: ConsoleSession
   readonly api: Api
   readonly path: string
-  /** The ids of the path, in order. */
+  /** Ids of the path, in order. */
   readonly ids: readonly string[]
   readonly query: URLSearchParams
-  /** What the form holds; empty on a GET. */
+  /** Fields of the sent form; empty on a GET. */
   readonly form: URLSearchParams
-  /** What every form must carry. */
+  /** Token that each form of the session contains. */
   readonly csrf: string
-  /** The present (ms). */
+  /** Time of the request in ms. */
   readonly at: number
 }
 
-/** What a visit is answered with: a page, a part of one, or the way to another. */
+/** Result of a route: a page, a part of a page, or the path of a redirect. */
 export type PageResult = PageView | { readonly fragment: Html } | { readonly to: string }
 
-/** One page or action; `{}` in its path stands for an id. */
+/** A page or an action; `:name` in the path is an id. */
 export type ConsoleRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string

@@ -10,7 +10,7 @@ export type Event = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** How many events the live tail shows at first, and asks for each time. */
+/** Number of events that the live list loads at once. */
 const tailSize = 50
 
 const objectOf = ({ data }: Event): string => {
@@ -35,6 +35,10 @@ const eventRow =
 
 const filters = ['event_type', 'object_id']
 
+const liveControls = html`<p class="tail">
+<button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button>
+<span id="news" role="status"></span></p>`
+
 const showEvents = async ({ api, query }: ConsoleRequest) => {
   const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
   const isTail = !query.has('starting_after') && !query.has('ending_before')
@@ -43,17 +47,25 @@ const showEvents = async ({ api, query }: ConsoleRequest) => {
     title: 'Events',
     status: list.ok ? 200 : list.status,
     body: html`<h1>Events</h1>
-<p class="lead">What changed in this mode, newest first. Events are kept for 90 days.</p>
-<form class="filter" method="get" action="/console/events">${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}${field('object_id', 'Object', { value: query.get('object_id') ?? '' })}<button type="submit">Show</button></form>
-${isTail ? html`<p class="tail"><button type="button" class="quiet" id="live" hidden aria-pressed="true">Live</button><span id="news" role="status"></span></p>` : null}
+<p class="lead">Changes in this mode, newest first. Events are retained for 90 days.</p>
+<form class="filter" method="get" action="/console/events">
+${field('event_type', 'Type', { value: query.get('event_type') ?? '' })}
+${field('object_id', 'Object ID', { value: query.get('object_id') ?? '' })}
+<button type="submit">Filter</button></form>
+${isTail ? liveControls : null}
 <div id="tail" data-address="${isTail && list.ok ? tail : ''}">${showResult(list, ({ data }) =>
-      table('Events', columnNames, data.map(eventRow), 'There is no such event yet.'),
+      table(
+        'Events',
+        columnNames,
+        data.map(eventRow),
+        'No events yet. Change the filter, or create a location with the API.',
+      ),
     )}</div>
 ${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
   }
 }
 
-/** The newest rows again, for the live tail: it adds those that it does not have. */
+/** Return the newest rows. The live list adds those that are new. */
 const tail = async ({ api, query }: ConsoleRequest) => {
   const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
   return { fragment: html`${list.ok ? list.value.data.map(event => eventRow(event)(columnNames)) : null}` }
@@ -68,7 +80,12 @@ const event = async ({ api, ids }: ConsoleRequest) => {
 ${showResult(
   found,
   one =>
-    html`${facts(['Id', html`<code>${one.id}</code>`], ['Type', html`<code>${one.type}</code>`], ['Time', instant(one.time_created)], ['About', objectOf(one)])}
+    html`${facts(
+      ['ID', html`<code>${one.id}</code>`],
+      ['Type', html`<code>${one.type}</code>`],
+      ['Time', instant(one.time_created)],
+      ['Object', objectOf(one)],
+    )}
 <h2>Data</h2><pre class="block" tabindex="0">${JSON.stringify(one.data, null, 2)}</pre>`,
 )}
 <p><a href="/console/events">All events</a></p>`,
@@ -78,5 +95,5 @@ ${showResult(
 export const eventRoutes: readonly ConsoleRoute[] = [
   getRoute('/console/events', showEvents),
   getRoute('/console/events/tail', tail),
-  getRoute('/console/events/{}', event),
+  getRoute('/console/events/:event', event),
 ]

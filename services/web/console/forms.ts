@@ -5,7 +5,7 @@ import { isOwnForm } from './session.ts'
 /** Largest form, in bytes. */
 const maxFormBytes = 65_536
 
-/** Read a form; null for what is none, or is too large. */
+/** Read a form; null if the body is not a form or is too large. */
 const readForm = async (request: Request): Promise<URLSearchParams | null> => {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded' || request.body === null) return null
@@ -13,7 +13,7 @@ const readForm = async (request: Request): Promise<URLSearchParams | null> => {
   return formBytes.ok ? new URLSearchParams(Buffer.from(formBytes.value).toString('utf8')) : null
 }
 
-/** Whether a form comes from a page of this host, as the browser tells. */
+/** Return true if the Origin header names this host. */
 const isSameSite = (request: Request): boolean => {
   const origin = request.headers.get('origin')
   return origin !== null && URL.canParse(origin) && new URL(origin).host === request.headers.get('host')
@@ -22,34 +22,34 @@ const isSameSite = (request: Request): boolean => {
 const maxKnownForms = 10_000
 const formIdPattern = /^[0-9a-f-]{36}$/
 
-/** Read a form that a page of this console has sent for the visitor with this token; null for any other. */
+/** Read a form of this console; null for forms of other sites or other sessions. */
 export const readOwnForm = async (request: Request, secret: Secret, token: string): Promise<URLSearchParams | null> => {
   const form = isSameSite(request) ? await readForm(request) : null
   return form !== null && isOwnForm(secret, token, form.get('csrf') ?? '') ? form : null
 }
 
-/** A browser tells with each form where its page came from, also behind a proxy that ends TLS. */
+/** Return true for HTTPS. The Origin header also shows HTTPS if a proxy terminates TLS. */
 export const isSecure = (request: Request, url: URL): boolean =>
   url.protocol === 'https:' || request.headers.get('origin')?.startsWith('https://') === true
 
-/** The forms that were sent: `begin` gives false for one that was sent before and for one without a name, `forget` lets it be sent again. */
-export type SentForms = { readonly begin: (name: string) => boolean; readonly forget: (name: string) => void }
+/** Ids of sent forms. `begin` returns false for a form that was sent before; after `forget` it can be sent again. */
+export type SentForms = { readonly begin: (id: string) => boolean; readonly forget: (id: string) => void }
 
-/** Remember which forms were sent, so that a second click or a page loaded again does nothing twice. */
+/** Store the ids of the last 10,000 sent forms, so that a second click changes nothing. */
 export const sentForms = (): SentForms => {
-  const sentNames = new Set<string>()
+  const sentIds = new Set<string>()
   return {
-    begin: name => {
-      if (!formIdPattern.test(name) || sentNames.has(name)) return false
-      for (const oldest of sentNames) {
-        if (sentNames.size < maxKnownForms) break
-        sentNames.delete(oldest)
+    begin: id => {
+      if (!formIdPattern.test(id) || sentIds.has(id)) return false
+      for (const oldest of sentIds) {
+        if (sentIds.size < maxKnownForms) break
+        sentIds.delete(oldest)
       }
-      sentNames.add(name)
+      sentIds.add(id)
       return true
     },
-    forget: name => {
-      sentNames.delete(name)
+    forget: id => {
+      sentIds.delete(id)
     },
   }
 }

@@ -19,19 +19,19 @@ import { choice, errorNotice, field, instant, type Row, row, successNotice, tabl
 type KeyPageDependencies = { readonly database: Database; readonly secret: Secret }
 
 const scopes: readonly (readonly [ApiKeyScope, string])[] = [
-  ['all', 'Everything'],
-  ['metering', 'Send records'],
-  ['read', 'Read'],
+  ['all', 'All: full access'],
+  ['metering', 'Metering: send records'],
+  ['read', 'Read: read only'],
 ]
 
 const notAllowed: Fault = {
   code: 'insufficient_scope',
-  message: 'Sign in with a key of scope all to see and change keys',
+  message: 'Sign in with a key with scope all to view and change keys.',
   field: null,
 }
 const descriptionTooLong: Fault = {
   code: 'field_too_long',
-  message: 'A description has at most 255 characters',
+  message: 'The description must have at most 255 characters.',
   field: 'description',
 }
 
@@ -39,22 +39,25 @@ const revokeForm = ({ csrf }: ConsoleRequest, { id, last4 }: StoredApiKey): Html
   form(
     csrf,
     `/console/keys/${id}/revoke`,
-    html`<button class="danger" type="submit" aria-label="Revoke the key that ends in ${last4}">Revoke</button>`,
+    html`<button class="danger" type="submit" aria-label="Revoke the key ending in ${last4}">Revoke</button>`,
     'inline',
   )
 
+const currentTag = html` <span class="tag">this session</span>`
+
 const keyRow = (request: ConsoleRequest, key: StoredApiKey): Row =>
   row(
-    html`<code>${key.id}</code>${key.id === request.session.keyId ? html` <span class="tag">this session</span>` : null}`,
+    html`<code>${key.id}</code>${key.id === request.session.keyId ? currentTag : null}`,
     html`<code>…${key.last4}</code>`,
     key.scope,
     key.description ?? '',
     instant(writeInstant(key.createdAt)),
-    key.revokedAt === null ? revokeForm(request, key) : html`revoked ${instant(writeInstant(key.revokedAt))}`,
+    key.revokedAt === null ? revokeForm(request, key) : html`Revoked ${instant(writeInstant(key.revokedAt))}`,
   )
 
 const secretNotice = (secret: string): Html =>
-  html`<div class="notice good" role="status"><p>This is the new key. Keep it now: it is not stored and cannot be shown again.</p><p><code class="secret">${secret}</code></p></div>`
+  html`<div class="notice good" role="status"><p>Key created. Copy it now. You cannot view it again.</p>
+<p><code class="secret">${secret}</code></p></div>`
 
 const showKeys = async (
   { database }: KeyPageDependencies,
@@ -69,23 +72,25 @@ const showKeys = async (
     title: 'Keys',
     status: draft.fault === undefined ? 200 : 400,
     body: html`<h1>Keys</h1>${notice}
-<p class="lead">Programs log in with a key of this account. Those of the ${request.session.liveMode ? 'live' : 'test'} mode are here.</p>
+<p class="lead">API keys of this account in ${request.session.liveMode ? 'live' : 'test'} mode.</p>
 ${table(
   'Keys',
-  ['Key', 'Ends in', 'May', 'For', 'Made', 'State'],
+  ['Key', 'Ends in', 'Scope', 'Description', 'Created', 'Status'],
   keys.map(key => keyRow(request, key)),
-  'This mode has no key.',
+  'No keys yet. Create one below.',
 )}
-<section aria-labelledby="new"><h2 id="new">New key</h2>
+<section aria-labelledby="new"><h2 id="new">Create key</h2>
 ${form(
   request.csrf,
   '/console/keys',
-  html`${choice('scope', 'What it may do', scopes, 'all')}${field('description', 'What it is for', { value: draft.description ?? '', fault: draft.fault ?? null })}<button type="submit">Make a key</button>`,
+  html`${choice('scope', 'Scope', scopes, 'all')}
+${field('description', 'Description', { value: draft.description ?? '', fault: draft.fault ?? null })}
+<button type="submit">Create key</button>`,
 )}</section>`,
   }
 }
 
-/** Write who changed a key, and which, into the transaction of the change. */
+/** Write the audit entry in the transaction of the change. */
 const auditKeyChange = async (
   transaction: TenantTransaction,
   { session, at }: ConsoleRequest,
@@ -131,13 +136,16 @@ const revokeKey = async (dependencies: KeyPageDependencies, request: ConsoleRequ
     request,
     revoked === null
       ? null
-      : successNotice(`The key that ends in ${revoked.last4} is revoked; its tokens end within a minute.`),
+      : successNotice(`The key ending in ${revoked.last4} is revoked. Its tokens expire within 60 s.`),
   )
 }
 
-/** The pages of keys: a key of scope `all` sees, makes and revokes those of its own mode. Source: docs/rules/authentication.md #console. */
+/**
+ * Pages of API keys. Keys with scope `all` can list, create and revoke the keys of their mode.
+ * Source: docs/rules/authentication.md #console.
+ */
 export const keyRoutes = (dependencies: KeyPageDependencies): readonly ConsoleRoute[] => [
   getRoute('/console/keys', request => showKeys(dependencies, request)),
   postRoute('/console/keys', request => createKey(dependencies, request)),
-  postRoute('/console/keys/{}/revoke', request => revokeKey(dependencies, request)),
+  postRoute('/console/keys/:key/revoke', request => revokeKey(dependencies, request)),
 ]

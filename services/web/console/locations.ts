@@ -1,43 +1,291 @@
-import { html } from '../ui-kit/html.ts'
-import type { ListOf } from './api.ts'
+import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
+import { writeInstant } from '../../domain/instant.ts'
+import { type Content, type Html, html } from '../ui-kit/html.ts'
+import type { ApiResult, ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
-import { showLocation } from './location.ts'
-import { field, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
+import type { PageView } from './page-frame.ts'
+import {
+  choice,
+  errorNotice,
+  facts,
+  field,
+  instant,
+  listQuery,
+  pageLinks,
+  type Row,
+  row,
+  showResult,
+  table,
+} from './page-parts.ts'
 
 type Location = {
   readonly id: string
   readonly reference_id: string | null
+  readonly customer_id: string | null
   readonly timezone: string
   readonly currency_code: string
-  readonly tariff_status: Readonly<Record<string, string>>
+  readonly postal_address: { readonly city: string; readonly country_code: string } | null
   readonly time_created: string
 }
 
-const filters = ['reference_id', 'customer_id']
+type ListedLocation = Location & { readonly tariff_status: Readonly<Record<string, string>> }
 
-const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: Location): Row =>
+type KindStatus = {
+  readonly status: string
+  readonly tariff?: {
+    readonly id: string
+    readonly display_name: string | null
+    readonly contract_start_date: string | null
+    readonly contract_end_date: string | null
+  }
+}
+type Status = { readonly tariff_status: Readonly<Record<string, KindStatus>> }
+
+type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
+type Prices = {
+  readonly data: readonly { readonly valid_from: string; readonly valid_to: string; readonly price: PriceValue }[]
+}
+type Costs = {
+  readonly includes_devices?: boolean
+  readonly warning?: string
+  readonly data: readonly {
+    readonly start_time: string
+    readonly end_time: string
+    readonly energy: { readonly value: JsonNumber }
+    readonly tariff: { readonly cost: PriceValue }
+    readonly unpriced_records?: JsonNumber
+  }[]
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const directionLabels = [
+  ['IMPORT', 'Import'],
+  ['EXPORT', 'Export'],
+  ['LOCAL', 'Local generation'],
+] as const
+const priceRanges = [
+  ['48', '2 days'],
+  ['168', '7 days'],
+] as const
+const maxElements = 1_000
+
+const kindLabels: Readonly<Record<string, string>> = {
+  commodity_import: 'Energy import',
+  commodity_export: 'Energy export',
+  non_commodity_import: 'Grid fees',
+  local: 'Local generation',
+}
+
+const chooseValue = <const T extends string>(
+  options: readonly (readonly [T, string])[],
+  requested: string | null,
+  fallback: T,
+): T => options.find(([value]) => value === requested)?.[0] ?? fallback
+
+/** Value over [from, to); `cells` are the cells of its table row. */
+type ChartPoint = {
+  readonly from: string
+  readonly to: string
+  readonly value: string
+  readonly cells: readonly string[]
+}
+
+type Chart = {
+  readonly id: string
+  /** A step line, or one bar per interval. */
+  readonly kind: 'steps' | 'bars'
+  readonly label: string
+  readonly unit: string
+  readonly timezone: string
+  readonly columns: readonly string[]
+  readonly points: readonly ChartPoint[]
+}
+
+const seconds = (iso: string): number => Date.parse(iso) / 1_000
+
+const pointRow = ({ from, to, value, cells }: ChartPoint, { timezone, kind }: Chart): Html =>
+  html`<tr data-from="${seconds(from)}" data-to="${seconds(to)}" data-value="${value}">
+<th scope="row">${instant(from, timezone, kind === 'bars' ? 'day' : 'minute')}</th>
+${cells.map(cell => html`<td class="number">${cell}</td>`)}</tr>`
+
+/**
+ * Create a chart and a table with the exact values. The script draws the chart from the table.
+ * Screen readers use the table.
+ */
+const chartWithTable = (chart: Chart): Html => {
+  const { id, kind, label, unit, timezone, columns, points } = chart
+  if (points.length === 0) return html`<p class="empty">No data in this period. Send records or add a tariff.</p>`
+  const valueNames = columns.map(name => html`<th scope="col" class="number">${name}</th>`)
+  return html`<div class="charted">
+<figure class="chart" data-of="${id}" data-kind="${kind}" data-unit="${unit}" data-zone="${timezone}" role="img"
+aria-label="${label}. The table next to the chart has the values."></figure>
+<div class="scroll tall" role="region" tabindex="0" aria-label="${label}"><table id="${id}">
+<thead><tr><th scope="col">${kind === 'bars' ? 'Day' : 'From'} (${timezone})</th>${valueNames}</tr></thead>
+<tbody>${points.map(point => pointRow(point, chart))}</tbody></table></div></div>`
+}
+
+const statusTable = (status: ApiResult<Status>, zone: string): Content =>
+  showResult(status, ({ tariff_status }) =>
+    table(
+      'Tariffs',
+      ['Type', 'Status', 'Tariff', 'Contract start', 'Contract end'],
+      Object.entries(kindLabels).map(([kind, name]) => {
+        const { status: kindState = 'NOT_CONNECTED', tariff } = tariff_status[kind] ?? {}
+        const dateOf = (at: string | null = null) => (at === null ? '' : instant(at, zone))
+        return row(
+          name,
+          kindState.toLowerCase().replaceAll('_', ' '),
+          tariff?.display_name ?? tariff?.id ?? '',
+          dateOf(tariff?.contract_start_date),
+          dateOf(tariff?.contract_end_date),
+        )
+      }),
+      '',
+    ),
+  )
+
+/** Show prices as a chart: at most 1,000 prices. */
+const priceSection = (prices: ApiResult<Prices>, { timezone, currency_code }: Location): Content => {
+  const unit = `${currency_code} per kWh`
+  return showResult(prices, ({ data }) => {
+    const points = data.slice(0, maxElements).flatMap(({ valid_from, valid_to, price }): readonly ChartPoint[] => {
+      if (price.value === null) return []
+      const value = numberText(price.value)
+      return [{ from: valid_from, to: valid_to, value, cells: [value, numberText(price.confidence)] }]
+    })
+    return chartWithTable({
+      id: 'prices',
+      kind: 'steps',
+      label: `Price in ${unit}`,
+      unit,
+      timezone,
+      columns: ['Price', 'Confidence'],
+      points,
+    })
+  })
+}
+
+const kilowattHours = (wattHours: JsonNumber): string =>
+  (Number(numberText(wattHours)) / 1_000).toLocaleString('en', { maximumFractionDigits: 3 })
+
+/** Show costs by day. The first bucket is incomplete and therefore omitted. */
+const costSection = (costs: ApiResult<Costs>, { timezone, currency_code }: Location): Content =>
+  showResult(costs, ({ data, includes_devices: includesDevices, warning }) => {
+    const costBasis = includesDevices === true ? "the location's devices" : 'the location itself'
+    const mixedNote = warning === undefined ? '' : ' Records of its devices are not included.'
+    const days = data.slice(1)
+    const isPriced = days.every(({ unpriced_records: unpriced }) => unpriced === undefined)
+    const points = days.map(({ start_time, end_time, energy, tariff, unpriced_records: unpriced }): ChartPoint => {
+      const cost = tariff.cost.value === null ? '0' : numberText(tariff.cost.value)
+      const unpricedCount = unpriced === undefined ? '' : numberText(unpriced)
+      return {
+        from: start_time,
+        to: end_time,
+        value: cost,
+        cells: [cost, kilowattHours(energy.value), ...(isPriced ? [] : [unpricedCount])],
+      }
+    })
+    const hasNoEnergy = isPriced && days.every(({ energy }) => Number(numberText(energy.value)) === 0)
+    const columns = [`Cost (${currency_code})`, 'kWh', ...(isPriced ? [] : ['Unpriced records'])]
+    const label = `Cost by day in ${currency_code}`
+    const chart = chartWithTable({
+      id: 'costs',
+      kind: 'bars',
+      label,
+      unit: currency_code,
+      timezone,
+      columns,
+      points: hasNoEnergy ? [] : points,
+    })
+    return html`<p class="hint">Costs of the records of ${costBasis}.${mixedNote}</p>${chart}`
+  })
+
+const filterForm = (path: string, direction: string, hours: string): Html =>
+  html`<form class="filter" method="get" action="${path}">
+${choice('direction', 'Direction', directionLabels, direction)}
+${choice('hours', 'Price period', priceRanges, hours)}
+<button type="submit">Apply</button></form>`
+
+/** Show a location: current prices, costs of the last 30 days, and tariffs. */
+const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest): Promise<PageView> => {
+  const [id = ''] = ids
+  const direction = chooseValue(directionLabels, query.get('direction'), 'IMPORT')
+  const hours = chooseValue(priceRanges, query.get('hours'), '48')
+  const priceStart = Math.floor(at / hourMs) * hourMs - 12 * hourMs
+  const found = await api<Location>('GET', `/locations/${id}`)
+  if (!found.ok)
+    return { title: 'Location', status: found.status, body: html`<h1>Location</h1>${errorNotice(found.fault)}` }
+  const location = found.value
+  const {
+    id: locationId,
+    reference_id: reference,
+    postal_address: address,
+    timezone,
+    currency_code: currency,
+  } = location
+  const priceInterval = {
+    start_time: writeInstant(priceStart),
+    end_time: writeInstant(priceStart + Number(hours) * hourMs),
+    tariff_direction: direction,
+  }
+  const costInterval = { start_time: writeInstant(at - 31 * dayMs), end_time: writeInstant(at) }
+  const [status, prices, costs] = await Promise.all([
+    api<Status>('GET', `/locations/${id}/status`),
+    api<Prices>('POST', `/prices/${id}`, priceInterval),
+    api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, costInterval),
+  ])
+  return {
+    title: reference ?? 'Location',
+    hasCharts: true,
+    body: html`<h1>${reference ?? locationId}</h1>
+${facts(
+  ['ID', html`<code>${locationId}</code>`],
+  ['Address', address === null ? '–' : `${address.city}, ${address.country_code}`],
+  ['Time zone', timezone],
+  ['Currency', currency],
+  ['Created', instant(location.time_created)],
+)}
+${filterForm(path, direction, hours)}
+<section aria-labelledby="prices-title"><h2 id="prices-title">Prices</h2>
+${priceSection(prices, location)}</section>
+<section aria-labelledby="costs-title"><h2 id="costs-title">Costs by day</h2>
+${costSection(costs, location)}</section>
+<section aria-labelledby="tariffs-title"><h2 id="tariffs-title">Tariffs</h2>
+${statusTable(status, timezone)}</section>`,
+  }
+}
+
+const filters = ['reference_id', 'customer_id']
+const locationColumns = ['Location', 'Time zone', 'Currency', 'Tariff', 'Created']
+const noLocations = 'No locations yet. Change the filter, or create a location with the API.'
+
+const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: ListedLocation): Row =>
   row(
     html`<a href="/console/locations/${id}">${reference_id ?? id}</a>`,
     timezone,
     currency_code,
-    tariff_status['commodity_import'] === 'CONNECTED' ? 'connected' : html`<span class="none">none</span>`,
+    tariff_status['commodity_import'] === 'CONNECTED' ? 'connected' : html`<span class="none">not connected</span>`,
     instant(time_created),
   )
 
 const showLocations = async ({ api, query }: ConsoleRequest) => {
-  const list = await api<ListOf<Location>>('GET', `/locations${listQuery(query, filters)}`)
+  const list = await api<ListOf<ListedLocation>>('GET', `/locations${listQuery(query, filters)}`)
   return {
     title: 'Locations',
     status: list.ok ? 200 : list.status,
     body: html`<h1>Locations</h1>
-<p class="lead">Places with one grid connection: their prices and what their energy has cost.</p>
-<form class="filter" method="get" action="/console/locations">${field('reference_id', 'Reference', { value: query.get('reference_id') ?? '' })}${field('customer_id', 'Customer', { value: query.get('customer_id') ?? '' })}<button type="submit">Show</button></form>
-${showResult(list, ({ data }) => table('Locations', ['Location', 'Zone', 'Currency', 'Tariff', 'Made'], data.map(locationRow), 'There is no such location yet.'))}
+<p class="lead">Sites with one grid connection, with their prices and energy costs.</p>
+<form class="filter" method="get" action="/console/locations">
+${field('reference_id', 'Reference', { value: query.get('reference_id') ?? '' })}
+${field('customer_id', 'Customer ID', { value: query.get('customer_id') ?? '' })}
+<button type="submit">Filter</button></form>
+${showResult(list, ({ data }) => table('Locations', locationColumns, data.map(locationRow), noLocations))}
 ${list.ok ? pageLinks('/console/locations', query, filters, list.value) : null}`,
   }
 }
 
 export const locationRoutes: readonly ConsoleRoute[] = [
   getRoute('/console/locations', showLocations),
-  getRoute('/console/locations/{}', showLocation),
+  getRoute('/console/locations/:location', showLocation),
 ]

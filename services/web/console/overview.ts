@@ -17,12 +17,6 @@ type Endpoint = {
   readonly failing_since: string | null
 }
 
-const scopeLabels: Readonly<Record<string, string>> = {
-  all: 'everything',
-  read: 'reading',
-  metering: 'sending records',
-}
-
 const showOverview = async ({ api, session }: ConsoleRequest) => {
   const [account, events, endpoints] = await Promise.all([
     api<Account>('GET', '/account'),
@@ -36,8 +30,9 @@ ${showResult(account, accountRecord =>
   facts(
     ['Account', html`<code>${accountRecord.id}</code>`],
     ['Mode', modeBadge(session)],
-    ['Key', html`<code>${session.keyId}</code>, good for ${scopeLabels[session.scope] ?? session.scope}`],
-    ['Version of the interface', html`${accountRecord.default_version}, where a request names none`],
+    ['Key', html`<code>${session.keyId}</code>`],
+    ['Scope', session.scope],
+    ['Default API version', accountRecord.default_version],
   ),
 )}
 <section aria-labelledby="latest"><h2 id="latest">Latest events</h2>
@@ -48,26 +43,26 @@ ${showResult(events, list =>
     list.data.map(({ id, type, time_created }) =>
       row(instant(time_created), html`<code>${type}</code>`, html`<a href="/console/events/${id}">${id}</a>`),
     ),
-    'Nothing has changed in this mode yet.',
+    'No events yet. Create a location with the API.',
   ),
 )}
-<p><a href="/console/events">All events, live</a></p></section>
+<p><a href="/console/events">View all events</a></p></section>
 <section aria-labelledby="endpoints"><h2 id="endpoints">Webhook endpoints</h2>
 ${showResult(endpoints, list =>
   table(
     'Webhook endpoints',
-    ['Address', 'State', 'Failing since'],
+    ['URL', 'Status', 'Failing since'],
     list.data.map(({ id, url, status, failing_since }) =>
       row(
         html`<a href="/console/webhooks/${id}">${url}</a>`,
         status.toLowerCase(),
-        failing_since === null ? 'no' : instant(failing_since),
+        failing_since === null ? '–' : instant(failing_since),
       ),
     ),
-    'Nobody is told of events yet.',
+    'No webhook endpoints yet. Add one on the Webhooks page.',
   ),
 )}
-<p><a href="/console/webhooks">All endpoints</a></p></section>`,
+<p><a href="/console/webhooks">View all endpoints</a></p></section>`,
   }
 }
 

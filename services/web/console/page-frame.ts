@@ -1,9 +1,10 @@
 import { imageSources } from '../../contract/registry/account-pages.ts'
 import { brand } from '../ui-kit/frame.ts'
 import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
+import type { PageResult } from './console-request.ts'
 import type { ConsoleSession } from './session.ts'
 
-/** A page of the console, before its frame; with `charts` it loads what draws them. `images`: addresses of pictures on other hosts. */
+/** Content of a page. `hasCharts` loads the chart script; `images` are addresses of images on other hosts. */
 export type PageView = {
   readonly title: string
   readonly body: Html
@@ -12,7 +13,7 @@ export type PageView = {
   readonly images?: readonly (string | null)[]
 }
 
-/** Scripts and styles come from this service alone, pictures also from the hosts that a page names; nothing stands inline. */
+/** Allow scripts and styles of this service, and images of the given hosts. Inline scripts and styles are refused. */
 export const contentSecurityPolicy = (images: readonly (string | null)[] = []): string =>
   [
     "default-src 'none'",
@@ -34,22 +35,23 @@ const navigationItems = [
   ['/console/account', 'Account'],
 ] as const
 
-const isCurrent = (place: string, path: string): boolean =>
-  place === '/console' ? path === place : path === place || path.startsWith(`${place}/`)
+const isCurrent = (target: string, path: string): boolean =>
+  path === target || (target !== '/console' && path.startsWith(`${target}/`))
 
 const navigation = (path: string): Html =>
   html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(
-    ([place, name]) =>
-      html`<li><a href="${place}"${isCurrent(place, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
+    ([target, name]) =>
+      html`<li><a href="${target}"${isCurrent(target, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
   )}</ul></nav>`
 
-/** Say in which world a page is. */
+/** Show the mode of the session. */
 export const modeBadge = ({ liveMode }: Pick<ConsoleSession, 'liveMode'>): Html =>
   liveMode ? html`<span class="mode live">Live mode</span>` : html`<span class="mode test">Test mode</span>`
 
-/** A form that changes something: it carries the token of its visitor, and a name of its own, so that sending it twice does it once. */
+/** Create a form. Its session token protects against other sites, and its id against sending it twice. */
 export const form = (csrf: string, action: string, content: Content, className = 'form'): Html =>
-  html`<form class="${className}" method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="form" value="${crypto.randomUUID()}">${content}</form>`
+  html`<form class="${className}" method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}">
+<input type="hidden" name="form" value="${crypto.randomUUID()}">${content}</form>`
 
 export const signOutPath = '/console/sign-out'
 
@@ -57,10 +59,16 @@ const signOutForm = (csrf: string): Html =>
   form(csrf, signOutPath, html`<button class="quiet" type="submit">Sign out</button>`, 'inline')
 
 const headerOf = (session: ConsoleSession, csrf: string): Html =>
-  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(session)}<span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
+  html`<header class="bar">${brand}<span class="place">Console</span>${modeBadge(session)}
+<span class="account">${session.accountId}</span>${signOutForm(csrf)}</header>`
 
-/** Put a view into a whole page; for nobody signed in, without places. */
-export const pageDocument = (view: PageView, path: string, csrf: string, session: ConsoleSession | null): string =>
+const chartFiles = html`<link rel="stylesheet" href="/console/assets/uplot.css">
+<script src="/console/assets/uplot.js" defer></script>`
+
+const anonymousHeader = html`<header class="bar">${brand}<span class="place">Console</span></header>`
+
+/** Create the document of a page. Without a session it has no navigation. */
+const pageDocument = (view: PageView, path: string, csrf: string, session: ConsoleSession | null): Html =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -70,13 +78,59 @@ export const pageDocument = (view: PageView, path: string, csrf: string, session
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/console/assets/icon.svg">
 <link rel="stylesheet" href="/console/assets/page.css">
-${view.hasCharts === true ? html`<link rel="stylesheet" href="/console/assets/uplot.css"><script src="/console/assets/uplot.js" defer></script>` : null}
+${view.hasCharts === true ? chartFiles : null}
 <script src="/console/assets/page.js" defer></script>
 </head>
 <body class="console">
-<a class="skip" href="#content">Skip to the contents</a>
-${session === null ? html`<header class="bar">${brand}<span class="place">Console</span></header>` : headerOf(session, csrf)}
-<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}<main id="content" tabindex="-1">${view.body}</main></div>
+<a class="skip" href="#content">Skip to content</a>
+${session === null ? anonymousHeader : headerOf(session, csrf)}
+<div class="${session === null ? 'alone' : 'with-places'}">${session === null ? null : navigation(path)}
+<main id="content" tabindex="-1">${view.body}</main></div>
 </body>
 </html>
-`.markup
+`
+
+const headers = {
+  'Content-Security-Policy': contentSecurityPolicy(),
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+}
+
+/** Receiver of a page: `session` is null before the sign-in; `cookie` is a new cookie. */
+type PageAudience = { readonly session: ConsoleSession | null; readonly csrf: string; readonly cookie?: string }
+
+const withCookie = ({ cookie }: Pick<PageAudience, 'cookie'>): Readonly<Record<string, string>> =>
+  cookie === undefined ? {} : { 'Set-Cookie': cookie }
+
+const htmlAnswer = (
+  body: Html,
+  status: number,
+  audience: Pick<PageAudience, 'cookie'>,
+  images?: PageView['images'],
+): Response => {
+  const policy = images === undefined ? {} : { 'Content-Security-Policy': contentSecurityPolicy(images) }
+  return new Response(String(body), {
+    status,
+    headers: { ...headers, ...policy, 'Content-Type': 'text/html; charset=utf-8', ...withCookie(audience) },
+  })
+}
+
+/** Create the response with a page. */
+export const pageAnswer = (view: PageView, path: string, audience: PageAudience): Response =>
+  htmlAnswer(pageDocument(view, path, audience.csrf, audience.session), view.status ?? 200, audience, view.images)
+
+/** Redirect to another page of the console. */
+export const redirect = (to: string, audience: Pick<PageAudience, 'cookie'> = {}): Response =>
+  new Response(null, { status: 303, headers: { ...headers, Location: to, ...withCookie(audience) } })
+
+/** Create the response for the result of a route. */
+export const answerResult = (result: PageResult, path: string, audience: PageAudience): Response => {
+  if ('to' in result) return redirect(result.to)
+  return 'fragment' in result ? htmlAnswer(result.fragment, 200, {}) : pageAnswer(result, path, audience)
+}
+
+/** Create the response with a file, which browsers may cache for an hour. */
+export const fileAnswer = (body: string, mediaType: string): Response =>
+  new Response(body, { headers: { ...headers, 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' } })

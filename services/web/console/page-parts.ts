@@ -2,7 +2,7 @@ import { asMarkup, type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from './api.ts'
 import type { PageView } from './page-frame.ts'
 
-/** A page that says why there is no other. */
+/** Create a page with an error text. */
 export const problemPage = (title: string, text: string, status: number): PageView => ({
   title,
   status,
@@ -11,21 +11,21 @@ export const problemPage = (title: string, text: string, status: number): PageVi
 
 export const foreignFormPage = problemPage(
   'Form refused',
-  'This form is not from this console, or is from before you signed in. Load the page again.',
+  'This form is from another site, or from before you signed in. Load the page again.',
   403,
 )
 
-/** Say what went wrong, where it did. */
+/** Show an error as a sentence. */
 export const errorNotice = (fault: Fault): Html =>
   html`<p class="notice bad" role="alert">${fault.message}${/[.!?]$/.test(fault.message) ? '' : '.'}</p>`
 
 export const successNotice = (text: string): Html => html`<p class="notice good" role="status">${text}</p>`
 
-/** Show what was answered, or why there is nothing to show. */
+/** Show the value of a result, or its error. */
 export const showResult = <T>(result: ApiResult<T>, show: (value: T) => Content): Content =>
   result.ok ? show(result.value) : errorNotice(result.fault)
 
-/** How fine an instant is shown. */
+/** Smallest unit of a shown instant. */
 type Precision = 'second' | 'minute' | 'day'
 
 const formatCache = new Map<string, Intl.DateTimeFormat>()
@@ -40,33 +40,35 @@ const formatOf = (timeZone: string, precision: Precision): Intl.DateTimeFormat =
   const key = `${precision} ${timeZone}`
   const known = formatCache.get(key)
   if (known !== undefined) return known
-  const made = new Intl.DateTimeFormat('en-GB', {
+  const created = new Intl.DateTimeFormat('en-GB', {
     timeZone,
     day: twoDigits,
     month: 'short',
     year: 'numeric',
     ...formatParts[precision],
   })
-  formatCache.set(key, made)
-  return made
+  formatCache.set(key, created)
+  return created
 }
 
-/** Show an instant in a zone; UTC where none is given. */
-export const instant = (iso: string | null, timeZone = 'UTC', precision: Precision = 'second'): Html =>
-  iso === null
-    ? html`<span class="none">never</span>`
-    : html`<time datetime="${iso}">${formatOf(timeZone, precision).format(Date.parse(iso))}${timeZone === 'UTC' ? ' UTC' : ''}</time>`
+/** Show an instant in a time zone. */
+export const instant = (iso: string, timeZone = 'UTC', precision: Precision = 'second'): Html => {
+  const text = formatOf(timeZone, precision).format(Date.parse(iso))
+  return html`<time datetime="${iso}">${text}${timeZone === 'UTC' ? ' UTC' : ''}</time>`
+}
 
-/** A line of a table, once the names of its columns are known. */
+/** Create a table row for the given column names. */
 export type Row = (names: readonly string[]) => Html
 
-/** A table that scrolls by itself where it is wider than its place; on a phone each line stands as a list of names and values. */
-export const table = (label: string, head: readonly string[], rows: readonly Row[], emptyText: string): Html =>
+/** Create a table that scrolls horizontally. On phones each row is a list of names and values. */
+export const table = (label: string, names: readonly string[], rows: readonly Row[], emptyText: string): Html =>
   rows.length === 0
     ? html`<p class="empty">${emptyText}</p>`
-    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="lines"><thead><tr>${head.map(name => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${rows.map(tableRow => tableRow(head))}</tbody></table></div>`
+    : html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table class="lines">
+<thead><tr>${names.map(name => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map(tableRow => tableRow(names))}</tbody></table></div>`
 
-/** The cells of a line, each under the name of its column. */
+/** Create the cells of a row with the names of their columns. */
 export const cells = (names: readonly string[], contents: readonly Content[]): readonly Html[] =>
   contents.map((content, index) => html`<td data-name="${names[index] ?? ''}">${content}</td>`)
 
@@ -75,7 +77,7 @@ export const row =
   names =>
     html`<tr>${cells(names, contents)}</tr>`
 
-/** Names and values. */
+/** Create a list of names and values. */
 export const facts = (...pairs: readonly (readonly [string, Content])[]): Html =>
   html`<dl class="facts">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 
@@ -87,15 +89,23 @@ type FieldOptions = {
   readonly fault?: Fault | null
 }
 
-/** A field with its label, its hint, and what is wrong with it beside it. */
+/** Create an input with label, hint and error. */
 export const field = (name: string, label: string, options: FieldOptions = {}): Html => {
   const { value = '', hint, type = 'text', required = false, fault = null } = options
   const isWrong = fault !== null && fault.field !== null && fault.field.split(/[.[]/)[0] === name
   const descriptionIds = [...(hint === undefined ? [] : [`${name}-hint`]), ...(isWrong ? [`${name}-fault`] : [])]
-  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="off" spellcheck="false"${required ? asMarkup(' required') : null}${isWrong ? asMarkup(' aria-invalid="true"') : null}${descriptionIds.length === 0 ? null : html` aria-describedby="${descriptionIds.join(' ')}"`}>${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}${isWrong ? html`<p class="fault" id="${name}-fault">${fault.message}</p>` : null}</div>`
+  const attributes = [
+    required ? asMarkup(' required') : null,
+    isWrong ? asMarkup(' aria-invalid="true"') : null,
+    descriptionIds.length === 0 ? null : html` aria-describedby="${descriptionIds.join(' ')}"`,
+  ]
+  return html`<div class="field"><label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="off" spellcheck="false"${attributes}>
+${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${isWrong ? html`<p class="fault" id="${name}-fault">${fault.message}</p>` : null}</div>`
 }
 
-/** A choice of a few words. */
+/** Create a selection with a label. */
 export const choice = (
   name: string,
   label: string,
@@ -107,11 +117,11 @@ export const choice = (
       html`<option value="${value}"${value === chosen ? asMarkup(' selected') : null}>${text}</option>`,
   )}</select></div>`
 
-/** The parameters of these names that are given and not empty. */
+/** Return the non-empty parameters with these names. */
 const parametersOf = (query: URLSearchParams, names: readonly string[]): [string, string][] =>
   names.flatMap(name => (query.get(name) ? [[name, query.get(name) ?? '']] : []))
 
-/** Lead to the newer and the older page of a list; `path` is that of the list, `keep` what of its query stays. */
+/** Create the links to the newer and older page of a list. The links retain the given parameters. */
 export const pageLinks = <T extends { readonly id: string }>(
   path: string,
   query: URLSearchParams,
@@ -131,7 +141,7 @@ export const pageLinks = <T extends { readonly id: string }>(
   return newer === null && older === null ? null : html`<nav class="pager" aria-label="Pages">${newer}${older}</nav>`
 }
 
-/** The part of a list's address that the interface reads: filters and cursor. */
+/** Return the query of an API list: limit, cursor and filters. */
 export const listQuery = (query: URLSearchParams, names: readonly string[], limit = 30): string => {
   const parameters = parametersOf(query, ['starting_after', 'ending_before', ...names])
   return `?${new URLSearchParams([['limit', String(limit)], ...parameters])}`

@@ -1,10 +1,10 @@
-// The pages are whole without this: it adds the charts, the live tail of events, and a question before what cannot be undone.
+// Adds charts, the live list of events and confirmations. The pages also work without this script.
 {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
 
   document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
 
-  // A picture of another host takes the place of the initials once it is there.
+  // A logo replaces the initials after it has loaded.
   for (const image of all('img[data-picture]')) {
     const picture = new Image()
     picture.addEventListener('load', () => {
@@ -21,7 +21,7 @@
       event.preventDefault()
       isConfirming = true
       const before = button.textContent
-      button.textContent = 'Sure?'
+      button.textContent = 'Confirm?'
       setTimeout(() => {
         isConfirming = false
         button.textContent = before
@@ -29,7 +29,7 @@
     })
   }
 
-  // The live tail asks for the newest rows and adds those that it does not have: what was committed late is found all the same.
+  // Poll the newest rows and add the unknown ones. Events that are committed late are found too.
   const tail = document.querySelector('#tail')
   const live = document.querySelector('#live')
   const news = document.querySelector('#news')
@@ -40,7 +40,7 @@
     live.hidden = false
     const showState = () => {
       live.setAttribute('aria-pressed', String(isLive))
-      live.textContent = isLive ? 'Live: pause' : 'Paused: go on'
+      live.textContent = isLive ? 'Pause' : 'Resume'
     }
     live.addEventListener('click', () => {
       isLive = !isLive
@@ -69,9 +69,9 @@
           const answer = await fetch(tail.dataset.address, { redirect: 'manual' })
           if (answer.type === 'opaqueredirect') return location.reload()
           if (answer.ok) add(await answer.text())
-          else news.textContent = 'The service does not answer; trying again'
+          else news.textContent = 'The service does not answer. Retrying…'
         } catch {
-          news.textContent = 'The service does not answer; trying again'
+          news.textContent = 'The service does not answer. Retrying…'
         }
       }
       setTimeout(poll, pollMs)
@@ -103,7 +103,7 @@
     ...values,
   })
 
-  /** Ticks in the zone of the location: the day where one begins, else the time of day. */
+  /** Tick labels in the zone of the location: the date at midnight, else the time of day. */
   const ticksIn = zone => {
     const day = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short' })
     const time = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' })

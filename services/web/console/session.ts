@@ -11,26 +11,26 @@ import {
   findConsoleSession,
 } from '../../platform/postgres/registry/console-sessions.ts'
 
-/** How long somebody stays signed in, in seconds. */
+/** Lifetime of a session in seconds. */
 export const sessionSeconds = 43_200
 
-/** Who is signed in, and what the key may do. */
+/** Account, mode, key and scope of a signed-in user. */
 export type ConsoleSession = TokenSubject & { readonly scope: ApiKeyScope }
 
 export type SessionDependencies = { readonly database: Pick<Database, 'operator'>; readonly secret: Secret }
 
 /**
- * Two cookies: that of who is signed in, and that which ties the way in to its visitor. A browser that follows a link from elsewhere sends
- * neither, so showing the way in must leave the first one as it is.
+ * Cookies of the session and of the sign-in form. With a link from another site the browser sends neither cookie,
+ * so the sign-in page must not change the session cookie.
  */
 const cookieNames = { session: 'wattledger_console', entry: 'wattledger_console_entry' } as const
 type CookieKind = keyof typeof cookieNames
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/
 
-/** Make what a visitor's cookie holds: 256 bits of chance. */
+/** Create a cookie value with 256 random bits. */
 export const newToken = (): string => randomBytes(32).toString('base64url')
 
-/** Read the token of a cookie; null where there is none of ours. */
+/** Read the token of a cookie; null if the cookie is missing or invalid. */
 export const tokenOf = (request: Request, kind: CookieKind): string | null => {
   for (const part of request.headers.get('cookie')?.split(';') ?? []) {
     const [name, value = ''] = part.trim().split('=', 2)
@@ -39,7 +39,7 @@ export const tokenOf = (request: Request, kind: CookieKind): string | null => {
   return null
 }
 
-/** Write a cookie; `seconds` null: until the browser closes. Over https the browser sends it over https only. */
+/** Create a Set-Cookie header. `maxAgeSeconds` null: until the browser closes. */
 export const cookieFor = (
   kind: CookieKind,
   token: string,
@@ -56,16 +56,16 @@ export const cookieFor = (
 
 const sessionHash = (secret: Secret, token: string): string => hashSecret(secret, `console session ${token}`)
 
-/** What every form of a visitor carries, so that no other site can send one. */
+/** Return the token of a visitor's forms, which other sites cannot know. */
 export const formToken = (secret: Secret, token: string): string => hashSecret(secret, `console form ${token}`)
 
-/** Tell whether a form carries the token of its visitor. */
+/** Return true if a form contains the token of its visitor. */
 export const isOwnForm = (secret: Secret, token: string, formTokenGiven: string): boolean => {
   const [expected, actual] = [Buffer.from(formToken(secret, token)), Buffer.from(formTokenGiven)]
   return expected.length === actual.length && timingSafeEqual(expected, actual)
 }
 
-/** Sign a subject in under a new token, which ends with its key or after twelve hours. */
+/** Create a session and return its token. It ends with the key, or after 12 hours. */
 export const signIn = async (
   { database, secret }: SessionDependencies,
   subject: TokenSubject,
@@ -77,7 +77,7 @@ export const signIn = async (
   return token
 }
 
-/** Find who is signed in with a token; null for nobody, or where the key was revoked or its account disabled since. */
+/** Return the session of a token; null if it has expired, the key is revoked or the account is disabled. */
 export const sessionOf = async (
   { database, secret }: SessionDependencies,
   token: string,
@@ -90,6 +90,6 @@ export const sessionOf = async (
   return state === null || state.isDisabled ? null : { accountId, liveMode, keyId, scope: state.scope }
 }
 
-/** Sign out: the token is worth nothing from now on. */
+/** Delete the session of a token. */
 export const signOut = ({ database, secret }: SessionDependencies, token: string): Promise<void> =>
   deleteConsoleSession(database.operator, sessionHash(secret, token))

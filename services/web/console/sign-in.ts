@@ -2,8 +2,7 @@ import type { BearerTokens } from '../../platform/access/bearer-token.ts'
 import { html } from '../ui-kit/html.ts'
 import { type Fault, type FetchApi, logIn } from './api.ts'
 import { isSecure, readOwnForm } from './forms.ts'
-import { pageAnswer, redirect } from './page-answer.ts'
-import { form, type PageView } from './page-frame.ts'
+import { form, type PageView, pageAnswer, redirect } from './page-frame.ts'
 import { errorNotice, field, foreignFormPage } from './page-parts.ts'
 import { cookieFor, formToken, newToken, type SessionDependencies, sessionSeconds, signIn, tokenOf } from './session.ts'
 
@@ -11,7 +10,7 @@ export const signInPath = '/console/sign-in'
 
 type SignInDraft = { readonly account: string; readonly next: string; readonly fault: Fault | null }
 
-/** A page of the console to go on to; anything else leads to the overview. */
+/** Return the page after the sign-in. Addresses outside the console become the overview. */
 const safeNext = (next: string | null): string =>
   next !== null && /^\/console(?:\/[\w/-]*)?$/.test(next) ? next : '/console'
 
@@ -19,13 +18,13 @@ const signInView = (csrf: string, { account, next, fault }: SignInDraft, status 
   title: 'Sign in',
   status,
   body: html`<h1>Sign in</h1>
-<p class="lead">With the account id and an API key of it. The key decides between live and test mode, and what you may do.</p>
+<p class="lead">Use your account ID and an API key. The key determines the mode (live or test) and your permissions.</p>
 ${fault === null ? null : errorNotice(fault)}
 ${form(
   csrf,
   signInPath,
   html`<input type="hidden" name="next" value="${next}">
-${field('account', 'Account id', { value: account, required: true, hint: 'acc_ and 24 letters and digits' })}
+${field('account', 'Account ID', { value: account, required: true, hint: 'acc_ and 24 characters' })}
 ${field('key', 'API key', { type: 'password', required: true, hint: 'sk_live_… or sk_test_…' })}
 <button type="submit">Sign in</button>`,
 )}`,
@@ -41,14 +40,14 @@ type Visitor = {
   readonly isNew: boolean
   readonly isHttps: boolean
   readonly headers: Headers
-  /** What the HTTP adapter says of the socket. */
+  /** Socket of the request, from the HTTP adapter. */
   readonly environment: unknown
 }
 
 const cookieOf = ({ token, isNew, isHttps }: Visitor) =>
   isNew ? { cookie: cookieFor('entry', token, { isHttps, maxAgeSeconds: null }) } : {}
 
-/** A visitor without a token gets one, so that the form can be told from that of another site. */
+/** Show the form. A visitor without a token receives one, because a form needs a token against other sites. */
 const showSignIn = ({ secret }: SessionDependencies, visitor: Visitor, query: URLSearchParams): Response => {
   const csrf = formToken(secret, visitor.token)
   const signInDraft = { account: '', next: safeNext(query.get('next')), fault: null }
@@ -57,7 +56,7 @@ const showSignIn = ({ secret }: SessionDependencies, visitor: Visitor, query: UR
 
 const statusOfRefusal = (status: number): number => (status === 429 || status === 503 ? status : 401)
 
-/** Sign a visitor in with what the form holds, under a token of its own; or show what is wrong with it. */
+/** Create a session with the account and key of the form, or show the form with the error. */
 const signInVisitor = async (
   dependencies: SignInDependencies,
   visitor: Visitor,
@@ -74,7 +73,7 @@ const signInVisitor = async (
     pageAnswer(signInView(csrf, { account, next, fault }, status), signInPath, { session: null, csrf })
   const badCredentials: Fault = {
     code: 'bad_credentials',
-    message: 'The account id or the API key is wrong.',
+    message: 'The account ID or the API key is wrong.',
     field: null,
   }
   const loginResult = await logIn(dependencies, { accountId: account, key }, visitor)
@@ -92,7 +91,7 @@ const signInVisitor = async (
   })
 }
 
-/** Show the way in, or take who comes by it. */
+/** Answer a request of the sign-in page. */
 export const answerSignIn = async (
   dependencies: SignInDependencies,
   { request, environment }: { readonly request: Request; readonly environment: unknown },

@@ -3,8 +3,18 @@ import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
-import { errorNotice, facts, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
-import { doneNotice } from './webhook-parts.ts'
+import {
+  errorNotice,
+  facts,
+  instant,
+  listQuery,
+  pageLinks,
+  type Row,
+  row,
+  showResult,
+  successNotice,
+  table,
+} from './page-parts.ts'
 
 export type Delivery = {
   readonly id: string
@@ -27,13 +37,28 @@ type Attempt = {
   readonly time_created: string
 }
 
+const doneTexts: Readonly<Record<string, string>> = {
+  resent: 'Resend requested. Refresh this page to see the result.',
+  changed: 'Endpoint updated.',
+  tested: 'Test event sent. It appears under Deliveries.',
+  enabled: 'Endpoint enabled. Use Resend events to send the events that it missed.',
+  disabled: 'Endpoint disabled.',
+  range: 'Resend of the period requested.',
+}
+
+/** Show the result of an action after its redirect. Loading the page again does not repeat the action. */
+export const doneNotice = (query: URLSearchParams): Html | null => {
+  const doneText = doneTexts[query.get('done') ?? '']
+  return doneText === undefined ? null : successNotice(doneText)
+}
+
 const statusTags = {
-  PENDING: ['warn', 'waiting'],
+  PENDING: ['warn', 'pending'],
   DELIVERED: ['good', 'delivered'],
-  FAILED: ['bad', 'given up'],
+  FAILED: ['bad', 'failed'],
 } as const
 
-/** Say how a delivery stands; one that was tried in vain is told from one that has its first attempt before it. */
+/** Show the status of a delivery. A pending delivery with attempts is shown as failing. */
 const statusTag = ({ status, attempts }: Delivery): Html => {
   const [kind, word] = status === 'PENDING' && numberText(attempts) !== '0' ? ['bad', 'failing'] : statusTags[status]
   return html`<span class="tag ${kind}">${word}</span>`
@@ -43,11 +68,11 @@ const pathOf = (endpointId: string, deliveryId: string): string =>
   `/console/webhooks/${endpointId}/deliveries/${deliveryId}`
 
 const resendButton = (csrf: string, path: string): Html =>
-  form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Send again</button>`, 'inline')
+  form(csrf, `${path}/resend`, html`<button class="quiet" type="submit">Resend</button>`, 'inline')
 
-export const deliveryColumns = ['Made', 'Event', 'State', 'Attempts', 'Next attempt', '']
+export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', '']
 
-/** One line of the deliveries of an endpoint. */
+/** Create the table row of a delivery. */
 export const deliveryRow = (csrf: string, one: Delivery): Row => {
   const path = pathOf(one.endpoint_id, one.id)
   return row(
@@ -65,20 +90,23 @@ const responseBody = ({ response_body: body }: Attempt): Content =>
     ? html`<span class="none">empty</span>`
     : html`<details><summary>Show</summary><pre class="block" tabindex="0">${body}</pre></details>`
 
-/** Say in a few words what came of an attempt. */
+/** Return the status code or the error of an attempt. */
 const attemptOutcome = ({ status_code: status, error }: Attempt): string =>
   status === null ? (error ?? '').replaceAll('_', ' ') : numberText(status)
+
+const attemptColumns = ['Time', 'Result', 'Status code', 'Duration', 'Response']
+const noAttempts = 'No attempts yet. Refresh this page in a moment.'
 
 const attemptRow = (one: Attempt): Row =>
   row(
     instant(one.time_created),
-    one.succeeded ? html`<span class="tag good">arrived</span>` : html`<span class="tag bad">failed</span>`,
+    one.succeeded ? html`<span class="tag good">delivered</span>` : html`<span class="tag bad">failed</span>`,
     attemptOutcome(one),
     `${numberText(one.duration_ms)}\u00a0ms`,
     responseBody(one),
   )
 
-/** Say why an endpoint fails, by the last attempt of the newest of these deliveries that was tried in vain. */
+/** Show the error of the last attempt of the newest delivery that failed; null if there is none. */
 export const failureNotice = async (
   { api }: Pick<ConsoleRequest, 'api'>,
   deliveries: readonly Delivery[],
@@ -93,17 +121,18 @@ export const failureNotice = async (
   if (lastAttempt === undefined || lastAttempt.succeeded) return null
   const outcomeText =
     lastAttempt.status_code === null
-      ? html`had no answer: ${attemptOutcome(lastAttempt)}`
-      : html`was answered ${attemptOutcome(lastAttempt)}`
-  return html`<p class="notice bad">An attempt at ${instant(lastAttempt.time_created)} ${outcomeText}. <a href="${pathOf(failing.endpoint_id, failing.id)}">See what came back</a></p>`
+      ? html`failed: ${attemptOutcome(lastAttempt)}`
+      : html`returned status ${attemptOutcome(lastAttempt)}`
+  return html`<p class="notice bad">The attempt at ${instant(lastAttempt.time_created)} ${outcomeText}.
+<a href="${pathOf(failing.endpoint_id, failing.id)}">View response</a></p>`
 }
 
 const deliveryFacts = (one: Delivery): Html =>
   facts(
-    ['State', statusTag(one)],
+    ['Status', statusTag(one)],
     ['Event', html`<a href="/console/events/${one.event_id}">${one.event_id}</a> <code>${one.event_type}</code>`],
     ['Attempts', numberText(one.attempts)],
-    ['Next attempt', one.next_attempt === null ? 'none' : instant(one.next_attempt)],
+    ['Next attempt', one.next_attempt === null ? '–' : instant(one.next_attempt)],
   )
 
 const showDelivery = async (request: ConsoleRequest, fault: Content = null): Promise<PageView> => {
@@ -124,10 +153,11 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
     title: 'Delivery',
     status: fault === null ? 200 : 400,
     body: html`<h1>Delivery</h1>${fault ?? doneNotice(query)}
-<p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">its endpoint</a>. Attempts are kept for 30 days.</p>
+<p class="lead"><code>${id}</code> to <a href="/console/webhooks/${endpointId}">this endpoint</a>.
+Attempts are retained for 30 days.</p>
 ${deliveryFacts(deliveryResult.value)}
-<div class="actions">${resendButton(csrf, path)}<a href="${path}">Look again</a></div>
-${showResult(attempts, ({ data }) => table('Attempts', ['Time', 'Outcome', 'Status', 'Took', 'Answer'], data.map(attemptRow), 'It was not tried yet.'))}
+<div class="actions">${resendButton(csrf, path)}<a href="${path}">Refresh</a></div>
+${showResult(attempts, ({ data }) => table('Attempts', attemptColumns, data.map(attemptRow), noAttempts))}
 ${attempts.ok ? pageLinks(path, query, [], attempts.value) : null}`,
   }
 }
@@ -139,6 +169,6 @@ const resendDelivery = async (request: ConsoleRequest): Promise<PageResult> => {
 }
 
 export const deliveryRoutes: readonly ConsoleRoute[] = [
-  getRoute('/console/webhooks/{}/deliveries/{}', request => showDelivery(request)),
-  postRoute('/console/webhooks/{}/deliveries/{}/resend', resendDelivery),
+  getRoute('/console/webhooks/:endpoint/deliveries/:delivery', request => showDelivery(request)),
+  postRoute('/console/webhooks/:endpoint/deliveries/:delivery/resend', resendDelivery),
 ]

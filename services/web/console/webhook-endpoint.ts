@@ -3,15 +3,41 @@ import type { ApiResult, Fault, ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './page-parts.ts'
-import { type Delivery, deliveryColumns, deliveryRow, failureNotice } from './webhook-deliveries.ts'
-import {
-  doneNotice,
-  type Endpoint,
-  endpointStatus,
-  eventTypesHint,
-  readEventTypes,
-  secretNotice,
-} from './webhook-parts.ts'
+import { type Delivery, deliveryColumns, deliveryRow, doneNotice, failureNotice } from './webhook-deliveries.ts'
+
+export type Endpoint = {
+  readonly id: string
+  readonly url: string
+  readonly event_types: readonly string[]
+  readonly description: string | null
+  readonly api_version: string
+  readonly status: 'ENABLED' | 'DISABLED'
+  readonly disabled_reason: string | null
+  readonly failing_since: string | null
+  readonly time_created: string
+}
+
+const disabledReasons: Readonly<Record<string, string>> = {
+  CALLER: 'by a user',
+  GONE: 'after status 410',
+  FAILING: 'after 5 days of failed deliveries',
+}
+
+/** Show the status of an endpoint as text and colour. */
+export const endpointStatus = ({ status, disabled_reason: reason, failing_since: since }: Endpoint): Html => {
+  if (status === 'DISABLED') return html`<span class="tag bad">disabled</span> ${disabledReasons[reason ?? ''] ?? ''}`
+  return since === null ? html`<span class="tag good">enabled</span>` : html`<span class="tag warn">failing</span>`
+}
+
+/** Read event types, separated by commas or spaces. */
+export const readEventTypes = (text: string): readonly string[] => text.split(/[\s,]+/).filter(type => type !== '')
+
+export const eventTypesHint = '* for all events, customer.* for a group. Separate types with commas.'
+
+export const secretNotice = (secret: string, addition = ''): Html =>
+  html`<div class="notice good" role="status">
+<p>Signing secret created. Copy it now. You cannot view it again. ${addition}</p>
+<p><code class="secret">${secret}</code></p></div>`
 
 const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${ids[0]}`
 
@@ -21,7 +47,10 @@ const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string, kind
 const actionButtons = (request: ConsoleRequest, { id, status }: Endpoint): Html => {
   const at = `/console/webhooks/${id}`
   const isEnabled = status === 'ENABLED'
-  return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send a test event') : null}${actionButton(request, `${at}/rotate`, 'Rotate the secret')}${actionButton(request, isEnabled ? `${at}/disable` : `${at}/enable`, isEnabled ? 'Disable' : 'Enable')}${actionButton(request, `${at}/delete`, 'Delete', 'danger')}</div>`
+  return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send test event') : null}
+${actionButton(request, `${at}/rotate`, 'Rotate secret')}
+${isEnabled ? actionButton(request, `${at}/disable`, 'Disable') : actionButton(request, `${at}/enable`, 'Enable')}
+${actionButton(request, `${at}/delete`, 'Delete', 'danger')}</div>`
 }
 
 const editForm = (csrf: string, endpoint: Endpoint, fault: Fault | null, postedForm: URLSearchParams): Html => {
@@ -30,10 +59,14 @@ const editForm = (csrf: string, endpoint: Endpoint, fault: Fault | null, postedF
     csrf,
     `/console/webhooks/${endpoint.id}`,
     html`${fault !== null && fault.field === null ? errorNotice(fault) : null}
-${field('url', 'Address', { value: value('url', endpoint.url), type: 'url', required: true, fault })}
-${field('event_types', 'Event types', { value: value('event_types', endpoint.event_types.join(', ')), hint: eventTypesHint, fault })}
+${field('url', 'Endpoint URL', { value: value('url', endpoint.url), type: 'url', required: true, fault })}
+${field('event_types', 'Event types', {
+  value: value('event_types', endpoint.event_types.join(', ')),
+  hint: eventTypesHint,
+  fault,
+})}
 ${field('description', 'Description', { value: value('description', endpoint.description ?? ''), fault })}
-<button type="submit">Save</button>`,
+<button type="submit">Save changes</button>`,
   )
 }
 
@@ -41,34 +74,36 @@ const resendForm = (csrf: string, { id }: Endpoint): Html =>
   form(
     csrf,
     `/console/webhooks/${id}/resend`,
-    html`${field('start_time', 'From (UTC)', { type: 'datetime-local', required: true })}${field('end_time', 'Until (UTC)', { type: 'datetime-local', required: true })}${choice(
-      'include_delivered',
-      'Which',
-      [
-        ['false', 'What has not arrived'],
-        ['true', 'All'],
-      ],
-      'false',
-    )}<button type="submit">Send again</button>`,
+    html`${field('start_time', 'Start (UTC)', { type: 'datetime-local', required: true })}
+${field('end_time', 'End (UTC)', { type: 'datetime-local', required: true })}
+${choice('include_delivered', 'Events', resendOptions, 'false')}
+<button type="submit">Resend</button>`,
     'filter',
   )
 
+const resendOptions = [
+  ['false', 'Undelivered only'],
+  ['true', 'All'],
+] as const
+
 const statusOptions = [
-  ['', 'all'],
-  ['PENDING', 'waiting or failing'],
-  ['DELIVERED', 'delivered'],
-  ['FAILED', 'given up'],
+  ['', 'All'],
+  ['PENDING', 'Pending or failing'],
+  ['DELIVERED', 'Delivered'],
+  ['FAILED', 'Failed'],
 ] as const
 
 const deliveriesSection = (request: ConsoleRequest, endpoint: Endpoint, list: ApiResult<ListOf<Delivery>>): Html => {
   const path = `/console/webhooks/${endpoint.id}`
-  return html`<form class="filter" method="get" action="${path}">${choice('status', 'State', statusOptions, request.query.get('status') ?? '')}<button type="submit">Show</button></form>
+  return html`<form class="filter" method="get" action="${path}">
+${choice('status', 'Status', statusOptions, request.query.get('status') ?? '')}
+<button type="submit">Filter</button></form>
 ${showResult(list, ({ data }) =>
   table(
     'Deliveries',
     deliveryColumns,
     data.map(one => deliveryRow(request.csrf, one)),
-    'Nothing was sent yet.',
+    'No deliveries yet. Send a test event.',
   ),
 )}
 ${list.ok ? pageLinks(path, request.query, ['status'], list.value) : null}`
@@ -93,11 +128,20 @@ const endpointView = async (
     title: url,
     status: fault === null ? status : 400,
     body: html`<h1 class="address">${url}</h1>${notice ?? doneNotice(request.query)}${failure}
-${facts(['Id', html`<code>${id}</code>`], ['State', endpointStatus(endpoint)], ['Failing since', since === null ? 'no' : instant(since)], ['Events in version', version], ['Made', instant(created)])}
+${facts(
+  ['ID', html`<code>${id}</code>`],
+  ['Status', endpointStatus(endpoint)],
+  ['Failing since', since === null ? '–' : instant(since)],
+  ['API version', version],
+  ['Created', instant(created)],
+)}
 ${actionButtons(request, endpoint)}
-<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>${deliveriesSection(request, endpoint, deliveries)}</section>
-<section aria-labelledby="range"><h2 id="range">Send a range again</h2>${resendForm(request.csrf, endpoint)}</section>
-<section aria-labelledby="edit"><h2 id="edit">Change</h2>${editForm(request.csrf, endpoint, fault, request.form)}</section>`,
+<section aria-labelledby="deliveries"><h2 id="deliveries">Deliveries</h2>
+${deliveriesSection(request, endpoint, deliveries)}</section>
+<section aria-labelledby="range"><h2 id="range">Resend events</h2>
+${resendForm(request.csrf, endpoint)}</section>
+<section aria-labelledby="edit"><h2 id="edit">Edit endpoint</h2>
+${editForm(request.csrf, endpoint, fault, request.form)}</section>`,
   }
 }
 
@@ -110,7 +154,7 @@ const redirectDone = ({ ids }: ConsoleRequest, action: string): PageResult => ({
   to: `/console/webhooks/${ids[0]}?done=${action}`,
 })
 
-/** Do something with an endpoint, and lead to its page, which says so; or show there why it was not done. */
+/** Run an action and redirect to the endpoint, which shows the result; or show the error. */
 const actionRoute =
   (call: (request: ConsoleRequest) => Promise<ApiResult<unknown>>, action: string) =>
   async (request: ConsoleRequest): Promise<PageResult> => {
@@ -126,12 +170,12 @@ const updateEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
   return saved.ok ? redirectDone(request, 'changed') : endpointView(request, { fault: saved.fault })
 }
 
-/** The secret is shown with the answer itself, for it is kept nowhere. */
+/** Rotate the secret and show it in the response. The console does not store it. */
 const rotateSecret = async (request: ConsoleRequest): Promise<PageResult> => {
   const created = await request.api<{ readonly secret: string }>('POST', `${apiPath(request)}/secret`, {})
   return created.ok
     ? endpointView(request, {
-        notice: secretNotice(created.value.secret, 'The secret before it signs beside it for 24 hours.'),
+        notice: secretNotice(created.value.secret, 'The old secret remains valid for 24 hours.'),
       })
     : failedView(request, created)
 }
@@ -155,15 +199,15 @@ const resendRange = (request: ConsoleRequest): Promise<ApiResult<unknown>> => {
 }
 
 export const endpointRoutes: readonly ConsoleRoute[] = [
-  getRoute('/console/webhooks/{}', request => endpointView(request)),
-  postRoute('/console/webhooks/{}', updateEndpoint),
-  postRoute('/console/webhooks/{}/rotate', rotateSecret),
+  getRoute('/console/webhooks/:endpoint', request => endpointView(request)),
+  postRoute('/console/webhooks/:endpoint', updateEndpoint),
+  postRoute('/console/webhooks/:endpoint/rotate', rotateSecret),
   postRoute(
-    '/console/webhooks/{}/test',
+    '/console/webhooks/:endpoint/test',
     actionRoute(request => request.api('POST', `${apiPath(request)}/test`, {}), 'tested'),
   ),
-  postRoute('/console/webhooks/{}/enable', setStatus('ENABLED')),
-  postRoute('/console/webhooks/{}/disable', setStatus('DISABLED')),
-  postRoute('/console/webhooks/{}/resend', actionRoute(resendRange, 'range')),
-  postRoute('/console/webhooks/{}/delete', deleteEndpoint),
+  postRoute('/console/webhooks/:endpoint/enable', setStatus('ENABLED')),
+  postRoute('/console/webhooks/:endpoint/disable', setStatus('DISABLED')),
+  postRoute('/console/webhooks/:endpoint/resend', actionRoute(resendRange, 'range')),
+  postRoute('/console/webhooks/:endpoint/delete', deleteEndpoint),
 ]

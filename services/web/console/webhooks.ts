@@ -4,8 +4,14 @@ import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './c
 import { form, type PageView } from './page-frame.ts'
 import { errorNotice, field, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
-import { endpointRoutes } from './webhook-endpoint.ts'
-import { type Endpoint, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-parts.ts'
+import {
+  type Endpoint,
+  endpointRoutes,
+  endpointStatus,
+  eventTypesHint,
+  readEventTypes,
+  secretNotice,
+} from './webhook-endpoint.ts'
 
 type Draft = {
   readonly url: string
@@ -30,10 +36,16 @@ const createForm = ({ csrf, session }: ConsoleRequest, { url, types, description
     csrf,
     '/console/webhooks',
     html`${fault !== null && fault.field === null ? errorNotice(fault) : null}
-${field('url', 'Address', { value: url, type: 'url', required: true, hint: session.liveMode ? 'https; a public host' : 'https or http; a public host', fault })}
+${field('url', 'Endpoint URL', {
+  value: url,
+  type: 'url',
+  required: true,
+  hint: `${session.liveMode ? 'https' : 'https or http'}, with a public host`,
+  fault,
+})}
 ${field('event_types', 'Event types', { value: types, hint: eventTypesHint, fault })}
 ${field('description', 'Description', { value: description, fault })}
-<button type="submit">Add the endpoint</button>`,
+<button type="submit">Add endpoint</button>`,
   )
 
 const showEndpoints = async (
@@ -47,17 +59,17 @@ const showEndpoints = async (
     title: 'Webhooks',
     status: draft.fault !== null ? 400 : endpoints.ok ? 200 : endpoints.status,
     body: html`<h1>Webhooks</h1>${notice}
-<p class="lead">Where events of this mode are sent, signed, and tried again until they arrive.</p>
+<p class="lead">The service sends signed events of this mode to these endpoints and retries failed deliveries.</p>
 ${showResult(endpoints, ({ data }) =>
   table(
     'Webhook endpoints',
-    ['Address', 'Events', 'State', 'Description', 'Made'],
+    ['URL', 'Event types', 'Status', 'Description', 'Created'],
     data.map(endpointRow),
-    'Nobody is told of events yet.',
+    'No webhook endpoints yet. Add one below.',
   ),
 )}
 ${endpoints.ok ? pageLinks('/console/webhooks', query, [], endpoints.value) : null}
-<section aria-labelledby="new"><h2 id="new">New endpoint</h2>${createForm(request, draft)}</section>`,
+<section aria-labelledby="new"><h2 id="new">Add endpoint</h2>${createForm(request, draft)}</section>`,
   }
 }
 
@@ -78,7 +90,7 @@ const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
 }
 
 /**
- * The pages of webhook endpoints, of their deliveries and of each attempt.
+ * Pages of webhook endpoints, deliveries and attempts.
  * Source: docs/rules/events-and-webhooks.md #webhook-endpoints.
  */
 export const webhookRoutes: readonly ConsoleRoute[] = [

@@ -13,7 +13,8 @@ const style = [
   .join('\n')
 const script = readText('../reference/page.js')
 
-const icon =
+/** Icon of the product. */
+export const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f7a55"/><path d="M18 5 8 18h6l-2 9 12-14h-7z" fill="#fff"/></svg>'
 
 const cspHash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
@@ -35,15 +36,15 @@ const headers = {
   'Cache-Control': 'no-cache',
 }
 
-/** The product's name with its sign. */
+/** Name and icon of the product, with a link to the start page. */
 export const brand: Html = html`<a class="brand" href="/">${asMarkup(icon.replace('<svg ', '<svg aria-hidden="true" '))}<span>Wattledger</span></a>`
 
-/** Put a body into a whole page that needs nothing from any other address, and lets the browser fetch nothing. */
+/** Create a page that includes its style, script and icon. Its policy allows no request. */
 export const pageContent = (title: string, body: Html): StaticContent => ({
   status: 200,
   mediaType: 'text/html; charset=utf-8',
   headers,
-  body: html`<!doctype html>
+  body: String(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -56,5 +57,5 @@ export const pageContent = (title: string, body: Html): StaticContent => ({
 ${body}
 <script>${asMarkup(script)}</script>
 </html>
-`.markup,
+`),
 })

@@ -72,7 +72,7 @@ export const chooseProvider = async (tab: Tab, name: string): Promise<void> => {
 }
 
 export const chooseStructure = async (tab: Tab, name: string): Promise<void> => {
-  await titled(tab, 'How does your price work?')
+  await titled(tab, 'Which type of price do you have?')
   await tab.getByRole('radio', { name }).check()
   await next(tab)
 }

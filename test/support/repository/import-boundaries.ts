@@ -28,7 +28,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   avsc: ['services/platform/log/avro/codec.ts'],
   pg: ['services/platform/postgres/'],
   'sql-template-tag': ['services/platform/postgres/'],
-  hono: ['services/platform/http/'],
+  hono: ['services/platform/http/', 'services/web/'],
   '@hono/node-server': ['services/platform/http/'],
   'rate-limiter-flexible': ['services/platform/http/'],
   jose: ['services/platform/access/bearer-token.ts'],

@@ -16,13 +16,13 @@ const executablePath = (process.env['PATH'] ?? '')
   .map(folder => join(folder, 'chromium'))
   .find(isExecutable)
 
-if (executablePath === undefined) console.warn('no chromium in PATH: the tests that need a browser are skipped')
+if (executablePath === undefined) console.warn('There is no chromium in PATH. Browser tests are skipped.')
 
-/** Whether there is a browser on this machine; tests that need one are skipped without it. */
+/** True if this machine has a browser. Browser tests are skipped without it. */
 export const hasBrowser = executablePath !== undefined
 
-/** Start the machine's Chromium. Throws where there is none. */
+/** Start the machine's Chromium. Throws if there is none. */
 export const launchBrowser = (): Promise<Browser> => {
-  if (executablePath === undefined) throw new Error('there is no chromium in PATH')
+  if (executablePath === undefined) throw new Error('There is no chromium in PATH.')
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
 }

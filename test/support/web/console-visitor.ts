@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** An answer of the console; `to` is where it leads. */
+/** Response of the console; `to` is the target of a redirect. */
 export type SeenPage = {
   readonly status: number
   readonly headers: Headers
@@ -8,11 +8,11 @@ export type SeenPage = {
   readonly to: string | null
 }
 
-/** A browser as far as forms and cookies go. */
+/** Browser with forms and cookies only. */
 export type Visitor = {
   readonly cookies: Map<string, string>
   readonly get: (path: string) => Promise<SeenPage>
-  /** Load a page and send its form with this action, its hidden members included; `more` are what a person types, or a forger. */
+  /** Load a page and send its form with this action and its hidden fields; `more` adds or replaces fields. */
   readonly send: (
     page: string,
     action: string,
@@ -21,7 +21,7 @@ export type Visitor = {
   ) => Promise<SeenPage>
 }
 
-/** Open a browser without cookies on the service at `base`. */
+/** Create a visitor without cookies for the service at `base`. */
 export const openVisitor = (base: string): Visitor => {
   const seen = async (response: Response): Promise<SeenPage> => {
     const [name = '', value = ''] = response.headers.get('set-cookie')?.split(';')[0]?.split('=') ?? []
@@ -59,7 +59,7 @@ export const openVisitor = (base: string): Visitor => {
   return self
 }
 
-/** Paths of all pages that a session opens. */
+/** Paths of all pages that require a session. */
 export const paths = [
   '/console',
   '/console/locations',

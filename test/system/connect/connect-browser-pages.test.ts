@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
       provider().reply = 'never'
       const { tab, faults, logIn, call } = await toLogin(apiVersion)
       await logIn()
-      await titled(tab, 'Your supplier is being asked')
+      await titled(tab, 'Waiting for your supplier')
       await snap(tab, `pending-${apiVersion}`)
       const { clock, turn } = service()
       const made = clock.at
@@ -109,10 +109,10 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
           await turn()
         }
         const later = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
-        await titled(later.tab, 'Your supplier did not give the prices')
+        await titled(later.tab, 'Your supplier did not send your prices')
         await snap(later.tab, `failed-${apiVersion}`)
         if (apiVersion === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
-        else await later.tab.getByRole('button', { name: 'Change the tariff' }).click()
+        else await later.tab.getByRole('button', { name: 'Change tariff' }).click()
         if (apiVersion === 'earlier') await later.tab.waitForURL('**/login**')
         else await titled(later.tab, 'Who is your supplier?')
         const again = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
   it('accepts prices by season, day and amount', async () => {
     const { tab, faults, call } = await open('current', { postal_address: londonAddress })
     await chooseProvider(tab, 'Ecotricity')
-    await chooseStructure(tab, 'Something else')
+    await chooseStructure(tab, 'Other')
     await titled(tab, 'Your prices')
     await next(tab)
     await tab.getByRole('alert').waitFor()
@@ -138,19 +138,19 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
       texts: Readonly<Record<string, string>>,
       chosen: Readonly<Record<string, string>>,
     ) => {
-      const row = tab.getByRole('group', { name: `Prices ${index}` })
+      const row = tab.getByRole('group', { name: `Period ${index}` })
       for (const [label, text] of Object.entries(texts)) await row.getByLabel(label, { exact: true }).fill(text)
       for (const [label, value] of Object.entries(chosen))
         await row.getByLabel(label, { exact: true }).selectOption(value)
     }
     await fill(
       1,
-      { Price: '24.55', 'Up to, in a month (optional)': '150', 'Price above that': '20' },
+      { Price: '24.55', 'Monthly limit of this price (optional)': '150', 'Price above the limit': '20' },
       { 'First month': 'Oct', 'Last month': 'Mar' },
     )
-    await tab.getByRole('button', { name: 'Add prices' }).click()
+    await tab.getByRole('button', { name: 'Add period' }).click()
     await fill(2, { Price: '18.5' }, { 'First month': 'Apr', 'Last month': 'Sep' })
-    await tab.getByRole('button', { name: 'Add prices' }).click()
+    await tab.getByRole('button', { name: 'Add period' }).click()
     await fill(3, { Price: '9.9' }, { Days: 'Weekend', 'First month': 'Apr', 'Last month': 'Sep' })
     await snap(tab, 'advanced')
     await next(tab)
@@ -198,15 +198,15 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     await importPrices()
     const now = await open('current', { postal_address: londonAddress, route_options: {} })
     await chooseProvider(now.tab, 'Ecotricity')
-    await chooseStructure(now.tab, 'Prices that follow the market')
+    await chooseStructure(now.tab, 'Market prices')
     await titled(now.tab, 'Which market area are you in?')
     await snap(now.tab, 'region')
     await next(now.tab)
     await titled(now.tab, 'Which market area are you in?')
     await now.tab.getByRole('radio', { name: 'London' }).check()
     await next(now.tab)
-    await titled(now.tab, 'What comes on top of the market price?')
-    await now.tab.getByLabel('Surcharge for each kilowatt-hour').fill('2')
+    await titled(now.tab, 'What does your supplier add to the market price?')
+    await now.tab.getByLabel('Surcharge per kilowatt-hour').fill('2')
     await next(now.tab)
     await titled(now.tab, 'Your tariff is connected')
     await snap(now.tab, 'summary-market-prices')
@@ -219,15 +219,15 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
 
     const before = await open('earlier', { postal_address: londonAddress, route_options: {} })
     await chooseProvider(before.tab, 'Ecotricity')
-    await chooseStructure(before.tab, 'Prices that follow the market')
-    await titled(before.tab, 'What comes on top of the market price?')
+    await chooseStructure(before.tab, 'Market prices')
+    await titled(before.tab, 'What does your supplier add to the market price?')
     await next(before.tab)
     await before.tab.getByRole('alert').waitFor()
     await snap(before.tab, 'surcharge-region-error')
     await before.tab.getByRole('radio', { name: 'London' }).check()
     await next(before.tab)
     await titled(before.tab, 'Is this your tariff?')
-    await before.tab.getByRole('button', { name: 'Save this tariff' }).click()
+    await before.tab.getByRole('button', { name: 'Save tariff' }).click()
     await before.tab.waitForURL('**/done?fp_cot=**')
     expect((await retrieve(before.call, 'earlier', before.token)).body['is_tariff_processed']).toBe(true)
     expect([...now.faults, ...before.faults]).toEqual([])
@@ -246,7 +246,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     await tab.getByLabel('Find your supplier').focus()
     await tab.keyboard.type('ecotr')
     await press('Tab', 'Space', 'Enter')
-    await titled(tab, 'How does your price work?')
+    await titled(tab, 'Which type of price do you have?')
     expect(await tab.evaluate('document.activeElement.tagName')).toBe('H1')
     await press('Tab', 'Space', 'Enter')
     await titled(tab, 'What do you pay for a kilowatt-hour?')
@@ -262,7 +262,7 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
 
   it('reports that a link has expired', async () => {
     const { tab } = await openTab(browser, `${address()}?fp_cot=cot_${'0'.repeat(32)}`)
-    await titled(tab, 'This page cannot be shown')
+    await titled(tab, 'Connect is unavailable')
     await tab.getByRole('alert').waitFor()
     await snap(tab, 'unknown')
   })

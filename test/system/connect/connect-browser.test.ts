@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   const toStructure = async (tab: Tab, structure: string): Promise<void> => {
     await toProviders(tab)
     await chooseProvider(tab, 'Ecotricity')
-    await titled(tab, 'How does your price work?')
+    await titled(tab, 'Which type of price do you have?')
     await snap(tab, 'structure')
     await chooseStructure(tab, structure)
   }
@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
 
   it('leads from the token to the callback, and saves 24.55 entered pence as 0.2455', async () => {
     const { client, token, tab, faults, path } = await open('current')
-    await toStructure(tab, 'One price all day')
+    await toStructure(tab, 'Fixed price')
     await next(tab)
     await tab.getByRole('alert').waitFor()
     await snap(tab, 'fixed-error')
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     expect((await pictureOf('Shelf Power'))[0]).toBe('IMG')
     await snap(tab, 'logos')
     await chooseProvider(tab, 'Broken Power')
-    await titled(tab, 'How does your price work?')
+    await titled(tab, 'Which type of price do you have?')
     expect(faults).toEqual([])
     const answer = await fetch(`${system.sandbox.base_url}/connect`)
     const policy = answer.headers.get('content-security-policy') ?? ''
@@ -226,14 +226,14 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
 
   it('reports that a link without a token is incomplete, and a short page does not scroll', async () => {
     const { tab, faults } = await openTab(browser, `${system.sandbox.base_url}/connect`, { width: 1_280 })
-    await tab.getByText('This link is not complete.').waitFor()
+    await tab.getByText('This link is incomplete.').waitFor()
     expect(await tab.evaluate('document.documentElement.scrollHeight - document.documentElement.clientHeight')).toBe(0)
     expect(faults).toEqual([])
   })
 
   it('accepts a time band over midnight, in the earlier API version on a wide dark screen', async () => {
     const { client, token, tab, faults, path } = await open('earlier', { width: 1_280, colorScheme: 'dark' })
-    await toStructure(tab, 'Prices by the time of day')
+    await toStructure(tab, 'Time-of-day prices')
     for (const [index, [from, to, price]] of [
       ['23:30', '07:00', '9.99'],
       ['07:00', '23:30', '28.35'],
@@ -245,7 +245,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     }
     await snap(tab, 'periods')
     await next(tab)
-    expect(await finish(tab, 'Save this tariff', 'time-of-day-earlier')).toBe(`/done?x=1&fp_cot=${token}`)
+    expect(await finish(tab, 'Save tariff', 'time-of-day-earlier')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([
       { valid_from: '23:30:00', valid_to: '07:00:00', rate: [{ fixed: 0.0999 }] },
       { valid_from: '07:00:00', valid_to: '23:30:00', rate: [{ fixed: 0.2835 }] },
@@ -255,7 +255,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
 
   it('saves a market surcharge of 18.5 percent as 0.185', async () => {
     const { client, token, tab, faults, path } = await open('current')
-    await toStructure(tab, 'Prices that follow the market')
+    await toStructure(tab, 'Market prices')
     await tab.getByLabel('Surcharge in percent, such as tax').fill('18.5')
     await snap(tab, 'surcharge')
     await next(tab)
@@ -276,7 +276,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     await tab.getByRole('alert').waitFor()
     await tab.getByLabel('Name of the supplier').fill('Corner Shop')
     await next(tab)
-    await titled(tab, 'How does your price work?')
+    await titled(tab, 'Which type of price do you have?')
     await tab.getByRole('button', { name: 'Back' }).click()
     await titled(tab, 'What is your supplier called?')
     await tab.getByRole('button', { name: 'Back' }).click()
@@ -285,7 +285,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     await titled(tab, 'Which tariff do you have?')
     await snap(tab, 'library')
     await tab.getByRole('button', { name: 'My tariff is not listed' }).click()
-    await titled(tab, 'How does your price work?')
+    await titled(tab, 'Which type of price do you have?')
     await tab.getByRole('button', { name: 'Back' }).click()
     await tab.getByRole('radio', { name: 'Standard' }).check()
     await next(tab)

@@ -8,11 +8,11 @@ import { bought, makeHome } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
-/** Folder for screenshots of the pages, for people: CONSOLE_SHOTS=/tmp/shots. */
+/** Folder for screenshots, such as CONSOLE_SHOTS=/tmp/shots. */
 const shots = process.env['CONSOLE_SHOTS']
 const hourMs = 3_600_000
 
-/** Subscriber on this machine. It answers with `status` and counts its requests. */
+/** Start a local subscriber, which answers with `status` and records the received ids. */
 const startSubscriber = async () => {
   const state = { status: 500, received: [] as string[] }
   const server: Server = createServer((request, response) => {
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   let browser: Browser
   let subscriber: Awaited<ReturnType<typeof startSubscriber>>
   let home = ''
-  /** Another host with one image and no other path. */
+  /** Address of another host that serves only /logo.svg. */
   let pictures = ''
   let pictureServer: Server
   const address = (path: string): string => `${system.sandbox.base_url}${path}`
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
 
   type Look = { readonly width: number; readonly colorScheme: 'light' | 'dark' }
 
-  /** Sign in. `complaints` collects errors of the pages and every request to another host. */
+  /** Sign in. `complaints` collects page errors and requests to other hosts. */
   const open = async ({ width, colorScheme }: Look, key = system.sandbox.test_key) => {
     const context: BrowserContext = await browser.newContext({
       viewport: { width, height: 900 },
@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
       return route.abort()
     })
     await tab.goto(address('/console'))
-    await tab.getByLabel('Account id').fill(system.sandbox.account_id)
+    await tab.getByLabel('Account ID').fill(system.sandbox.account_id)
     await tab.getByLabel('API key').fill(key)
     await tab.getByRole('button', { name: 'Sign in' }).click()
     await tab.waitForURL('**/console')
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   ]
 
   it.each(looks)(
-    'fits the screen without errors at $width px, $colorScheme',
+    'fits and has no errors at $width px, $colorScheme',
     { timeout: 60_000 },
     async ({ width, colorScheme }) => {
       const { context, tab, complaints } = await open({ width, colorScheme })
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     },
   )
 
-  it('draws prices and costs from the tables next to them', { timeout: 60_000 }, async () => {
+  it('draws prices and costs from their tables', { timeout: 60_000 }, async () => {
     const { context, tab } = await open({ width: 1280, colorScheme: 'light' })
     await tab.goto(address(`/console/locations/${home}`))
     await tab.waitForSelector('figure[data-of=costs] canvas')
@@ -163,17 +163,17 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     const { id } = (await client.ask('POST', '/devices', { reference_id: 'seen live' })) as { readonly id: string }
     await tab.waitForSelector(`#tail tr:first-child:has-text("${id}")`)
     expect(await tab.locator('#news').textContent()).toBe('1 new event')
-    await tab.getByRole('button', { name: 'Live: pause' }).click()
+    await tab.getByRole('button', { name: 'Pause' }).click()
     const rows = await tab.locator('#tail tbody tr').count()
     await client.ask('DELETE', `/devices/${id}`)
     await tab.waitForTimeout(3_000)
     expect(await tab.locator('#tail tbody tr').count()).toBe(rows)
-    await tab.getByRole('button', { name: 'Paused: go on' }).click()
+    await tab.getByRole('button', { name: 'Resume' }).click()
     await tab.waitForSelector('#tail tr:first-child:has-text("device.delete")')
     await context.close()
   })
 
-  it('shows the logo of the account after it is saved, and initials if the logo cannot be loaded', {
+  it('shows the saved logo of the account, and initials if it cannot be loaded', {
     timeout: 60_000,
   }, async () => {
     const { context, tab, complaints } = await open({ width: 360, colorScheme: 'light' }, system.sandbox.live_key)
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     const save = async (logo: string) => {
       await tab.getByLabel('Logo').fill(logo)
       await tab.getByRole('button', { name: 'Save addresses' }).click()
-      expect(await tab.getByRole('status').textContent()).toBe('The addresses are saved.')
+      expect(await tab.getByRole('status').textContent()).toBe('Addresses saved.')
     }
     expect(await source()).toMatch(/^data:image/)
     await save(`${pictures}logo.svg`)
@@ -199,15 +199,15 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await context.close()
   })
 
-  it('lets an operator create a webhook endpoint, see why deliveries fail, and resend them', {
+  it('adds an endpoint, shows why deliveries fail, and resends them after the repair', {
     timeout: 90_000,
   }, async () => {
     const { context, tab, complaints } = await open({ width: 1280, colorScheme: 'light' })
     await tab.getByRole('link', { name: 'Webhooks' }).click()
-    await tab.getByLabel('Address').fill(subscriber.url)
+    await tab.getByLabel('Endpoint URL').fill(subscriber.url)
     await tab.getByLabel('Event types').fill('customer.*')
     await tab.getByLabel('Description').fill('Invoices')
-    await tab.getByRole('button', { name: 'Add the endpoint' }).click()
+    await tab.getByRole('button', { name: 'Add endpoint' }).click()
     expect(await tab.locator('.secret').textContent()).toMatch(/^whsec_/)
     await look(tab, 'story-1-added')
     await client.ask('POST', '/customers', { reference_id: 'notified' })
@@ -220,7 +220,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
       return (await tab.locator('main').textContent())?.includes('failing')
     }
     await expect.poll(failing, { timeout: 10_000 }).toBe(true)
-    expect(await tab.locator('.notice.bad').textContent()).toMatch(/was answered 500/)
+    expect(await tab.locator('.notice.bad').textContent()).toMatch(/returned status 500/)
     await look(tab, 'story-2-failing')
     await tab.locator('td a').first().click()
     await tab.locator('summary').first().click()
@@ -229,8 +229,8 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     expect(await tab.locator('.facts').textContent()).toMatch(/failing.*customer\.create/)
     await look(tab, 'story-3-attempts')
     subscriber.state.status = 204
-    await tab.getByRole('button', { name: 'Send again' }).click()
-    expect(await tab.getByRole('status').textContent()).toContain('It is being sent again.')
+    await tab.getByRole('button', { name: 'Resend' }).click()
+    expect(await tab.getByRole('status').textContent()).toContain('Resend requested.')
     await tab.reload()
     expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe('Delivery')
     const delivered = async () => {
@@ -240,18 +240,18 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
     await expect.poll(delivered, { timeout: 20_000 }).toMatch(/delivered/)
     await look(tab, 'story-4-delivered')
     expect(new Set(subscriber.state.received).size).toBe(1)
-    await tab.getByRole('button', { name: 'Send a test event' }).click()
+    await tab.getByRole('button', { name: 'Send test event' }).click()
     await expect.poll(() => new Set(subscriber.state.received).size, { timeout: 10_000 }).toBe(2)
-    await tab.getByRole('button', { name: 'Rotate the secret' }).click()
+    await tab.getByRole('button', { name: 'Rotate secret' }).click()
     expect(await tab.locator('.secret').textContent()).toMatch(/^whsec_/)
     await tab.getByLabel('Event types').fill('customer.*, device.*')
-    await tab.getByRole('button', { name: 'Save' }).click()
-    expect(await tab.getByRole('status').textContent()).toBe('The endpoint was changed.')
+    await tab.getByRole('button', { name: 'Save changes' }).click()
+    expect(await tab.getByRole('status').textContent()).toBe('Endpoint updated.')
     await tab.getByRole('button', { name: 'Disable' }).click()
     expect(await tab.locator('.facts').textContent()).toContain('disabled')
     await tab.getByRole('button', { name: 'Enable' }).click()
     await tab.getByRole('button', { name: 'Delete' }).click()
-    await tab.getByRole('button', { name: 'Sure?' }).click()
+    await tab.getByRole('button', { name: 'Confirm?' }).click()
     await tab.waitForURL('**/console/webhooks')
     expect(await endpointLink.count()).toBe(0)
     expect(complaints).toEqual([])

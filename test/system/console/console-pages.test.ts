@@ -25,7 +25,7 @@ const database = () => records ?? expect.fail('no system runs')
 const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sandbox().base_url, account, key)
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 
-it('creates two pages of an account at a time, lets some wait, and refuses others with a message', async () => {
+it('creates two pages of an account at once, queues 62 requests, and answers more with 503', async () => {
   const one = await testVisitor()
   const seen = await Promise.all(Array.from({ length: 200 }, () => one.get('/console/locations')))
   const refused = seen.filter(({ status }) => status !== 200)
@@ -44,10 +44,10 @@ describe('the page of the account', () => {
   }
   const liveVisitor = () => signIn(sandbox().account_id, sandbox().live_key)
 
-  it('saves URLs with an audit entry, allows only the host of the logo, and removes them again', async () => {
+  it('saves and removes addresses with audit entries, and allows only the host of the logo', async () => {
     const one = await liveVisitor()
     const saved = await one.send(page, page, addresses)
-    expect([saved.status, saved.text.includes('The addresses are saved.')]).toEqual([200, true])
+    expect([saved.status, saved.text.includes('Addresses saved.')]).toEqual([200, true])
     expect(saved.headers.get('content-security-policy')).toContain("img-src 'self' data: https://cdn.volt.example;")
     const { text, headers } = await one.get(page)
     for (const address of Object.values(addresses)) expect(text).toContain(`value="${address}"`)
@@ -74,7 +74,7 @@ describe('the page of the account', () => {
     for (const { actor } of entries) expect(actor).toMatch(/^key_/)
   })
 
-  it('reports an error next to its field, keeps the entered text, and saves nothing', async () => {
+  it('shows the error at the field with the entered values, and saves nothing', async () => {
     const one = await liveVisitor()
     const wrong = await one.send(page, page, { ...addresses, terms_url: 'http://volt.example/terms' })
     expect(wrong.status).toBe(400)
@@ -85,7 +85,7 @@ describe('the page of the account', () => {
     expect((await one.get(page)).text).not.toContain('volt.example')
   })
 
-  it('is read-only for test keys and keys of other scopes, and refuses forms of other sites', async () => {
+  it('is read-only for test keys and other scopes, and refuses forms of other sites', async () => {
     const { key } = await makeKey(database(), folder, sandbox(), 'read')
     for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
       const { status, text } = await one.get(page)
@@ -94,8 +94,8 @@ describe('the page of the account', () => {
         true,
         false,
       ])
-      const { text: places } = await one.get('/console')
-      const csrf = /name="csrf" value="(\w+)"/.exec(places)?.[1] ?? ''
+      const { text: overview } = await one.get('/console')
+      const csrf = /name="csrf" value="(\w+)"/.exec(overview)?.[1] ?? ''
       expect((await one.send(page, page, { ...addresses, csrf, form: crypto.randomUUID() })).status).toBe(403)
     }
     const owner = await liveVisitor()
@@ -123,7 +123,7 @@ describe('the page of keys', () => {
     expect(listed.text).not.toContain(key)
     const [, id] = new RegExp(`(key_\\w+)</code>(?:(?!</tr>).)*…${key.slice(-4)}<`).exec(listed.text) ?? []
     const revoked = await one.send('/console/keys', `/console/keys/${id}/revoke`)
-    expect(revoked.text).toContain(`ends in ${key.slice(-4)} is revoked`)
+    expect(revoked.text).toContain(`ending in ${key.slice(-4)} is revoked`)
     expect(await canLogIn(key)).toBe(false)
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'test', '--json'], {
       WATTLEDGER_DATA_DIR: folder,
@@ -138,7 +138,7 @@ describe('the page of keys', () => {
     expect(out).not.toContain(key.slice(8, 40))
   })
 
-  it('is forbidden for keys without the scope all', async () => {
+  it('requires a key with scope all', async () => {
     for (const scope of ['read', 'metering'] as const) {
       const { key } = await makeKey(database(), folder, sandbox(), scope)
       const one = await signIn(sandbox().account_id, key)
@@ -154,7 +154,7 @@ describe('the page of keys', () => {
 })
 
 describe('the page of webhook endpoints', () => {
-  it('reports an error next to its field, and keeps the entered text', async () => {
+  it('shows the error at the field with the entered values', async () => {
     const one = await testVisitor()
     const refused = await one.send('/console/webhooks', '/console/webhooks', {
       url: 'http://127.0.0.1/hook',

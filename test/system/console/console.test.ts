@@ -38,7 +38,7 @@ const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sand
 const testVisitor = () => signIn(sandbox().account_id, sandbox().test_key)
 
 describe('the console', () => {
-  it('shows only the sign-in page without a session, and then leads to the requested page', async () => {
+  it('redirects visitors to the sign-in page, and back to the requested page', async () => {
     const one = visitor()
     for (const path of [...paths.slice(1), '/console/nothing', '/console/events/tail']) {
       const { status, to, text } = await one.get(path)
@@ -52,7 +52,7 @@ describe('the console', () => {
       )
   })
 
-  it('serves pages whose policy forbids other hosts and inline scripts', async () => {
+  it('serves pages whose policy refuses outside and inline content', async () => {
     const one = await testVisitor()
     for (const path of [signInPath, ...paths, '/console/nothing']) {
       const { headers, text } = await one.get(path)
@@ -80,12 +80,12 @@ describe('the console', () => {
     expect((await one.get('/console/assets/..%2fmount.ts')).status).toBe(404)
   })
 
-  it('keeps its session in a cookie that scripts and other sites cannot read', async () => {
+  it('stores the session in a cookie that scripts and other sites cannot read', async () => {
     const attempt = async (origin: string) => {
       const one = visitor()
       const { account_id: account, test_key: key } = sandbox()
       const page = await one.get(signInPath)
-      // The sign-in page does not change the session: a browser that comes from another site does not send the cookie.
+      // The sign-in page does not change the session: with a link from another site the browser sends no cookie.
       expect(page.headers.get('set-cookie')).toMatch(
         /^wattledger_console_entry=[\w-]{43}; Path=\/console; HttpOnly; SameSite=Strict$/,
       )
@@ -99,7 +99,7 @@ describe('the console', () => {
     expect(await attempt('https:')).toMatch(/; SameSite=Strict; Secure; Max-Age=43200$/)
   })
 
-  it('shows its mode on every page', async () => {
+  it('shows the mode on every page', async () => {
     const live = await signIn(sandbox().account_id, sandbox().live_key)
     const test = await testVisitor()
     for (const path of [...paths, '/console/nothing']) {
@@ -108,7 +108,7 @@ describe('the console', () => {
     }
   })
 
-  it('shows the objects of the account in this mode only, and each text as text', async () => {
+  it('shows only objects of the account and mode, and escapes every text', async () => {
     const { sandbox: own } = { sandbox: sandbox() }
     const evil = '<script>alert(1)</script>"\'&'
     const client = await login(own)
@@ -128,12 +128,12 @@ describe('the console', () => {
     for (const id of foreign) {
       expect(list.text).not.toContain(id)
       expect((await one.get(`/console/locations/${id}`)).status).toBe(404)
-      expect((await one.get(`/console/events?object_id=${id}`)).text).toContain('There is no such event yet')
+      expect((await one.get(`/console/events?object_id=${id}`)).text).toContain('No events yet')
     }
     expect((await one.get('/console/events?starting_after=evt_none')).text).toContain('role="alert"')
   })
 
-  it('shows the records that the costs of a location use: records of devices until it has its own', async () => {
+  it('names the source of costs: records of devices, or of the location if it has its own', async () => {
     const client = await login(sandbox())
     const place = await createLocation(client, {})
     const whole = [
@@ -153,16 +153,14 @@ describe('the console', () => {
     const one = await testVisitor()
     const shown = async () => (await one.get(`/console/locations/${place}`)).text
     await client.submit([{ ...record, device_id: device }])
-    await expect
-      .poll(shown, { timeout: 20_000 })
-      .toMatch(/Costs come from records of the location(?:'|&#39;)s devices\./)
+    await expect.poll(shown, { timeout: 20_000 }).toMatch(/Costs of the records of the location(?:'|&#39;)s devices\./)
     await client.submit([record])
     await expect
       .poll(shown, { timeout: 20_000 })
-      .toMatch(/Costs come from the location(?:'|&#39;)s own records\. .*left out/)
+      .toMatch(/Costs of the records of the location itself\. .*not included/)
   })
 
-  it('pages through long lists in both directions', async () => {
+  it('links the pages of long lists in both directions', async () => {
     const client = await login(sandbox(), 'live')
     for (let n = 0; n < 65; n += 1)
       await client.ask('POST', '/locations', { reference_id: `page ${n}`, timezone: 'UTC', currency_code: 'EUR' })
@@ -183,12 +181,12 @@ describe('the console', () => {
 })
 
 describe('signing in', () => {
-  it('limits an address to ten wrong keys of an account; the right key always signs in', async () => {
+  it('answers ten wrong keys with 401, then 429; the correct key always works', async () => {
     const otherAccount = await createOtherAccount(database(), folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
       const failed = await one.send(signInPath, signInPath, { account: otherAccount.account_id, key: 'sk_test_wrong' })
-      expect([failed.status, failed.text.includes('The account id or the API key is wrong.')]).toEqual([401, true])
+      expect([failed.status, failed.text.includes('The account ID or the API key is wrong.')]).toEqual([401, true])
       expect(failed.text).not.toContain('sk_test_wrong')
     }
     const over = await one.send(signInPath, signInPath, { account: otherAccount.account_id, key: 'sk_test_wrong' })
@@ -200,7 +198,7 @@ describe('signing in', () => {
     expect([right.status, right.to]).toEqual([303, '/console'])
   })
 
-  it('is the only authentication: an Authorization header opens no page, and no page requests one', async () => {
+  it('is required: an Authorization header opens no page', async () => {
     const { account_id: account, live_key: key } = sandbox()
     for (const authorization of [`Bearer ${key}`, `Basic ${btoa(`${account}:${key}`)}`]) {
       for (const path of ['/console', '/console/keys', '/console/locations']) {
@@ -211,7 +209,7 @@ describe('signing in', () => {
     }
   })
 
-  it('ends with signing out; the cookie is invalid after that', async () => {
+  it('ends with the sign-out: the cookie is invalid afterwards', async () => {
     const one = await testVisitor()
     const session = one.cookies.get(sessionCookie) ?? expect.fail('no session')
     const out = await one.send('/console', '/console/sign-out')
@@ -220,7 +218,7 @@ describe('signing in', () => {
     expect((await one.get('/console')).status).toBe(303)
   })
 
-  it('ends with the key, and with the account', async () => {
+  it('ends if the key is revoked or the account is disabled', async () => {
     const { id, key } = await makeKey(database(), folder, sandbox(), 'all')
     const one = await signIn(sandbox().account_id, key)
     expect((await one.get('/console')).status).toBe(200)
@@ -232,7 +230,7 @@ describe('signing in', () => {
     expect((await other.get('/console')).status).toBe(303)
   })
 
-  it('stores only a hash of the cookie in the database', async () => {
+  it('stores only a hash of the cookie', async () => {
     const one = await testVisitor()
     const { rows } = await database().operator<{ text: string }>(sql`select t::text as text from console_sessions t`)
     expect(rows.length).toBeGreaterThan(0)

@@ -38,7 +38,7 @@ const rectsOf = (markup: string): readonly Rect[] =>
     }),
   )
 
-const markupOf = (of: BarChart): string => barChart(of)?.markup ?? ''
+const markupOf = (of: BarChart): string => String(barChart(of) ?? '')
 
 describe('a chart of bars', () => {
   it('stands on the line of zero, as high as its values, marked and faint where they are', () => {
@@ -108,7 +108,7 @@ describe.each(apiVersions)('the reference of the %s layout', apiVersion => {
     const described = runToEnd(referenceOf(operations, apiVersion)).groups.flatMap(group => group.operations)
     const prices = described.find(({ id }) => id === 'price_retrieve')
     if (prices === undefined) throw new Error('there is no operation price_retrieve')
-    const { markup = '' } = exampleChart(prices) ?? {}
+    const markup = String(exampleChart(prices) ?? '')
     const { data } = JSON.parse(JSON.stringify(prices.answer.example)) as {
       data: readonly { price?: { value: number }; tariff?: { rate: number } }[]
     }
