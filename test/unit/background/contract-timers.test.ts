@@ -25,7 +25,7 @@ const opened = await openTestDatabase()
 const { database } = opened
 afterAll(() => opened[Symbol.asyncDispose]())
 
-/** The clock of the timers, which runs ahead of that of the service; it only ever goes on. */
+/** Clock of the timers, ahead of the clock of the service. It only moves forward. */
 let now = Date.now()
 const service = openService(database)
 const { live: client } = await makeAccount(service)
@@ -44,14 +44,14 @@ const eventsOf = async (tariff: string): Promise<readonly unknown[]> =>
     .map(({ type }) => type)
     .toReversed()
 
-/** Let the clock go to an instant, and tell what is due by then. */
+/** Move the clock to an instant and publish the events that are due. */
 const goTo = async (at: number): Promise<void> => {
   now = at
   while ((await publishContractEndEvents(database, now)) > 0);
 }
 
 describe('the end of a contract', () => {
-  it('is told ten days ahead and when it has come, once each, with what it is about', async () => {
+  it('has one event ten days before and one at the end, with the ids of the tariff', async () => {
     const end = now + 30 * dayMs
     const { tariff, location } = await makeTariff(client, end)
     await goTo(end - 10 * dayMs - 1)
@@ -71,7 +71,7 @@ describe('the end of a contract', () => {
     })
   })
 
-  it.each(apiVersions)('is written as published in the %s layout', async apiVersion => {
+  it.each(apiVersions)('has the documented event in the %s API version', async apiVersion => {
     const { tariff } = await makeTariff(client, now + 5 * dayMs)
     await goTo(now)
     const { text } = await client.call('GET', `/events?object_id=${tariff}`, undefined, {
@@ -80,13 +80,13 @@ describe('the end of a contract', () => {
     await expect(goldenText(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/event_of_contract_end.json`)
   })
 
-  it('is told after a downtime over both instants, in their order', async () => {
+  it('has both events in order after a downtime over both instants', async () => {
     const { tariff } = await makeTariff(client, now + 20 * dayMs)
     await goTo(now + 60 * dayMs)
     expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
-  it('is told at once where it is nearer than ten days, and not at all where it was past when the tariff came', async () => {
+  it('has an event at once within ten days, and none if it had passed when the tariff was created', async () => {
     const near = await makeTariff(client, now + 3 * dayMs)
     const past = await makeTariff(client, Date.now() - 3 * dayMs)
     await goTo(now)
@@ -96,7 +96,7 @@ describe('the end of a contract', () => {
     expect(await eventsOf(past.tariff)).toEqual([])
   })
 
-  it('that moves is told as it stands, and again for the new one', async () => {
+  it('has new events after the end has changed', async () => {
     const moved = await makeTariff(client, now + 30 * dayMs)
     const opens = await makeTariff(client, now + 30 * dayMs)
     const named = await makeTariff(client, now + 30 * dayMs)
@@ -119,14 +119,14 @@ describe('the end of a contract', () => {
     expect(await eventsOf(moved.tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
-  it('that a change moves into the past has come with the change', async () => {
+  it('has its event at once if a change moves it into the past', async () => {
     const { tariff } = await makeTariff(client, null)
     await client.call('PATCH', `/tariffs/${tariff}`, { contract_end_date: '2024-01-01T00:00:00Z' })
     await goTo(now)
     expect(await eventsOf(tariff)).toEqual(['tariff.expired'])
   })
 
-  it('of a tariff that was deleted, voided, or went with its location is told nobody', async () => {
+  it('has no event if the tariff was ended, voided, or deleted with its location', async () => {
     const tariffs = await Promise.all([0, 1, 2].map(() => makeTariff(client, now + 30 * dayMs)))
     const [deleted, voided, gone] = tariffs
     await client.call('DELETE', `/tariffs/${deleted?.tariff}`)
@@ -136,7 +136,7 @@ describe('the end of a contract', () => {
     for (const { tariff } of tariffs) expect(await eventsOf(tariff)).toEqual([])
   })
 
-  it('is told once by many that tell at once', async () => {
+  it('has one event if several processes publish at the same time', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => makeTariff(client, now + dayMs)))
     now += 30 * dayMs
     const counts = await Promise.all(Array.from({ length: 6 }, () => publishContractEndEvents(database, now, 7)))
@@ -145,7 +145,7 @@ describe('the end of a contract', () => {
     for (const { tariff } of made) expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
-  it('is not told while another is still telling that it is near', async () => {
+  it('has no event while another transaction writes the event of ten days before', async () => {
     const { tariff } = await makeTariff(client, now + dayMs)
     now += 30 * dayMs
     const broken = withOperator(database, async transaction => {
@@ -160,7 +160,7 @@ describe('the end of a contract', () => {
     expect(await eventsOf(tariff)).toEqual(['tariff.expiring', 'tariff.expired'])
   })
 
-  it('is told by the work that the service does by itself, and what is over 90 days old goes', async () => {
+  it('has its event from the work of the service, which also deletes events after 90 days', async () => {
     const { tariff, location } = await makeTariff(client, now + dayMs)
     await using _ = startLeasedWork(
       { database, logger },
@@ -190,7 +190,7 @@ describe('the end of a contract', () => {
 })
 
 describe('work under a lease', () => {
-  it('is done by one of many at a time, and by another once that one has ended', async () => {
+  it('runs in one process at a time, and in another one after the first has stopped', async () => {
     const name = randomUUID()
     const turnTimes: number[] = []
     const startOne = (one: number) => {
@@ -217,7 +217,7 @@ describe('work under a lease', () => {
     expect(new Set(turnTimes)).toEqual(new Set([2]))
   })
 
-  it('goes on after a turn that throws, and keeps its lease meanwhile', async () => {
+  it('continues after a turn that throws, and keeps its lease', async () => {
     const name = randomUUID()
     let turnTimes = 0
     const turn = async () => {

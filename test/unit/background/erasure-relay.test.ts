@@ -81,7 +81,7 @@ const idsIn = async (table: string): Promise<readonly unknown[]> => {
   return rows.map(({ id }) => id)
 }
 
-/** Whose rows some tables of the engine hold, by the last digits of location and device. */
+/** Owners of the rows in some ClickHouse tables, by the last digits of location and device. */
 const rowsOf = async (table: string, of: { readonly location?: string; readonly device?: string }) => {
   const conditions = Object.entries(of).map(([kind, id]) => `${kind}_id = unhex('${id.slice(4)}')`)
   const [row] = await db.rows(
@@ -106,7 +106,7 @@ const workerErases = async (
 }
 
 describe('the command', () => {
-  it('makes PostgreSQL forget a customer with its locations, and nothing else', async () => {
+  it('erases a customer with its locations in PostgreSQL, and nothing else', async () => {
     const { customer, home, other, device } = fixture
     await erased(customer)
     expect(await idsIn('customers')).toEqual([])
@@ -133,7 +133,7 @@ describe('the command', () => {
     expect(await findErasure(database.operator, tenant, customer)).toMatchObject({ locationIds, deviceIds: [] })
   })
 
-  it('can be repeated, and refuses what there is not', async () => {
+  it('can be repeated, and refuses unknown objects', async () => {
     await erased(fixture.customer)
     const before = await findErasure(database.operator, tenant, fixture.customer)
     await erased(fixture.customer)
@@ -158,7 +158,7 @@ describe('the relay', () => {
     at: () => at,
   })
 
-  it('tells every lane at once, again each day, and removes the last of a location at the end', async () => {
+  it('sends the erasure to every partition at once and each day, and removes the location at the end', async () => {
     await erased(fixture.home)
     const mark = await findErasure(database.operator, tenant, fixture.home)
     const ends = () =>
@@ -192,7 +192,7 @@ describe('the relay', () => {
 })
 
 describe('the worker', () => {
-  it('deletes all rows of a location from every table, and no others', async () => {
+  it('deletes all rows of a location from every table, and no other rows', async () => {
     await erased(fixture.home)
     const helpers = ['meter_cost', 'meter_sessions', 'meter_device_locations']
     for (const table of [...helpers, 'meter_estimates', 'meter_long_rows'])
@@ -207,7 +207,7 @@ describe('the worker', () => {
     await workerErases(fixture.home)
   })
 
-  it('has locations costed again that lose the energy of a device, also after a crash in between', async () => {
+  it('recosts locations that lose the energy of a device, also after a crash in between', async () => {
     await erased(fixture.device)
     const recostRequests: LostEnergy[] = []
     const crash = workerErases(fixture.device, () => Promise.reject(new Error('killed')))
@@ -226,7 +226,7 @@ describe('the worker', () => {
     expect(await rowsOf('meter_cost', { location: fixture.home })).toBe(1)
   })
 
-  it('stores nothing more of erased objects once it has loaded the marks', async () => {
+  it('stores nothing of erased objects after it has loaded the marks', async () => {
     await erased(fixture.customer)
     await erased(fixture.device)
     const eraser = createEraser({ database, clickHouse: db, requestRecosts: async () => undefined })
@@ -253,7 +253,7 @@ describe('the worker', () => {
     expect(eraser.withoutErasedRows(rows)).toEqual([rows[1]])
   })
 
-  it('blots out failures of before, which name no object, by the stored records of their batch', async () => {
+  it('redacts earlier failures without an object, by the stored records of their batch', async () => {
     const batchId = batchIds('a secret of the installation').create(tenant, currentInstant() + 2 * dayMs)
     const failure = { foundLater: false, error: 'value must be a number', locationId: null, deviceId: null }
     const failures = [
@@ -280,7 +280,7 @@ describe('the worker', () => {
     ])
   })
 
-  it('deletes an account whole, and the receipts of before; words in later ones that name it are blotted out', async () => {
+  it('deletes a whole account with its earlier receipts, and redacts its names in later ones', async () => {
     const ids = batchIds('a secret of the installation')
     const [before, after] = [currentInstant() - dayMs, currentInstant() + dayMs].map(at => ids.create(tenant, at)) as [
       string,

@@ -34,7 +34,7 @@ const dependencies = {
   },
 }
 
-/** A log that fails while `isAway` says so of a message. */
+/** Log that fails for each message for which `isAway` returns true. */
 const failingLog = (isAway: (key: string) => boolean): Pick<Log, 'append' | 'partitions'> => ({
   partitions: partitionLog.log.partitions,
   append: async (topic, partition, message) => {
@@ -66,8 +66,8 @@ const inLog = async (): Promise<readonly EventEnvelope[]> => {
 const idsAbout = async (objectId: string) =>
   (await inLog()).filter(one => one.objectId === objectId).map(({ eventId }) => eventId)
 
-describe('the relay of events', () => {
-  it('holds back what follows an event that the log did not take, and nothing else', async () => {
+describe('the event relay', () => {
+  it('delays only the later events of an object if the log refuses one of its events', async () => {
     const stuck = [await write('dev_stuck', { n: 1 }), await write('dev_stuck', { n: 2 })]
     const free = [await write('dev_free', { n: 1 }), await write('dev_free', { n: 2 })]
     const tried: string[] = []
@@ -78,7 +78,7 @@ describe('the relay of events', () => {
     expect([await idsAbout('dev_stuck'), await waiting()]).toEqual([stuck, 0])
   })
 
-  it('publishes again under the same id what it could not delete', async () => {
+  it('publishes an event again with the same id if the event was not deleted', async () => {
     const id = await write('dev_twice', { exact: 1 })
     const broken = {
       ...dependencies,
@@ -96,7 +96,7 @@ describe('the relay of events', () => {
     expect(await waiting()).toBe(0)
   })
 
-  it('keeps every digit, and goes on in the order of changes over many turns', async () => {
+  it('keeps every digit, and the order of changes over many turns', async () => {
     const exact = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('12345678901234567.123456789')
     const ids: string[] = []
     for (let n = 0; n < 7; n += 1) ids.push(await write('dev_order', { cost: exact, n }))
@@ -115,7 +115,7 @@ describe('the relay of events', () => {
     })
   })
 
-  it('publishes what names an event whose data no message holds; the whole stays readable', async () => {
+  it('publishes the short members of an event that is too large for a message; the API has all of it', async () => {
     const id = await write('sae_large', {
       id: 'sae_large',
       object: 'schedule_amount',
@@ -132,7 +132,7 @@ describe('the relay of events', () => {
     })
   })
 
-  it('brings one location.update and one price.update to each of 10,000 locations on one source', {
+  it('publishes one location.update and one price.update for each of 10,000 locations on one source', {
     timeout: 60_000,
   }, async () => {
     const ids = Array.from({ length: 10_000 }, (_, n) => `loc_${n.toString(16).padStart(24, '0')}`)
@@ -142,10 +142,13 @@ describe('the relay of events', () => {
     })
     await database.operator(sql`
       insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)
-      select ${live.accountId}, true, id, 'Europe/Berlin', 'EUR', ${source}, now() from unnest(${ids}::text[]) as l(id)`)
+      select ${live.accountId}, true, id, 'Europe/Berlin', 'EUR', ${source}, now()
+      from unnest(${ids}::text[]) as l(id)`)
     await database.operator(sql`
-      insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, terms, time_created)
-      select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED', true,
+      insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status,
+        market_rates, terms, time_created)
+      select ${live.accountId}, true, replace(id, 'loc_', 'trf_'), id, 'IMPORT', 'COMMODITY', 'MANUAL', 'CONNECTED',
+        true,
         ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
     await withOperator(database, keeper =>
       putMarketPrices(keeper, source, [{ start: at, end: at + 3_600_000, value: 5n }], at),

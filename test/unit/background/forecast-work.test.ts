@@ -47,12 +47,13 @@ const put = (sourceId: string, prices: readonly PriceInterval[]) =>
 
 type Row = { readonly hour: number; readonly value: string; readonly confidence: string }
 
-/** Forecasts that hold: published prices hide those that they replace. */
+/** Valid forecasts: published prices hide the forecasts that they replace. */
 const forecastsOf = async (sourceId: string): Promise<readonly Row[]> => {
   const { rows } = await operator<Row>(sql`
     select (extract(epoch from f.start_time) * 1000 - ${start})::bigint / ${hour} as hour, f.value, f.confidence
     from market_prices f where f.source_id = ${sourceId} and not f.published and not exists (
-      select 1 from market_prices p where p.source_id = f.source_id and p.published and p.start_time < f.end_time and p.end_time > f.start_time)
+      select 1 from market_prices p where p.source_id = f.source_id and p.published and p.start_time < f.end_time
+        and p.end_time > f.start_time)
     order by f.start_time`)
   return rows
 }
@@ -72,7 +73,7 @@ const fanOutsOf = async (sourceId: string) => {
 }
 
 describe('forecasts', () => {
-  it('are due from the commit of prices on, in whatever process, and are told as a price change of their own', async () => {
+  it('are due from the commit of prices on, in any process, and are a price change of their own', async () => {
     const source = await newSource()
     await put(source, hours(0, 200))
     expect(await nextDueForecast(operator, '')).toEqual({ sourceId: source, revision: 1, area: 'DE-LU', from: start })
@@ -88,7 +89,7 @@ describe('forecasts', () => {
     expect(await workAll()).toBe(0)
   })
 
-  it('follow the next prices: what is published goes, what comes is told, what stays is not', async () => {
+  it('follow the next prices: published ones replace them, and only new ones are announced', async () => {
     const source = await newSource()
     await put(source, hours(0, 240))
     await workAll()
@@ -99,7 +100,7 @@ describe('forecasts', () => {
       [3, 240, 264],
       [4, 264, 384],
     ])
-    // The same prices again change nothing.
+    // The same prices change nothing.
     await put(source, hours(240, 264))
     expect(await workAll()).toBe(0)
     expect(await revisionOf(source)).toBe(4)
@@ -119,11 +120,11 @@ describe('forecasts', () => {
       ...range(320, 400),
       ...range(430, 550),
     ])
-    // What stands before a change was made from prices before it.
+    // Forecasts before a change were calculated from the prices before it.
     expect((await forecastsOf(source)).filter(row => Number(row.hour) < 300)).toEqual(before)
   })
 
-  it('of more gaps than a turn takes are made over several turns', async () => {
+  it('take several turns if there are more gaps than a turn takes', async () => {
     const source = await newSource()
     const gaps = range(0, 40).map(place => 200 + 3 * place)
     await put(
@@ -135,7 +136,7 @@ describe('forecasts', () => {
     expect(hoursOf(await forecastsOf(source))).toEqual([...gaps, ...range(321, 441)])
   })
 
-  it('that prices have overtaken are not stored, and stay due', async () => {
+  it('are not stored and stay due if prices changed meanwhile', async () => {
     const source = await newSource()
     await put(source, hours(0, 200))
     const due = await nextDueForecast(operator, '')
@@ -148,7 +149,7 @@ describe('forecasts', () => {
     expect(hoursOf(await forecastsOf(source))).toEqual(range(224, 344))
   })
 
-  it('are the same for the same prices, in whatever order and parts these came', async () => {
+  it('are the same for the same prices, in any order and any parts', async () => {
     const [known, gap] = [260, 215]
     const all = hours(0, known).filter(({ start: at }) => at !== start + gap * hour)
     const inOrder = await newSource()

@@ -20,7 +20,7 @@ export const stack = new AsyncDisposableStack()
 export const { database } = stack.use(await openTestDatabase())
 export const partitionLog = stack.use(await openPartitions(partitions))
 export const { operator } = database
-/** When pages are worked: hours after the change, as with a backlog. */
+/** Time of the pages: hours after the change, as with a backlog. */
 export const workedAt = at + 5 * hourMs
 export const options = { ...partitionLog, database, at: () => workedAt }
 export const tenants = await Promise.all([makeTenants(database), makeTenants(database)])
@@ -44,7 +44,7 @@ export const putPrice = (sourceId: string, from: number, value: bigint) =>
   )
 
 let seeded = 0
-/** Make locations on a source, each with one tariff, which the change can make an unlike one. Gives their ids. */
+/** Create locations on a source, each with one tariff; `change` can vary the tariff. Returns their ids. */
 export const seed = async (
   { accountId, liveMode }: Tenant,
   sourceId: string,
@@ -57,13 +57,18 @@ export const seed = async (
     ...tariff,
   }
   await operator(sql`
-    insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, export_market_source_id, time_created)
-    select ${accountId}, ${liveMode}, id, 'Europe/Berlin', 'EUR', ${sourceId}, ${sourceId}, now() from unnest(${ids}::text[]) as l(id)`)
+    insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id,
+      export_market_source_id, time_created)
+    select ${accountId}, ${liveMode}, id, 'Europe/Berlin', 'EUR', ${sourceId}, ${sourceId}, now()
+    from unnest(${ids}::text[]) as l(id)`)
   await operator(sql`
-    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates, closed_at, voided_at,
+    insert into tariffs (account_id, live_mode, id, location_id, direction, type, connection_type, status, market_rates,
+      closed_at, voided_at,
       terms, time_created)
-    select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED', ${marketRates},
-      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now() from unnest(${ids}::text[]) as l(id)`)
+    select ${accountId}, ${liveMode}, replace(id, 'loc_', 'trf_'), id, ${direction}, 'COMMODITY', 'MANUAL', 'CONNECTED',
+      ${marketRates},
+      ${closedAt}::timestamptz, ${voidedAt}::timestamptz, ${runToEnd(termsToText(tieredSchedule(0n)))}, now()
+      from unnest(${ids}::text[]) as l(id)`)
   return ids
 }
 
@@ -74,7 +79,7 @@ export const newLease = async (): Promise<Lease> => {
   return lease
 }
 
-/** Work pages until none is left. */
+/** Do pages until none is left. */
 export const workAll = async (pageSize: number, using = options): Promise<readonly FanOutPage[]> => {
   const lease = await newLease()
   const pages: FanOutPage[] = []
@@ -104,7 +109,7 @@ export const takeRequests = async () => {
 export const locationsIn = (requests: Awaited<ReturnType<typeof takeRequests>>): readonly string[] =>
   requests.flatMap(({ request }) => request.locationIds).toSorted()
 
-/** The log, with a say before and after each append. */
+/** Log with a callback before and after each append. */
 export const logThat = (
   before: (count: number) => void,
   after: () => Promise<void> = async () => undefined,

@@ -27,13 +27,13 @@ import {
 afterAll(() => stack.disposeAsync())
 
 describe('the fan-out of a change of market prices', () => {
-  it('is repeated from its page after a crash at any step: no location is lost, no event doubled', async () => {
+  it('is repeated from its page after a crash at any step, without a lost location or a duplicate event', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 25)
     await putPrice(source, 0, 5n)
     const lease = await newLease()
     for (let crash = 0; crash < 12; crash += 1) {
-      // Either before an append, or after all appends of the page and before its transaction.
+      // Before an append, or after all appends of the page and before its transaction.
       const log = logThat(
         count => {
           if (crash % 3 === 0 || (crash % 3 === 1 && count === 2)) throw new Error('crash')
@@ -51,7 +51,7 @@ describe('the fan-out of a change of market prices', () => {
     expect(await eventsOf(ids)).toEqual(ids)
   })
 
-  it('is not moved on by who lost the lease between the orders and the events', async () => {
+  it('is not moved by a process that lost the lease between the recost requests and the events', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 5)
     await putPrice(source, 0, 5n)
@@ -75,7 +75,7 @@ describe('the fan-out of a change of market prices', () => {
     await takeRequests()
   })
 
-  it('goes on by one where two work the same page at once, and the other undoes what it did', async () => {
+  it('is moved by one of two processes on the same page, and the other one undoes its transaction', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 30)
     await putPrice(source, 0, 5n)
@@ -105,7 +105,7 @@ describe('the fan-out of a change of market prices', () => {
   })
 })
 
-it('an event bears the time at which its location was told, however long after the change: lists have it as the newest', async () => {
+it('has events with their own time, however long after the change, so that lists show them first', async () => {
   const source = await newSource()
   const ids = await seed(tenants[0].live, source, 3)
   await putPrice(source, 0, 5n)
@@ -118,7 +118,7 @@ it('an event bears the time at which its location was told, however long after t
 })
 
 describe('two relays', () => {
-  it('bring 3,000 locations into 2 lanes by the one that holds the lease, other orders between the pages', async () => {
+  it('request recosts of 3,000 locations once, with other requests between the pages', async () => {
     const source = await newSource()
     const ids = await seed(tenants[0].live, source, 3_000)
     const request = newRecostRequest({
@@ -158,7 +158,7 @@ describe('two relays', () => {
     expect(keys.filter(key => key === request.id)).toHaveLength(1)
     expect(keys.at(-1)).not.toBe(request.id)
     expect(locationsIn(await takeRequests())).toEqual([...ids, 'loc_between'])
-    // A relay that stops gives its lease back: the next one need not wait for it to run out.
+    // A relay that stops releases its lease, so that the next one does not wait for the expiry.
     expect(await takeLease(operator, 'order-relay', 'the next', 1_000)).not.toBeNull()
   })
 })

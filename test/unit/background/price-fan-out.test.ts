@@ -21,7 +21,7 @@ import {
 
 afterAll(() => stack.disposeAsync())
 
-/** What `price.update` says of some locations: direction, start and end, by location. */
+/** Direction, start and end of the `price.update` events of some locations, by location. */
 const priceUpdatesOf = async (ids: readonly string[]) => {
   const { rows } = await operator<{ id: string; data: string }>(sql`
     select object_id as id, data::text as data from events where type = 'price.update' and object_id = any(${ids})
@@ -33,7 +33,7 @@ const priceUpdatesOf = async (ids: readonly string[]) => {
 }
 
 describe('a change of market prices', () => {
-  it('reaches every location whose tariffs use the source, of all accounts and both modes, once', async () => {
+  it('reaches every location whose tariffs use the source once, of all accounts and both modes', async () => {
     const source = await newSource()
     const other = await newSource()
     const [a, b] = tenants
@@ -79,7 +79,7 @@ describe('a change of market prices', () => {
     expect(await workAll(4)).toEqual([])
   })
 
-  it('follows the one before it of its source, and takes turns with other sources', async () => {
+  it('waits for the earlier change of its source, and alternates with other sources', async () => {
     const [large, small] = [await newSource(), await newSource()]
     const ids = await seed(tenants[0].live, large, 9)
     const others = await seed(tenants[1].live, small, 2)
@@ -110,7 +110,7 @@ describe('a change of market prices', () => {
     )
   })
 
-  it('of a shared source is no account’s to write, nor to see', async () => {
+  it('of a shared source cannot be written or read by an account', async () => {
     const source = await newSource()
     const forged = withTenant(database, tenants[0].live, ({ query }) =>
       writePriceFanOut(query, { sourceId: source, revision: 9, from: at, to: at + hourMs }, at),
@@ -120,7 +120,7 @@ describe('a change of market prices', () => {
     await expect(seen).rejects.toMatchObject({ code: 'postgres_refused' })
   })
 
-  it('that is undone leaves no location to be told', async () => {
+  it('that is undone leaves no fan-out', async () => {
     const source = await newSource()
     await seed(tenants[0].live, source, 1)
     const undone = withOperator(database, async keeper => {
@@ -131,7 +131,7 @@ describe('a change of market prices', () => {
     expect(await workAll(10)).toEqual([])
   })
 
-  it('sends price.update beside location.update, once, for each direction that follows the source', async () => {
+  it('writes price.update once for each direction that follows the source', async () => {
     const source = await newSource()
     const [{ live, test }] = tenants
     const ids = [

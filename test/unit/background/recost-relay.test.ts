@@ -31,7 +31,10 @@ const at = Date.UTC(2026, 0, 15, 12)
 const service = openService(database, () => at, relay.publish)
 const { live } = await makeAccount(service)
 const seen = new Set<string>()
-/** Orders that were not in the lanes before. The sweep may bring one again that its own process is just publishing: a repeat does no harm. */
+/**
+ * Recost requests that are new in the partitions. The relay may repeat a request that its process is publishing; a
+ * repeat changes nothing.
+ */
 const newRequests = async () => {
   const requests = (await partitionLog.orders()).filter(({ request }, index, all) => {
     const isFirst = all.findIndex(other => other.request.orderId === request.orderId) === index
@@ -47,7 +50,7 @@ const pendingRequests = async (): Promise<number> =>
 const updatesOf = async (location: string): Promise<number> =>
   listed(await live.call('GET', `/events?object_id=${location}&event_type=location.update&limit=100`)).length
 
-/** What a change of a location leaves behind: its orders, and the events of the location that came with it. */
+/** Recost requests of a change of a location, and the events of the location. */
 const traceOf = async (location: string, work: () => Promise<{ readonly status: number }>) => {
   const before = await updatesOf(location)
   expect((await work()).status).toBeLessThan(300)
@@ -73,7 +76,7 @@ const requestOver = (revision: number, from: number | null, to: number | null) =
 })
 
 describe('a change that alters prices', () => {
-  it('of a tariff stands in its lane once, over its span, when it is answered, with one location.update', async () => {
+  it('of a tariff has one recost request in the partition at the response, and one location.update', async () => {
     const location = await makeLocation(live)
     const post = (number: number) => () => live.call('POST', '/tariffs', flatTariff(location, contractYear(number)))
     expect(await traceOf(location, post(2026))).toEqual(requestOver(1, year(2026), null))
@@ -97,7 +100,7 @@ describe('a change that alters prices', () => {
     )
   })
 
-  it('of a zone or a source spans all time; a new name owes none', async () => {
+  it('of a zone or a source requests recosts over all time; a new name requests none', async () => {
     const source = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
     const location = await makeLocation(live)
     const patch = (body: object) => () => live.call('PATCH', `/locations/${location}`, body)
@@ -110,7 +113,7 @@ describe('a change that alters prices', () => {
     expect(await traceOf(location, patch({ reference_id: 'named' }))).toEqual({ spans: [], updates: 1 })
   })
 
-  it('that is refused leaves neither order nor event', async () => {
+  it('that is refused leaves no recost request and no event', async () => {
     const location = await makeLocation(live)
     await make(live, '/tariffs', flatTariff(location))
     await newRequests()
@@ -119,7 +122,7 @@ describe('a change that alters prices', () => {
     expect([await newRequests(), await updatesOf(location)]).toEqual([[], before])
   })
 
-  it('keeps what another changes of the same tariff at the same moment', async () => {
+  it('keeps a concurrent change of the same tariff', async () => {
     const location = await makeLocation(live)
     const id = await make(live, '/tariffs', flatTariff(location))
     const end = '2027-01-01T00:00:00Z'
@@ -131,7 +134,7 @@ describe('a change that alters prices', () => {
     await newRequests()
   })
 
-  it('is answered after a second where the log hangs; its order is in its lane as soon as the log goes on', async () => {
+  it('is answered after 1 s if the log hangs, and is recosted after the log continues', async () => {
     const location = await makeLocation(live)
     const { promise, resolve } = Promise.withResolvers<void>()
     gate = promise
@@ -146,7 +149,7 @@ describe('a change that alters prices', () => {
     expect((await newRequests()).map(({ request }) => request.locationIds)).toEqual([[location]])
   })
 
-  it('of a process that died before it could publish is brought by the sweep of another', async () => {
+  it('of a process that died before its publication is published by the relay of another', async () => {
     const dying = openService(database, () => at)
     const tenant = await makeAccount(dying)
     const location = await makeLocation(tenant.test)
@@ -159,6 +162,6 @@ describe('a change that alters prices', () => {
   })
 })
 
-it('meets no fault of its own in all of this', () => {
+it('causes no error in the relay', () => {
   expect(service.errors).toEqual([])
 })

@@ -79,7 +79,7 @@ const resealAll = async (secrets: readonly [string, ...string[]]): Promise<unkno
   return logged[0]
 }
 
-it('what was sealed under a former secret opens under the present one alone, once it was sealed anew; what no secret opens is left', async () => {
+it('resealed values open with the present secret alone; values that no secret opens stay unchanged', async () => {
   const made = await Promise.all(
     tenants.map(async tenant => ({ tenant, endpoint: await makeEndpoint(tenant, former), id: 'aut_1' })),
   )

@@ -62,7 +62,7 @@ const newMarket = (area: string | null, currencyCode: string, createdAt = at) =>
   )
 
 describe('shared sources', () => {
-  it('are made once, under ids that are the same everywhere, and found by area and currency', async () => {
+  it('are created once, with the same ids in every installation, and found by area and currency', async () => {
     const made = await Promise.all([
       seedSharedSources(operator, sharedSources.slice(0, 3)),
       seedSharedSources(operator, sharedSources.slice(0, 3)),
@@ -79,7 +79,7 @@ describe('shared sources', () => {
     expect(sharedSourceId('DE-LU', 'EUR')).toBe('mrs_01941f297c001d6e685a350e')
   })
 
-  it('stay deleted, and leave an area to a source of the operator’s own', async () => {
+  it('stay deleted, and are not created in an area that has a source of the operator', async () => {
     const gone = sharedSources[1]
     if (gone === undefined) throw new Error('there are no shared sources')
     await withOperator(database, keeper => deleteMarket(keeper, sharedSourceId(gone.area, gone.currencyCode), at))
@@ -92,7 +92,7 @@ describe('shared sources', () => {
     expect(rows[0]?.count).toBe(sharedSources.length)
   })
 
-  it('are seen by accounts beside their own', async () => {
+  it('are listed for accounts together with their own', async () => {
     const page = await withTenant(database, test, keeper =>
       listMarkets(keeper, null, { limit: 100, startingAfter: null, endingBefore: null }),
     )
@@ -103,7 +103,7 @@ describe('shared sources', () => {
 })
 
 describe('a location from before its source', () => {
-  it('gets it, in both modes, with an order over all time and an event, and keeps what its caller chose', async () => {
+  it('is linked in both modes with a recost request and an event, and keeps the choice of its caller', async () => {
     await operator(sql`update market_sources set linked_at = null`)
     const own = await newMarket(null, 'EUR')
     const berlin = await make()
@@ -149,7 +149,7 @@ describe('a location from before its source', () => {
     })
   })
 
-  it('is looked for once, and again until requests from before a new source have ended', async () => {
+  it('is looked up once, and again until the requests from before the source have ended', async () => {
     now = at + 3_600_000
     await link()
     expect(await unlinkedSources(operator)).toEqual([])

@@ -50,7 +50,7 @@ const failureEvents = async (): Promise<readonly string[]> => {
 }
 
 describe('an outage', () => {
-  it('is told after 48 hours, once, to each living tariff that follows the source, and anew when there is another', async () => {
+  it('has one event for each active tariff after 48 hours, and new ones for the next outage', async () => {
     const sourceId = sharedSourceId('HU', 'EUR')
     const first = await makeTariff(sourceId)
     const second = await makeTariff(sourceId)
@@ -66,10 +66,10 @@ describe('an outage', () => {
       expect(await publishFeedOutages(database, clock.now)).toBe(passed === 48 * hourMs ? 2 : 0)
     }
     expect(await failureEvents()).toEqual([first, second])
-    // A crash between two pages goes on behind the first, and writes no event twice.
+    // After a crash between two pages, the work continues after the first page and writes no event twice.
     await database.operator(sql`update market_feeds set told_at = null where source_id = ${sourceId}`)
     expect(await publishFeedOutages(database, clock.now)).toBe(0)
-    // Whoever reads events since the last one they had finds these: their ids are of when they were told.
+    // The ids contain the time of the events, so a caller finds them after the last event that it has read.
     const { rows } = await database.operator<{ id: string }>(
       sql`select id from events where type = 'tariff.fetch.failed'`,
     )
@@ -102,7 +102,7 @@ const roundOf = (options: MarketFetchOptions): MarketFeedOptions => ({
 describe('a round', () => {
   const round = (options: MarketFetchOptions) => fetchDueMarkets(roundOf(options), leasedTurn)
 
-  it('fetches what is used and due, of what a chosen feed publishes, and nothing else', async () => {
+  it('fetches only sources that are used, due and published by a configured feed', async () => {
     await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('SI', 'EUR'))
     await makeTariff(sharedSourceId('SE3', 'SEK'))
@@ -113,7 +113,7 @@ describe('a round', () => {
     expect(await round(energyCharts)).toBe(1)
   })
 
-  it('asks nobody where no feed is chosen, or another process holds the lease', async () => {
+  it('sends no request without a configured feed, or if another process has the lease', async () => {
     await makeTariff(sharedSourceId('LT', 'EUR'))
     expect(await round(optionsOf())).toBe(0)
     expect(await fetchDueMarkets(roundOf(energyCharts), { ...leasedTurn, renewLease: async () => null })).toBe(0)
@@ -127,7 +127,7 @@ describe('rounds', () => {
     return startTask(feedOptions, marketFeedWork(feedOptions))
   }
 
-  it('are done by one process at a time, and by another one once that has stopped', async () => {
+  it('run in one process at a time, and in another one after the first has stopped', async () => {
     await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('RO', 'EUR'))
     const first = startRounds(energyCharts)
@@ -150,7 +150,7 @@ describe('rounds', () => {
     expect(other.requests.length).toBeGreaterThan(0)
   })
 
-  it('end at once when they are told to, also while a feed hangs, and leave no mark', async () => {
+  it('stop at once, also while a feed hangs, and change no state', async () => {
     await database.operator(sql`update locations set deleted_at = now()`)
     await makeTariff(sharedSourceId('PT', 'EUR'))
     feed.answer = () => 'hang'

@@ -23,7 +23,7 @@ afterAll(() => stack.disposeAsync())
 beforeEach(startAgain)
 
 describe('a source that was never fetched', () => {
-  it('gets the prices of 35 days and of tomorrow, exactly, and waits for the next publication', async () => {
+  it('receives the exact prices of 35 days and of tomorrow, and waits for the next publication', async () => {
     const result = await fetchArea('AT')
     expect(result).toMatchObject({
       feed: 'energy-charts',
@@ -32,7 +32,7 @@ describe('a source that was never fetched', () => {
       knownUntil: midnight + dayMs,
       error: null,
     })
-    // The 3rd of February is 35 days before the 10th of March; the 11th is known whole: 37 days.
+    // February 3 is 35 days before March 10, and March 11 is known completely: 37 days.
     expect(result.stored).toBe(37 * 96)
     expect(await pricesOf('AT', midnight, midnight + hourMs)).toEqual(
       [92n, 93n, 94n, 95n].map((price, index) => [midnight + (index * hourMs) / 4, 15, price * 1_000_000n]),
@@ -52,7 +52,7 @@ describe('a source that was never fetched', () => {
 })
 
 describe('a source that is fetched again', () => {
-  it('announces nothing where nothing changed, and what a feed has corrected in two days', async () => {
+  it('announces corrections of the last two days, and nothing without a change', async () => {
     await fetchArea('BE')
     announced.length = 0
     clock.now = noon + dayMs
@@ -66,7 +66,7 @@ describe('a source that is fetched again', () => {
     expect((await pricesOf('BE', noon - 10 * dayMs, noon - 10 * dayMs + 1))[0]?.[2]).toBe(50_000_000n)
   })
 
-  it('gives a span of its own on request, and leaves what is due as it is', async () => {
+  it('fetches any interval on request, and keeps the next due fetch', async () => {
     const source = await sourceOf('CH')
     const span = { from: Date.parse('2025-01-01T00:00:00Z'), to: Date.parse('2025-01-02T00:00:00Z') }
     expect(await fetchInterval(energyCharts, source, span, AbortSignal.timeout(5_000))).toMatchObject({
@@ -102,13 +102,13 @@ describe('a feed that fails', () => {
     expect(await pricesOf('FR', 0, midnight)).toEqual([])
   })
 
-  it('that asks for time gets it', async () => {
+  it('is not called again before the time that it asks for', async () => {
     feed.answer = () => ({ status: 429, text: '', headers: { 'Retry-After': '1800' } })
     await fetchArea('CZ')
     expect((await sourceOf('CZ')).nextAt).toBe(noon + hourMs / 2)
   })
 
-  it('keeps what came before it did', async () => {
+  it('keeps the prices from before the failure', async () => {
     let requestCount = 0
     feed.answer = url => (++requestCount === 1 ? energyChartsUntil(midnight)(url) : { status: 503, text: '' })
     const { stored, error } = await fetchArea('PL')
@@ -116,7 +116,7 @@ describe('a feed that fails', () => {
     expect(error).toContain('answered 503')
   })
 
-  it('shows no token in what it says', async () => {
+  it('has an error text without the token', async () => {
     const entsoe = optionsOf({ name: 'entsoe', baseUrl: other.baseUrl })
     other.answer = () => ({ status: 401, text: 'token-of-the-tests' })
     const refused = await fetchArea('ES', entsoe)
@@ -128,7 +128,7 @@ describe('a feed that fails', () => {
     }
   })
 
-  it('is stood in for by the next one, which fills what is missing and changes nothing else', async () => {
+  it('is replaced by the next feed, which adds missing prices and changes no others', async () => {
     const both = optionsOf(
       { name: 'energy-charts', baseUrl: feed.baseUrl },
       { name: 'awattar', baseUrl: other.baseUrl },
@@ -155,7 +155,7 @@ describe('a feed that fails', () => {
     expect(await pricesOf('DE-LU', midnight + hourMs, midnight + dayMs)).toEqual([
       [midnight + hourMs, 23 * 60, 500_000_000n],
     ])
-    // Once the preferred feed is back, its prices hold.
+    // After the preferred feed answers again, its prices win.
     feed.answer = energyChartsUntil(midnight + dayMs)
     await fetchArea('DE-LU', both)
     expect(await pricesOf('DE-LU', midnight, midnight + dayMs)).toHaveLength(96)
@@ -163,7 +163,7 @@ describe('a feed that fails', () => {
 })
 
 describe('prices that are overdue', () => {
-  it('are an outage although the feed answers, once six hours have passed since their publication', async () => {
+  it('are an outage six hours after their publication time, even if the feed answers', async () => {
     feed.answer = energyChartsUntil(midnight)
     await fetchArea('NL')
     expect(await sourceOf('NL')).toMatchObject({ failures: 0, failingSince: null, nextAt: noon + 5 * 60_000 })
@@ -179,7 +179,7 @@ describe('prices that are overdue', () => {
 })
 
 describe('feeds of other shapes', () => {
-  it('are read page by page, wherever their pages say they are', async () => {
+  it('are read page by page, at the addresses of the pages', async () => {
     const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
     const rate = (start: number, price: string) =>
       `{"value_exc_vat":1,"value_inc_vat":${price},"valid_from":"${new Date(start).toISOString()}","valid_to":"${new Date(start + hourMs / 2).toISOString()}","payment_method":null}`
@@ -201,14 +201,14 @@ describe('feeds of other shapes', () => {
     ).toBe(true)
   })
 
-  it('are not followed round in circles', async () => {
+  it('are not read in endless cycles', async () => {
     const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
     other.answer = () => ({ text: '{"count":0,"next":"https://elsewhere.test/x?page=1","previous":null,"results":[]}' })
     expect((await fetchArea('GB-D', octopus, 'GBP')).error).toContain('more than 20 pages')
     expect(other.requests).toHaveLength(20)
   })
 
-  it('may say that a day is not there yet', async () => {
+  it('may report that a day is not published yet', async () => {
     const swedish = optionsOf({ name: 'elpriset-just-nu', baseUrl: other.baseUrl })
     other.answer = url =>
       url.pathname.endsWith('/2026/03-10_SE3.json')

@@ -38,7 +38,7 @@ const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promis
 const newest = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('events', () => {
-  it('stand with their change or not at all, and are owed to the webhook recordTopic once', async () => {
+  it('are written with their change or not at all, with one message for the webhook topic', async () => {
     const undone = inLive(async tx => {
       const device = await createDevice(tx, { referenceId: 'never', metadata: {} }, at)
       await writeEvents(tx, [{ type: 'device.create', objectId: device.id, data: {} }], at)
@@ -81,8 +81,8 @@ describe('events', () => {
     expect((await inLive(tx => retrieveEvent(tx, event?.id ?? '')))?.data).toBe('{"cost":12345678901234567.123456789}')
   })
 
-  it('are listed in pages of bounded data, the nearest to the cursor first, and all of them in turn', async () => {
-    // Digits of a sequence: what hardly shrinks when it is stored.
+  it('are listed in pages of limited data, nearest to the cursor first, until all are listed', async () => {
+    // Digits of a sequence, which PostgreSQL can hardly compress.
     const text = (seed: number): string =>
       Array.from({ length: 150_000 }, (_, index) => Math.imul(index + seed, 2_654_435_761) >>> 0).join('')
     const drafts = [1, 2, 3, 4, 5, 6].map(seed => ({
@@ -113,7 +113,7 @@ describe('events', () => {
     expect([back.ids, back.hasMore]).toEqual([ids.slice(-1 - back.ids.length, -1), true])
   })
 
-  it('are listed by type and by object, and go after 90 days', async () => {
+  it('are listed by type and by object, and are deleted after 90 days', async () => {
     const drafts = ['dev_7', 'dev_8', 'dev_7'].map((objectId, i) => ({
       type: i === 0 ? 'device.create' : 'device.update',
       objectId,
@@ -140,7 +140,7 @@ describe('events', () => {
 })
 
 describe('the outbox', () => {
-  it('gives a change that commits late, though a younger one was taken before it', async () => {
+  it('returns a change that commits late, after a newer one was read', async () => {
     const order = (locationId: string) =>
       newRecostRequest({ ...live, locations: [locationId], revision: 1, from: null, to: 5 })
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -175,7 +175,7 @@ describe('an idempotency key', () => {
     return claim.token
   }
 
-  it('lets one of many twins work, and answers the others as it was answered', async () => {
+  it('lets one of many duplicates work, and returns its answer to the others', async () => {
     const duplicates = await Promise.all(Array.from({ length: 8 }, () => begin('twins')))
     expect(duplicates.map(({ kind }) => kind).toSorted()).toEqual(['begun', ...Array(7).fill('in_progress')])
     const winner = duplicates.find(({ kind }) => kind === 'begun')
@@ -188,7 +188,7 @@ describe('an idempotency key', () => {
     })
   })
 
-  it('is free again once it was given up, or 24 h have passed', async () => {
+  it('is free again after it was given up, or after 24 h', async () => {
     const given = await token('given up')
     await inLive(tx => abandonIdempotent(tx, { key: 'given up', token: given }))
     expect(await begin('given up', 'another body')).toMatchObject({ kind: 'begun' })
@@ -199,7 +199,7 @@ describe('an idempotency key', () => {
     expect(await begin('kept', 'another body', at + 86_400_000)).toMatchObject({ kind: 'begun' })
   })
 
-  it('is taken over from a process that died; what the dead one still writes is undone', async () => {
+  it('is taken over from a dead process, whose late writes are undone', async () => {
     const dead = await token('dead')
     expect(await begin('dead', 'h', at + 59_999)).toEqual({ kind: 'in_progress' })
     const heir = await token('dead', at + 60_000)
@@ -208,7 +208,7 @@ describe('an idempotency key', () => {
     expect(await inLive(tx => finishIdempotent(tx, { key: 'dead', token: heir }, answer))).toBe(true)
   })
 
-  it('and its answer go together with the work', async () => {
+  it('is answered in the transaction of the work', async () => {
     const undone = await token('undone')
     const work = inLive(async tx => {
       await finishIdempotent(tx, { key: 'undone', token: undone }, answer)
@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
 })
 
 describe('a lease', () => {
-  it('has one holder at a time, and a higher epoch for each next one', async () => {
+  it('has one holder at a time, and a higher epoch for each new holder', async () => {
     const taken = await Promise.all(['a', 'b', 'c', 'd'].map(holder => takeLease(operator, 'relay', holder, 10_000)))
     const [held, ...none] = taken.filter(lease => lease !== null)
     expect(none).toEqual([])
@@ -237,7 +237,7 @@ describe('a lease', () => {
     expect(next && (await isLeaseValid(operator, next))).toBe(true)
   })
 
-  it('runs out by the clock of the database', async () => {
+  it('expires by the clock of the database', async () => {
     const first = await takeLease(operator, 'timer', 'a', 50)
     await sleep(100)
     expect(first && (await isLeaseValid(operator, first))).toBe(false)
@@ -245,8 +245,8 @@ describe('a lease', () => {
   })
 })
 
-describe('the generation of a lane', () => {
-  it('goes up once, whoever is faster', async () => {
+describe('the generation of a topic', () => {
+  it('rises once if several processes raise it', async () => {
     expect(await readTopicGeneration(operator, recordTopic)).toBeNull()
     expect(await raiseTopicGeneration(operator, recordTopic, null, 8, at)).toEqual({ generation: 0, partitions: 8 })
     const raised = await Promise.all(

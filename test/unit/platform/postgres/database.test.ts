@@ -9,7 +9,7 @@ afterAll(() => opened[Symbol.asyncDispose]())
 
 const pools = ['tenant', 'operator'] as const
 
-/** Run statements on one connection of a pool; gives the rows of the last one. */
+/** Run statements on one connection of a pool. Returns the rows of the last one. */
 const onOne = (database: Database, pool: (typeof pools)[number], ...statements: readonly string[]) =>
   database.withConnection(pool, async query => {
     let rows: readonly unknown[] = []
@@ -21,7 +21,7 @@ const onOne = (database: Database, pool: (typeof pools)[number], ...statements: 
 describe.each(pools)('a connection of the %s pool', pool => {
   const { database } = opened
 
-  it('stays what it is after reset role and reset session authorization', async () => {
+  it('keeps its role after reset role and reset session authorization', async () => {
     const who = `select session_user::text as session, current_user::text as current,
       (select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication from pg_roles where rolname = session_user) as powerful`
     for (const back of [
@@ -56,12 +56,13 @@ describe.each(pools)('a connection of the %s pool', pool => {
 })
 
 describe('a connection of the tenant pool', () => {
-  it('sees no rows outside its tenant, whatever role it goes back to, and cannot become the operator', async () => {
+  it('sees no rows outside its tenant after any change of the role, and cannot become the operator', async () => {
     const { database } = opened
     const { live } = await makeTenants(database)
     await withTenant(database, live, ({ query }) =>
       query(
-        sql`insert into customers (account_id, live_mode, id, time_created) values (${live.accountId}, true, 'cus_1', now())`,
+        sql`insert into customers (account_id, live_mode, id, time_created)
+        values (${live.accountId}, true, 'cus_1', now())`,
       ),
     )
     const count = 'select count(*)::integer as count from customers'

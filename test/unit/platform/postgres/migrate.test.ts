@@ -25,14 +25,14 @@ const exists = async (table: string): Promise<boolean> => {
 }
 
 describe('migrations', () => {
-  it('are applied once, also when several processes start at the same moment', async () => {
+  it('are applied once, also if several processes start at the same time', async () => {
     expect(await migrate(opened.address, folder)).toEqual([])
     writeFileSync(join(folder, '9000_extra.sql'), 'create table extra (id integer);')
     const applied = await Promise.all([1, 2, 3].map(() => migrate(opened.address, folder)))
     expect(applied.flat()).toEqual(['9000_extra.sql'])
   })
 
-  it('leave nothing of a file that fails half way', async () => {
+  it('leave nothing of a file that fails in the middle', async () => {
     writeFileSync(join(folder, '9001_broken.sql'), 'create table half (id integer); select 1 / 0;')
     await expect(migrate(opened.address, folder)).rejects.toMatchObject({ code: '22012' })
     expect(await exists('half')).toBe(false)
@@ -40,7 +40,7 @@ describe('migrations', () => {
     expect(await migrate(opened.address, folder)).toEqual([])
   })
 
-  it('refuse a database that has applied another text, or a file that this version lacks', async () => {
+  it('refuse a database with a changed file, or with a file that this version lacks', async () => {
     await expect(migrate(opened.address)).rejects.toMatchObject({
       code: 'schema_drift',
       message: expect.stringContaining('9000_extra.sql'),
@@ -49,7 +49,7 @@ describe('migrations', () => {
     await expect(migrate(opened.address, folder)).rejects.toMatchObject({ code: 'schema_drift', retriable: false })
   })
 
-  it('are numbered without gaps or doubles', () => {
+  it('are numbered without gaps and duplicates', () => {
     const numbers = readdirSync(migrationFolder)
       .toSorted()
       .map(name => Number(name.slice(0, 4)))

@@ -16,7 +16,7 @@ beforeAll(async () => {
     await changeTenant(database, live, tx => createLocation(tx, locationDraft(), 1_760_000_000_000))
 })
 
-describe('a page that is bounded by bytes', () => {
+describe('a page with a limit of bytes', () => {
   const sizes = sql`1`
   const listing = { table: 'locations', columns: sql`id` }
   const read = (limit: number, maxBytes: number, cursor: { startingAfter?: string; endingBefore?: string } = {}) =>
@@ -29,7 +29,7 @@ describe('a page that is bounded by bytes', () => {
     )
   const value = <T>(page: { readonly ok: boolean; readonly value?: T }): T => page.value ?? expect.fail()
 
-  it('ends after so many bytes, with one object in any case, in both directions', async () => {
+  it('ends after its maximum bytes, with at least one object, in both directions', async () => {
     const { items: all, hasMore } = value(await read(100, 100))
     expect([all.length, hasMore]).toEqual([5, false])
     expect(value(await read(4, 100))).toEqual({ items: all.slice(0, 4), hasMore: true })

@@ -28,8 +28,8 @@ const mine = await makeTenants(database)
 const theirs = await makeTenants(database)
 afterAll(() => opened[Symbol.asyncDispose]())
 
-describe('the second wall between tenants', () => {
-  it('shows a query without a tenant nothing, and takes nothing from it', async () => {
+describe('row security between tenants', () => {
+  it('shows no row to a query without a tenant, and refuses its writes', async () => {
     await withTenant(database, mine.live, tx => createDevice(tx, { referenceId: 'seen', metadata: {} }, at))
     expect((await database.tenant(sql`select * from devices`)).rows).toEqual([])
     expect((await database.tenant(sql`select * from accounts`)).rows).toEqual([])
@@ -47,7 +47,7 @@ describe('the second wall between tenants', () => {
     }
   })
 
-  it('refuses to write a row into another world', async () => {
+  it('refuses to write a row of another tenant', async () => {
     const foreign = withTenant(database, mine.live, async tx =>
       createDevice({ ...tx, ...theirs.live }, { referenceId: 'smuggled', metadata: {} }, at),
     )
@@ -79,7 +79,7 @@ describe('the second wall between tenants', () => {
     expect(left.flatMap(({ rows }) => rows)).toEqual([])
   })
 
-  it('stands around every table that names an account', async () => {
+  it('covers every table with an account', async () => {
     const { rows } = await withOperator(database, ({ query }) =>
       query<{ name: string; open: boolean }>(sql`
         select c.relname as name, not (c.relrowsecurity and c.relforcerowsecurity) as open
@@ -96,7 +96,7 @@ describe('the second wall between tenants', () => {
 })
 
 describe('API keys', () => {
-  it('are kept as a hash, found by it, and dead once revoked', async () => {
+  it('are stored as a hash, found by the hash, and invalid after they were revoked', async () => {
     const made = await createApiKey(
       database.operator,
       mine.live,
@@ -128,7 +128,7 @@ describe('API keys', () => {
     expect(await listApiKeys(database.operator, mine.live)).toHaveLength(1)
   })
 
-  it('say that their account is disabled', async () => {
+  it('show that their account is disabled', async () => {
     const account = await createAccount(
       database.operator,
       { displayName: 'Off', defaultApiVersion: 'earlier', requestsPerSecond: 5 },
@@ -152,7 +152,7 @@ describe('API keys', () => {
 })
 
 describe('the audit log', () => {
-  it('keeps what a transaction did, newest first, and forgets what was undone', async () => {
+  it('has the changes of a transaction, newest first, and none that was undone', async () => {
     const entry = { actor: 'key_1', action: 'tariff.delete', objectId: 'trf_1', detail: { void: true }, at }
     await withTenant(database, mine.live, tx => appendAudit(tx.query, tx, entry))
     const undone = withTenant(database, mine.live, async tx => {
@@ -165,8 +165,8 @@ describe('the audit log', () => {
   })
 })
 
-describe('what the world does', () => {
-  it('is a failure that says whether to try again', async () => {
+describe('an error of PostgreSQL', () => {
+  it('is a failure that is retriable or not', async () => {
     const wrong = { ...opened.address, database: 'no_such_database' }
     await expect(migrate(wrong)).rejects.toMatchObject({ code: 'postgres_refused', retriable: false })
     await expect(migrate({ ...opened.address, host: '/tmp/no-such-socket' })).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe('what the world does', () => {
     })
   })
 
-  it('a broken connection is replaced on next use', async () => {
+  it('a broken connection is replaced at its next use', async () => {
     const client = new pg.Client(opened.address)
     await client.connect()
     const cut = database.tenant(sql`select pg_sleep(20)`).catch(error => error)

@@ -80,7 +80,7 @@ afterAll(async () => {
 })
 
 describe('a database that has stored Connect tokens', () => {
-  it('has none after the migration, in no row of any table', async () => {
+  it('has no token after the migration, in any row of any table', async () => {
     const tables = await run(
       name,
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
@@ -91,7 +91,7 @@ describe('a database that has stored Connect tokens', () => {
     }
   })
 
-  it('names the session of an event by its id, and events of sessions that are gone by one of their own', async () => {
+  it('names the session of an event by its id, and a deleted session by a new id', async () => {
     const [session] = await run(name, 'select session_id, sealed_token from connect_sessions')
     expect(session).toEqual({ session_id: expect.stringMatching(/^fps_[0-9a-f]{24}$/), sealed_token: null })
     const events = await run(name, 'select id, object_id, data::text as data from events order by id')
@@ -108,7 +108,7 @@ describe('a database that has stored Connect tokens', () => {
     expect(JSON.parse(outbox[0].payload)).toMatchObject({ id: 'evt_1', object_id: session.session_id })
   })
 
-  it('keeps what else subscribers answered, and answers without tokens', async () => {
+  it('keeps other responses of receivers, and responses without tokens', async () => {
     expect(await run(name, 'select response_body from webhook_attempts')).toEqual([
       { response_body: 'you sent cot_removed' },
     ])

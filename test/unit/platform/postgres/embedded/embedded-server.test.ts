@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(model, { recursive: true }))
 
 const folders: string[] = []
-/** A data folder with a finished cluster: making one takes seconds, copying it does not. */
+/** Data folder with a complete cluster, to be copied: its creation takes seconds. */
 const newFolder = (): string => {
   const folder = makeTestFolder()
   folders.push(folder)
@@ -67,7 +67,7 @@ const exited = (child: ChildProcess): Promise<unknown> =>
     : Promise.resolve()
 
 describe('the embedded PostgreSQL', () => {
-  it('keeps its data over an orderly stop, and leaves neither process nor socket behind', async () => {
+  it('keeps its data over an orderly stop, and leaves no process and no socket', async () => {
     const folder = newFolder()
     const first = await startEmbeddedServer({ dataFolder: folder, report: message => messages.push(message) })
     await query(first.address, 'create table kept as select 7 as value')
@@ -82,7 +82,7 @@ describe('the embedded PostgreSQL', () => {
     expect(messages).toEqual(['Creating the PostgreSQL database files (first start)'])
   })
 
-  it('listens on a private socket alone, writes through to the disk, and logs no statement', async () => {
+  it('listens only on a private socket, writes to the disk, and logs no statement', async () => {
     const folder = newFolder()
     await using server = await startEmbeddedServer({ dataFolder: folder })
     const names = ['listen_addresses', 'unix_socket_permissions', 'fsync', 'synchronous_commit', 'full_page_writes']
@@ -109,7 +109,7 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(join(folder, 'postgres', 'postmaster.pid'))).toBe(false)
   })
 
-  it('recovers after kill -9 of everything', async () => {
+  it('recovers after kill -9 of all processes', async () => {
     const folder = newFolder()
     const { child, reply } = await startProcess(folder)
     await query(reply.address ?? {}, 'create table kept as select generate_series(1, 1000) as value')
@@ -122,7 +122,7 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(reply.address?.host ?? '')).toBe(false)
   })
 
-  it('starts over a note whose process number is that of another process now', async () => {
+  it('starts if the process number in the pid file now belongs to another process', async () => {
     const folder = newFolder()
     const first = await startEmbeddedServer({ dataFolder: folder })
     await first[Symbol.asyncDispose]()
@@ -134,7 +134,7 @@ describe('the embedded PostgreSQL', () => {
     expect(stranger.kill()).toBe(true)
   })
 
-  it('is refused to a second process while the first lives', async () => {
+  it('refuses a second process while the first one is alive', async () => {
     const folder = newFolder()
     await using server = await startEmbeddedServer({ dataFolder: folder })
     const { child, reply } = await startProcess(folder)
@@ -143,7 +143,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(server.address, 'select 1')).toEqual([[1]])
   })
 
-  it('comes back on the same socket when the server is killed', async () => {
+  it('starts again on the same socket after the server was killed', async () => {
     const folder = newFolder()
     const server = await startEmbeddedServer({ dataFolder: folder })
     const pid = postmasterPid(folder)
@@ -161,7 +161,7 @@ describe('the embedded PostgreSQL', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  it('does not hear the Ctrl-C of its terminal', async () => {
+  it('ignores Ctrl-C of its terminal', async () => {
     const folder = newFolder()
     const { child, reply } = await startProcess(folder, 'deaf')
     const pid = postmasterPid(folder)
@@ -175,7 +175,7 @@ describe('the embedded PostgreSQL', () => {
     await heir[Symbol.asyncDispose]()
   })
 
-  it('ends with the process that started it, when that ends in order', async () => {
+  it('stops with the orderly stop of its process', async () => {
     const folder = newFolder()
     const { child } = await startProcess(folder)
     const pid = postmasterPid(folder)
@@ -187,7 +187,7 @@ describe('the embedded PostgreSQL', () => {
 
   const isRoot = process.getuid?.() === 0
   it.skipIf(!isRoot)(
-    `keeps its data where its user can reach them when the data folder is closed${isRoot ? '' : ' (skipped: not root)'}`,
+    `moves its data if its user cannot enter the data folder${isRoot ? '' : ' (skipped: not root)'}`,
     async () => {
       const closed = mkdtempSync(join(tmpdir(), 'wattledger-closed-'))
       const reports: string[] = []
@@ -216,7 +216,7 @@ describe('the embedded PostgreSQL', () => {
 
   const canDropRights = isRoot && existsSync('/usr/bin/setpriv')
   it.skipIf(!canDropRights)(
-    `names the two ways out where it may not change to another user${canDropRights ? '' : ' (skipped: needs root and setpriv)'}`,
+    `names two solutions if it may not change its user${canDropRights ? '' : ' (skipped: needs root and setpriv)'}`,
     () => {
       const script = join(import.meta.dirname, 'postgres-server-process.ts')
       for (const right of ['setuid', 'chown']) {
@@ -232,7 +232,7 @@ describe('the embedded PostgreSQL', () => {
     },
   )
 
-  it('makes the links between its libraries where the package could not', async () => {
+  it('creates the links between its libraries if the package did not', async () => {
     const native = join(newFolder(), 'native')
     mkdirSync(join(native, 'lib'), { recursive: true })
     writeFileSync(join(native, 'lib', 'libx.so.1.2'), 'x')

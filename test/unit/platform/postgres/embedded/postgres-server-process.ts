@@ -1,6 +1,9 @@
 import { startEmbeddedServer } from '../../../../../services/platform/postgres/embedded/embedded-server.ts'
 
-/** Runs the embedded server in a folder until SIGINT, which `deaf` makes it ignore. Prints one line of JSON: the address, or the failure's code. */
+/**
+ * Runs the embedded server in a folder until SIGINT, unless `deaf` is set. Prints one line of JSON: the address, or the
+ * code of the failure.
+ */
 const [folder = '', fault] = process.argv.slice(2)
 try {
   const server = await startEmbeddedServer({ dataFolder: folder })

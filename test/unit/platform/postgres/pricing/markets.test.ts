@@ -55,7 +55,7 @@ const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
 const span = { from: at - 100 * hourMs, to: at + 100 * hourMs }
 
 describe('market prices', () => {
-  it('are read in blocks, of which each price is in one, in the order of time', async () => {
+  it('are read in blocks in order of time, each price in one block', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const minutes = Array.from({ length: 2 * pricesPerBlock + 1 }, (_, index) => ({
       start: at + index * 60_000,
@@ -74,7 +74,7 @@ describe('market prices', () => {
     })
   })
 
-  it('replace what they overlap, count once each, and are fanned out over what changed', async () => {
+  it('replace overlapping prices, count once each, and have a fan-out over the changed interval', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const put = async (prices: readonly PriceInterval[]) =>
       must(await change(tx => putMarketPrices(tx, id, prices, at)))
@@ -86,7 +86,7 @@ describe('market prices', () => {
     const mixed = await put(hours(1, 2n, -7n, 4n))
     expect(mixed).toMatchObject({ stored: 1, replaced: 1, unchanged: 1, market: { priceRevision: 2 } })
     expect(mixed.fanOut).toMatchObject({ revision: 2, from: at + 2 * hourMs, to: at + 4 * hourMs })
-    // A quarter of an hour inside an hour leaves the rest of it on both sides.
+    // A quarter of an hour inside an hour leaves the rest of the hour on both sides.
     const quarter = await put([{ start: at + hourMs / 4, end: at + hourMs / 2, value: 9n }])
     expect(quarter).toMatchObject({ stored: 0, replaced: 1, unchanged: 0 })
     expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 2 * hourMs }))).toEqual([
@@ -97,7 +97,7 @@ describe('market prices', () => {
     ])
   })
 
-  it('give what laying each body over the one before gives, minute by minute, whatever the bodies', async () => {
+  it('equal the result of applying all bodies minute by minute, for random bodies', async () => {
     const body = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { minLength: 2, maxLength: 8 }).chain(edges =>
       fc
         .array(fc.record({ used: fc.boolean(), value: fc.bigInt({ min: -2n, max: 2n }) }), {
@@ -157,7 +157,7 @@ describe('market prices', () => {
     })
   })
 
-  it('are one row of changes for twins that write at once', async () => {
+  it('are written once by concurrent duplicates', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const duplicates = await Promise.all(
       [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))),
@@ -168,7 +168,7 @@ describe('market prices', () => {
 })
 
 describe('market sources', () => {
-  it("of an account are its own, shared ones are everybody's to use and the operator's to keep", async () => {
+  it('of an account are private; all accounts use shared ones, and only the operator changes them', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     const shared = await withOperator(database, tx => createMarket(tx, { ...draft, area: 'DE-LU' }, at))
     await withOperator(database, tx => putMarketPrices(tx, shared.id, hours(0, 5n), at))
@@ -197,7 +197,7 @@ describe('market sources', () => {
     expect(forced.rowCount).toBe(0)
   })
 
-  it('stay while a location uses them', async () => {
+  it('cannot be deleted while a location uses them', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     const location = must(await change(tx => createLocation(tx, locationDraft({ exportSourceId: own.id }), at)))
     expect(await change(tx => deleteMarket(tx, own.id, at))).toMatchObject({ refusal: { code: 'market_in_use' } })
@@ -209,8 +209,8 @@ describe('market sources', () => {
   })
 })
 
-describe('what prices a location', () => {
-  it('comes in one reading: revision, tariffs, sources and their revisions', async () => {
+describe('the pricing of a location', () => {
+  it('is read at one instant: revision, tariffs, sources and their revisions', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     const priced = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
     const plain = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
@@ -277,7 +277,7 @@ describe('what prices a location', () => {
     })
   })
 
-  it('gives the prices that reach into a span, both layers, and how far prices are known', async () => {
+  it('has the published and forecast prices that overlap an interval, and the end of known prices', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
     await change(tx => putMarketPrices(tx, own.id, hours(0, 1n, 2n, 3n), at))
     const due = { sourceId: own.id, revision: 1, area: null, from: at }

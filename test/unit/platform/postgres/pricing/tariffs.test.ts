@@ -51,7 +51,7 @@ const filterAll = { direction: null, type: null }
 const newest = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('a tariff', () => {
-  it('is read as it was created, prices to the last digit, and stands with its location', async () => {
+  it('is read as it was created, exact to the last digit, and listed with its location', async () => {
     const locationId = await newLocation()
     const draft = tariffDraft(locationId, {
       schedule: tieredSchedule(999_999_999_999_999n),
@@ -74,7 +74,7 @@ describe('a tariff', () => {
     ])
   })
 
-  it("raises its location's revision with an order from its start to the next tariff of its kind", async () => {
+  it("raises its location's revision and requests recosts from its start to the next tariff", async () => {
     const locationId = await newLocation()
     const later = must(
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)),
@@ -99,7 +99,7 @@ describe('a tariff', () => {
     expect(await readOutbox(database.operator, recordTopic, 100)).toContainEqual(earlier.recostRequest)
   })
 
-  it('is refused where another of its kind covers part of its time, and leaves no trace of the attempt', async () => {
+  it('is refused if another tariff of its kind overlaps, and leaves no trace of the attempt', async () => {
     const locationId = await newLocation()
     const { tariff } = must(
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + dayMs }), at)),
@@ -123,7 +123,7 @@ describe('a tariff', () => {
     expect(await inLive(tx => retrieveLocation(tx, locationId))).toMatchObject({ pricingRevision: 1 })
   })
 
-  it('keeps its place when two are created at the same moment: one is refused', async () => {
+  it('is refused if an overlapping one is created at the same time', async () => {
     const locationId = await newLocation()
     const duplicates = await Promise.all(
       [1, 2, 3, 4].map(() => change(tx => createTariff(tx, tariffDraft(locationId), at))),
@@ -132,18 +132,19 @@ describe('a tariff', () => {
     expect(duplicates.filter(duplicate => !duplicate.ok && duplicate.refusal.code === 'tariff_overlap')).toHaveLength(3)
   })
 
-  it('is kept apart by the table itself', async () => {
+  it('cannot overlap by a constraint of the table', async () => {
     const locationId = await newLocation()
     must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const forced = changeTenant(database, live, async ({ query }) => {
       await query(sql`
-        insert into tariffs select (jsonb_populate_record(t, '{"id": "trf_forced"}')).* from tariffs t where location_id = ${locationId}`)
+        insert into tariffs select (jsonb_populate_record(t, '{"id": "trf_forced"}')).* from tariffs t
+        where location_id = ${locationId}`)
       return { ok: true, value: null }
     })
     expect(await forced).toMatchObject({ ok: false, refusal: { code: 'tariff_overlap' } })
   })
 
-  it('needs a living location of its own world', async () => {
+  it('needs an active location of its own tenant', async () => {
     const locationId = await newLocation()
     const elsewhere = await changeTenant(database, test, tx => createTariff(tx, tariffDraft(locationId), at))
     expect(elsewhere).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
@@ -157,7 +158,7 @@ describe('a tariff', () => {
     })
   })
 
-  it('follows the market only where its location has a source in its currency', async () => {
+  it('follows the market only if its location has a source in its currency', async () => {
     const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: null, importer: null }
     const market = await inLive(tx => createMarket(tx, draft, at))
     const { id } = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: market.id }), at)))
@@ -170,7 +171,7 @@ describe('a tariff', () => {
 })
 
 describe('a changed tariff', () => {
-  it('owes an order from where its end was or is, and none for a new name', async () => {
+  it('requests recosts from its old or new end on, and none for a new name', async () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
     const named = must(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
@@ -189,7 +190,7 @@ describe('a changed tariff', () => {
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual({ ...moved.tariff, displayName: null })
   })
 
-  it('stays in the prices once it has ended, makes room for the next, and is hidden', async () => {
+  it('keeps its prices after its end, allows a next tariff, and is hidden', async () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const ended = must(await change(tx => endTariff(tx, tariff.id, at + dayMs)))
@@ -202,7 +203,7 @@ describe('a changed tariff', () => {
     expect(pricing?.tariffs.map(({ closedAt }) => closedAt)).toEqual([at + dayMs, null])
   })
 
-  it('never was, once voided: all that it priced is priced again', async () => {
+  it('has no effect after it was voided: all its costs are recalculated', async () => {
     const locationId = await newLocation()
     const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
     const voided = must(await change(tx => voidTariff(tx, tariff.id, at + dayMs)))
@@ -212,7 +213,7 @@ describe('a changed tariff', () => {
   })
 })
 
-/** A price for each minute of the day, of many digits, so that little of them can be compressed. */
+/** One price per minute of the day, with many digits, so that compression saves little. */
 const largeSchedule = (index: number): readonly ScheduleEntry[] => {
   const [entry] = tieredSchedule(1n)
   const hours = Array.from({ length: 1_440 }, (_, minute) => {
@@ -227,7 +228,7 @@ const largeSchedule = (index: number): readonly ScheduleEntry[] => {
 }
 
 describe('a page of tariffs that have many prices', () => {
-  it('ends sooner than asked for, in both directions, and pages give each tariff once', async () => {
+  it('ends before its limit, in both directions, and each tariff is on one page', async () => {
     const locationId = await newLocation()
     const ids: string[] = []
     for (let index = 0; index < 12; index += 1) {

@@ -12,7 +12,7 @@ import { makePerson } from '../../../../support/registry/erasure-traces.ts'
 import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
 
 const { database, address, ...opened } = await openTestDatabase()
-/** Sees all rows of all tables. */
+/** Connection that sees all rows of all tables. */
 const owner = new pg.Client(address)
 afterAll(async () => {
   await owner.end()
@@ -25,20 +25,23 @@ beforeAll(async () => {
   )
 })
 
-/** Tables that name nobody, and why. A table that is neither here nor filled by `makePerson` fails the first test. */
+/**
+ * Tables without personal data, with the reason. A table that is not listed here and not filled by `makePerson` fails
+ * the first test.
+ */
 const tablesWithoutPersons: Readonly<Record<string, string>> = {
   accounts: 'the account itself stays',
   api_keys: 'keys of the account, which stay',
   audit_heads: 'hashes',
   console_sessions: 'hashes of cookies',
-  erasures: 'the mark, which must know what is erased',
-  lane_generations: 'lanes',
+  erasures: 'marks, which need the ids of erased objects',
+  lane_generations: 'partitions',
   leases: 'processes',
-  library_tariffs: 'what providers offer to all',
-  market_feeds: 'where telling of an outage is, for minutes',
+  library_tariffs: 'public offers of providers',
+  market_feeds: 'progress of outage events, for minutes',
   market_prices: 'markets',
   market_sources: 'markets',
-  price_fan_outs: 'where telling of a change of prices is, for minutes',
+  price_fan_outs: 'progress of a price change, for minutes',
   providers: 'suppliers',
   schema_migrations: 'the schema',
   secret_fingerprints: 'hashes of the secrets of the installation',
@@ -54,7 +57,10 @@ const tables = async (): Promise<readonly string[]> => {
   return rows.map(({ name }) => name)
 }
 
-/** Where a text stands, in whatever column of whatever table: `table: row`. Orders on their way to their lanes aside, which are gone in moments. */
+/**
+ * Rows of all tables that contain a text: `table: row`. Without recost requests in the outbox, which are published
+ * within moments.
+ */
 const columnsWith = async (text: string): Promise<readonly string[]> => {
   const columns: string[] = []
   for (const table of await tables()) {
@@ -72,7 +78,9 @@ const tablesIn = (columns: readonly string[]): readonly string[] => [
   ...new Set(columns.map(column => column.split(':')[0] ?? '')),
 ]
 
-/** Erase to the end, and again, as the relay does. The audit log keeps the ids, which its chain of hashes covers. */
+/**
+ * Erase completely and repeat, as the relay does. The audit log keeps the ids, because its chain of hashes covers them.
+ */
 const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
   const at = currentInstant()
   await withOperator(database, async transaction => {
@@ -84,7 +92,7 @@ const erase = async (tenant: Tenant, objectId: string): Promise<void> => {
   })
 }
 
-/** Where a person is still named afterwards: a customer outlives its location, and a device belongs to neither. */
+/** Tables that still name a person: a customer outlives its location, and a device belongs to neither. */
 const ofDevice = ['audit_log', 'events', 'idempotency_keys', 'outbox', 'webhook_attempts']
 const ofCustomer = [...ofDevice, 'connect_sessions', 'customers', 'tariff_credentials', 'tariff_reports']
 const left = {
@@ -94,8 +102,8 @@ const left = {
   device: [...ofCustomer, 'locations', 'tariffs'],
 }
 
-describe('what is known of a person', () => {
-  it('stands in every table that may name one', async () => {
+describe('the data of a person', () => {
+  it('is in every table that may have personal data', async () => {
     const { live } = await makeTenants(database)
     const person = await makePerson(database, live, 'Ada-of-all')
     const texts = ['Ada-of-all', person.customer, person.location, person.device, person.tariff]
@@ -104,7 +112,7 @@ describe('what is known of a person', () => {
   })
 
   it.each(['customer', 'location', 'device', 'account'] as const)(
-    'is nowhere once the %s was erased, and others stay as they are',
+    'is in no table after the %s was erased, and other data stays unchanged',
     async kind => {
       const { live, test } = await makeTenants(database)
       const [name, neighbour] = [`Bob-${kind}`, `Eve-${kind}`]
@@ -125,7 +133,7 @@ describe('what is known of a person', () => {
     },
   )
 
-  it('is found among more events than are searched at once', async () => {
+  it('is found among more events than one statement reads', async () => {
     const { live } = await makeTenants(database)
     const person = await makePerson(database, live, 'Zoe-of-many')
     await owner.query(

@@ -54,7 +54,7 @@ const must = <T>(result: Result<T>): T => {
 const newest: Paging = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('devices', () => {
-  it('are read as they were created and changed, and keep what a change does not name', async () => {
+  it('are read as they were created and changed, and keep members that a change omits', async () => {
     const device = await inLive(tx => createDevice(tx, { referenceId: 'charger-1', metadata: { bay: '7' } }, at))
     expect(await inLive(tx => retrieveDevice(tx, device.id))).toEqual(device)
     const renamed = await change(tx => updateDevice(tx, device.id, { referenceId: 'charger-2' }))
@@ -66,7 +66,7 @@ describe('devices', () => {
     })
   })
 
-  it('share a reference_id only with the deleted, the other mode and other kinds', async () => {
+  it('share a reference_id only with deleted objects, the other mode and other kinds', async () => {
     const draft = { referenceId: 'taken', metadata: {} }
     const first = await inLive(tx => createDevice(tx, draft, at))
     const second = await change(async tx => accepted(await createDevice(tx, draft, at)))
@@ -82,7 +82,7 @@ describe('devices', () => {
     expect(await inLive(tx => findActiveDevices(tx, [first.id, third.id, 'dev_none']))).toEqual(new Set([third.id]))
   })
 
-  it('are gone for everybody once deleted, and for another mode always', async () => {
+  it('are hidden after their deletion, and always hidden in the other mode', async () => {
     const { id } = await inLive(tx => createDevice(tx, { referenceId: 'going', metadata: {} }, at))
     expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({
       refusal: { code: 'not_found' },
@@ -95,7 +95,7 @@ describe('devices', () => {
 })
 
 describe('lists', () => {
-  it('give every object that stays exactly once, newest first, walking either way while others come and go', async () => {
+  it('return every object once, newest first, in both directions, while others are added and deleted', async () => {
     const { live: tenant } = await makeTenants(database)
     const scoped = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
       withTenant(database, tenant, work)
@@ -140,7 +140,7 @@ describe('lists', () => {
     )
   })
 
-  it('hold a cursor whose object was deleted, and refuse one that never was', async () => {
+  it('accept the cursor of a deleted object, and refuse an unknown one', async () => {
     const older = await inLive(tx => createDevice(tx, { referenceId: 'older', metadata: {} }, at))
     const cursor = await inLive(tx => createDevice(tx, { referenceId: 'cursor', metadata: {} }, at))
     await change(tx => deleteDevice(tx, cursor.id, at))
@@ -156,7 +156,7 @@ describe('lists', () => {
 })
 
 describe('locations and customers', () => {
-  it('are read as they were created, each naming the other', async () => {
+  it('are read as they were created, each with the id of the other', async () => {
     const customer = await inLive(tx => createCustomer(tx, { referenceId: 'household', metadata: {} }, at))
     const draft = locationDraft({ referenceId: 'home', customerId: customer.id, metadata: { floor: '2' } })
     const location = must(await change(tx => createLocation(tx, draft, at)))
@@ -170,7 +170,7 @@ describe('locations and customers', () => {
     })
   })
 
-  it('refuse a customer or market source that is unknown, deleted, or of another world', async () => {
+  it('refuse a customer or market source that is unknown, deleted, or of another tenant', async () => {
     const elsewhere = await withTenant(database, test, tx =>
       createCustomer(tx, { referenceId: null, metadata: {} }, at),
     )
@@ -191,7 +191,7 @@ describe('locations and customers', () => {
     expect(mixed).toMatchObject({ refusal: { code: 'currency_mismatch', field: 'market_sources.export' } })
   })
 
-  it('owe an order over all time for a new zone, and none for a new name', async () => {
+  it('request recosts over all time for a new zone, and none for a new name', async () => {
     const { id } = must(await change(tx => createLocation(tx, locationDraft(), at)))
     const update = (draft: Parameters<typeof locationDraft>[0]) =>
       change(async tx => {
@@ -218,7 +218,7 @@ describe('locations and customers', () => {
     })
   })
 
-  it('go together: a customer takes its locations, and their tariffs end', async () => {
+  it('are deleted together: the locations of a customer are deleted, and their tariffs end', async () => {
     const customer = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
     const with_ = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
     const without = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))

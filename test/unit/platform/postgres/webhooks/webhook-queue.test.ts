@@ -56,7 +56,7 @@ const makeEndpoint = async (tenant: Tenant): Promise<string> => {
   return made.value.id
 }
 
-/** An account with an endpoint and so many deliveries, due at `at`. */
+/** Create an account with an endpoint and some deliveries, due at `at`. */
 const makeBacklog = async (count: number) => {
   const { test: tenant } = await makeTenants(database)
   const endpointId = await makeEndpoint(tenant)
@@ -82,7 +82,7 @@ const claim = (endpointId: string, capacity: number, more: object = {}) =>
   claimDeliveries(operator, [{ endpointId, capacity }], { at, leaseUntil: at + 25_000, bytes: 1_000_000, ...more })
 
 describe('deliveries', () => {
-  it('stand once for each event and endpoint, however often an event is read', async () => {
+  it('exist once for each event and endpoint, also if an event is read again', async () => {
     const { tenant, endpointId, deliveries } = await makeBacklog(20)
     await Promise.all([
       insertDeliveries(operator, deliveries, at + 1),
@@ -93,7 +93,7 @@ describe('deliveries', () => {
     expect(remaining.every(({ createdAt }) => createdAt === at)).toBe(true)
   })
 
-  it('are claimed by one of many at once, and again once a lease has run out', async () => {
+  it('are claimed by one of many workers, and again after the claim expired', async () => {
     const { endpointId, deliveries } = await makeBacklog(60)
     const claims = (await Promise.all(Array.from({ length: 6 }, () => claim(endpointId, 10)))).flat()
     const ids = claims.map(({ id }) => id)
@@ -104,7 +104,7 @@ describe('deliveries', () => {
     expect(await claim(endpointId, 100, { at: at + 25_000, leaseUntil: at + 50_000 })).toHaveLength(60)
   })
 
-  it('are claimed oldest first, within the room of their endpoint and the bytes of all', async () => {
+  it('are claimed oldest first, within the capacity of their endpoint and the bytes of all', async () => {
     const [one, other] = [await makeBacklog(10), await makeBacklog(10)]
     const requests = [
       { endpointId: one.endpointId, capacity: 3 },
@@ -121,12 +121,12 @@ describe('deliveries', () => {
       isClosed: false,
       url: 'https://example.com/',
     })
-    // The one that passes the bound still goes, so that a large one is never left behind.
+    // The delivery that exceeds the limit is still claimed, so that a large one never waits forever.
     expect(await claim(one.endpointId, 10, { bytes: 250 })).toHaveLength(3)
     expect(await claim(other.endpointId, 10, { bytes: 0 })).toHaveLength(1)
   })
 
-  it('are found by their endpoints where any is due, whatever backlog another one has', async () => {
+  it('are found by endpoint, whatever the backlog of another endpoint', async () => {
     const [long, short] = [await makeBacklog(300), await makeBacklog(1)]
     await claim(short.endpointId, 1, { leaseUntil: at + 1_000 })
     const due = await readDueEndpoints(operator, at)
@@ -135,7 +135,7 @@ describe('deliveries', () => {
     expect(await readDueEndpoints(operator, at - 1)).toEqual([])
   })
 
-  it('are put aside where their endpoint is disabled or deleted, and nowhere else', async () => {
+  it('fail if their endpoint is disabled or deleted, and only then', async () => {
     const [disabled, deleted, well] = [await makeBacklog(3), await makeBacklog(3), await makeBacklog(3)]
     await changeTenant(database, disabled.tenant, tx =>
       updateEndpoint(tx, disabled.endpointId, { isEnabled: false }, at),
@@ -155,7 +155,7 @@ describe('deliveries', () => {
     expect(await readSubscriptions(operator, [disabled.tenant, deleted.tenant])).toEqual([])
   })
 
-  it('take the outcome of an attempt once, and keep every attempt for 30 days', async () => {
+  it('take the result of an attempt once, and keep every attempt for 30 days', async () => {
     const { tenant, endpointId } = await makeBacklog(1)
     const [claimed] = await claim(endpointId, 1)
     if (claimed === undefined) throw new Error('nothing was claimed')
@@ -172,7 +172,7 @@ describe('deliveries', () => {
       at,
     } as const
     await recordOutcomes(operator, [outcome])
-    // Another worker made the same attempt, for the lease had run out.
+    // Another worker made the same attempt, because the claim had expired.
     await recordOutcomes(operator, [{ ...outcome, dueAt: at + 7_000 }])
     expect(await stored(tenant, endpointId)).toMatchObject([
       { status: 'PENDING', attempts: 1, dueAt: at + 5_000, lastAttemptAt: at },
@@ -188,7 +188,7 @@ describe('deliveries', () => {
     expect([await attempts(), (await stored(tenant, endpointId)).length]).toEqual([0, 1])
   })
 
-  it('are delivered once they have arrived, whatever another worker made of the same attempt, but in their own round alone', async () => {
+  it('are delivered after a success, but only in their own round, also if two workers made one attempt', async () => {
     const { tenant, endpointId } = await makeBacklog(1)
     const [claimed] = await claim(endpointId, 1)
     if (claimed === undefined) throw new Error('nothing was claimed')
@@ -214,17 +214,18 @@ describe('deliveries', () => {
     expect(await stored(tenant, endpointId)).toMatchObject([{ status: 'PENDING', attempts: 0, dueAt: at + 1 }])
   })
 
-  it('are read by their index, also where one endpoint has most of them', async () => {
+  it('are read by their index, also if one endpoint has most of them', async () => {
     const { endpointId } = await makeBacklog(1)
     await operator(sql`analyze webhook_deliveries`).catch(() => undefined)
     const { rows } = await operator<{ 'QUERY PLAN': string }>(sql`
-      explain select 1 from webhook_deliveries where endpoint_id = ${endpointId} and due_at <= ${new Date(at).toISOString()} order by due_at, id limit 8`)
+      explain select 1 from webhook_deliveries
+      where endpoint_id = ${endpointId} and due_at <= ${new Date(at).toISOString()} order by due_at, id limit 8`)
     expect(rows.map(row => row['QUERY PLAN']).join('\n')).toContain('webhook_deliveries_due_place')
   })
 })
 
-describe('a span that is sent again', () => {
-  it('brings what waits for a later attempt, too, and leaves what is due anyway or has arrived', async () => {
+describe('a resend of an interval', () => {
+  it('sends deliveries that wait for a retry, and skips those that are due or delivered', async () => {
     const { tenant, endpointId } = await makeBacklog(4)
     const claims = await claim(endpointId, 3)
     const ended = { statusCode: 500, error: null, durationMs: 3, responseBody: '', at }
@@ -256,7 +257,7 @@ describe('an endpoint that has moved to another address', () => {
     return [tenant.accountId, rows[0]?.failing_since]
   }
 
-  it('begins without the failures of the old one, and is neither disabled nor blamed for what that still answers', async () => {
+  it('begins without the failures of its old address, which can no longer disable the endpoint', async () => {
     const { endpointId, tenant } = await makeBacklog(1)
     const at410 = { reason: 'GONE', failingSince: null } as const
     await recordHealth(operator, [{ ...tenant, endpointId, url: old, succeeded: false, failedAt: at }])
