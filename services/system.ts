@@ -21,7 +21,7 @@ import { listen } from './platform/http/listen.ts'
 import { documentRoute, type HealthCheck, healthRoutes } from './platform/http/static-routes.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { keyStore, readKeyState } from './platform/postgres/registry/api-keys.ts'
-import { holdIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
+import { takeIdempotencyLock } from './platform/postgres/registry/idempotency.ts'
 import { referenceFinder } from './platform/postgres/registry/references.ts'
 import {
   type RoleModule,
@@ -109,7 +109,7 @@ const openShared = async (
   const webhookClient = opening.use(
     openWebhookHttpClient({ allowedNetworks: config.webhookAllowedNetworks, onForbidden: warnOfForbidden(logger) }),
   )
-  const { holder } = opening.use(await holdIdempotencyLock(stores.database))
+  const { holder } = opening.use(await takeIdempotencyLock(stores.database))
   const idempotency = idempotencyKeys(stores.database, holder, sealWith(stores.secrets.secret, 'kept answers'))
   return {
     ...stores,

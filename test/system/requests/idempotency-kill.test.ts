@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../services/contract/openapi/operations.ts'
 import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
-import { holdIdempotencyLock } from '../../../services/platform/postgres/registry/idempotency.ts'
+import { takeIdempotencyLock } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { seeded } from '../../support/ledger/random.ts'
 import { makeTenants, openTestDatabase } from '../../support/stores/postgres.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
@@ -100,8 +100,8 @@ describe('the lock of a process', () => {
     const { live } = await makeTenants(database)
     const at = Date.now()
     const claim = (key: string) => ({ ...live, key, fingerprint: 'same' })
-    const heldClaim = await holdIdempotencyLock(database)
-    const other = await holdIdempotencyLock(database)
+    const heldClaim = await takeIdempotencyLock(database)
+    const other = await takeIdempotencyLock(database)
     const [mine, theirs] = [idempotencyKeys(database, heldClaim.holder), idempotencyKeys(database, other.holder)]
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'running' })
@@ -116,7 +116,7 @@ describe('the lock of a process', () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)
-    await using heldClaim = await holdIdempotencyLock(database)
+    await using heldClaim = await takeIdempotencyLock(database)
     const keys = idempotencyKeys(database, heldClaim.holder)
     const superuser = new pg.Client(opened.address)
     await superuser.connect()

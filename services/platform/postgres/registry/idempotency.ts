@@ -108,14 +108,15 @@ const checkIntervalMs = 1_000
  * still run. Resolves after the lock is taken. A broken connection is replaced; until then the attempts of this process
  * look dead, and attempts that are taken over undo their work.
  */
-export const holdIdempotencyLock = async (database: Pick<Database, 'withConnection'>): Promise<IdempotencyLock> => {
+export const takeIdempotencyLock = async (database: Pick<Database, 'withConnection'>): Promise<IdempotencyLock> => {
   const holder = randomBytes(6).readUIntBE(0, 6)
   const stopping = new AbortController()
   const acquired = Promise.withResolvers<void>()
-  const holdLock = (query: Query): Promise<void> => holdUntilAborted(query, holder, acquired.resolve, stopping.signal)
+  const keepLock = (query: Query): Promise<void> =>
+    keepLockUntilAborted(query, holder, acquired.resolve, stopping.signal)
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await database.withConnection('operator', holdLock).catch(acquired.reject)
+      await database.withConnection('operator', keepLock).catch(acquired.reject)
       await sleep(checkIntervalMs, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
@@ -134,7 +135,7 @@ export const holdIdempotencyLock = async (database: Pick<Database, 'withConnecti
 }
 
 /** Keep the lock on one connection until `signal` is aborted. Throws if the connection breaks. */
-const holdUntilAborted = async (
+const keepLockUntilAborted = async (
   query: Query,
   holder: number,
   onAcquired: () => void,
