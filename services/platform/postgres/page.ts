@@ -18,8 +18,8 @@ export const mapPage = <Row, Item>(page: Result<Page<Row>>, fromRow: (row: Row) 
   page.ok ? accepted({ ...page.value, items: page.value.items.map(fromRow) }) : page
 
 /**
- * Rows of a list. `scope`: the rows that a cursor may name; `filter`: the rows of them that are listed; `columns`: the
- * columns to read.
+ * Rows of a list. `table`: a name in the code, never input; `scope`: the rows that a cursor may name; `filter`: the
+ * rows of them that are listed; `columns`: the columns to read.
  */
 export type Listing = { readonly table: string; readonly columns: Sql; readonly scope: Sql; readonly filter: Sql }
 

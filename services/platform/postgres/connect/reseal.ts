@@ -2,6 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import type { Reseal } from '../../access/seal.ts'
 import type { Query } from '../database.ts'
+import { ownedBy } from '../page.ts'
 import type { Tenant } from '../transaction.ts'
 
 /** Sealed value: its row and its text. */
@@ -66,7 +67,7 @@ export const resealPage = async (
     const typed = (text: string): Sql => sql`${text}::${raw(type)}`
     const written = await operator(sql`
       update ${raw(table)} set ${column} = ${typed(renewed)}
-      where account_id = ${sealedValue.accountId} and live_mode = ${sealedValue.liveMode} and id = ${sealedValue.id}
+      where ${ownedBy(sealedValue)} and id = ${sealedValue.id}
         and ${column} = ${typed(sealedValue.text)}`)
     resealed += written.rowCount
   }

@@ -159,12 +159,12 @@ export const dueCredentials = async (
 /** Postpone the fetch of a tariff until `at` (ms), so that others come first. Operator. */
 export const postponeFetch = async (
   operator: Query,
-  { accountId, liveMode, id }: Tenant & { id: string },
+  credentials: Tenant & { readonly id: string },
   at: number,
 ): Promise<void> => {
   await operator(sql`
     update tariff_credentials set due_at = ${toTimestamp(at)}
-    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${id}`)
+    where ${ownedBy(credentials)} and id = ${credentials.id}`)
 }
 
 /** Delete credentials without consent that are older than an instant (ms). Operator. */

@@ -2,7 +2,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { allOf, isActive, matching, type Page, type Paging, readPage } from '../page.ts'
+import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 
 /** Stored market source; a source without an account is shared. `createdAt` in ms. */
@@ -32,9 +32,7 @@ export const noMarket = refused('not_found', 'No market source has this id.')
 
 /** Condition for the sources that a writer may change. */
 export const ownedByWriter = (writer: MarketWriter): Sql =>
-  'accountId' in writer
-    ? sql`account_id = ${writer.accountId} and live_mode = ${writer.liveMode}`
-    : sql`account_id is null`
+  'accountId' in writer ? ownedBy(writer) : sql`account_id is null`
 
 /** Condition for the sources that a writer may use: its own and the shared ones. */
 const usableBy = (writer: MarketWriter): Sql => sql`(account_id is null or ${ownedByWriter(writer)})`

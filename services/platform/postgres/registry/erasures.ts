@@ -1,6 +1,7 @@
 import sql, { raw } from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
 import type { Query } from '../database.ts'
+import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
 /** Objects to erase, with all objects that belong to them. Instants in ms. */
@@ -44,13 +45,9 @@ export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasu
 }
 
 /** Find the mark of an object; null if it was never erased. */
-export const findErasure = async (
-  operator: Query,
-  { accountId, liveMode }: Tenant,
-  objectId: string,
-): Promise<Erasure | null> => {
+export const findErasure = async (operator: Query, tenant: Tenant, objectId: string): Promise<Erasure | null> => {
   const { rows } = await operator<Erasure>(sql`
-    select ${columns} from erasures where account_id = ${accountId} and live_mode = ${liveMode}
+    select ${columns} from erasures where ${ownedBy(tenant)}
       and object_id = ${objectId}`)
   return rows[0] ?? null
 }
@@ -81,6 +78,6 @@ export const markErasureDispatched = async (
 ): Promise<void> => {
   const dueAt = at >= erasure.until ? null : toTimestamp(at + dispatchIntervalMs)
   await query(sql`
-    update erasures set due_at = ${dueAt} where account_id = ${erasure.accountId} and live_mode = ${erasure.liveMode}
+    update erasures set due_at = ${dueAt} where ${ownedBy(erasure)}
       and object_id = ${erasure.objectId} and asked_at = ${toTimestamp(erasure.requestedAt)}`)
 }

@@ -180,16 +180,6 @@ export const listLocations = async (
   return mapPage(page, locationFromRow)
 }
 
-/** Return the ids that are active locations. */
-export const findActiveLocations = async (
-  transaction: TenantTransaction,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> => {
-  const { rows } = await transaction.query<{ id: string }>(sql`
-    select id from locations where ${ownedBy(transaction)} and id = any(${ids}) and ${isActive}`)
-  return new Set(rows.map(({ id }) => id))
-}
-
 /**
  * Delete the active locations of a condition: the locations are hidden, and their tariffs end at `at` (ms). Returns
  * their last state, oldest first. Their costs are never recalculated, so there is no recost request.

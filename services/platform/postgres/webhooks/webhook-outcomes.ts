@@ -2,6 +2,7 @@ import sql from 'sql-template-tag'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
+import { ownedBy } from '../page.ts'
 import { appendAudit } from '../registry/audit-log.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 import type { DeliveryStatus } from './webhook-deliveries.ts'
@@ -99,10 +100,10 @@ export const disableEndpoint = async (
   why: { readonly reason: Exclude<DisabledReason, 'CALLER'>; readonly failingSince: number | null },
   at: number,
 ): Promise<boolean> => {
-  const { accountId, liveMode, endpointId } = endpoint
+  const { endpointId } = endpoint
   const { rows } = await query(sql`
     update webhook_endpoints set disabled_at = ${toTimestamp(at)}, disabled_reason = ${why.reason}
-    where account_id = ${accountId} and live_mode = ${liveMode} and id = ${endpointId} and url = ${endpoint.url}
+    where ${ownedBy(endpoint)} and id = ${endpointId} and url = ${endpoint.url}
       and disabled_at is null and deleted_at is null
       and (${why.reason} = 'GONE' or failing_since = ${toTimestampOrNull(why.failingSince)}::timestamptz)
     returning 1`)

@@ -131,7 +131,7 @@ export const stepResend = async (transaction: OperatorTransaction, at: number, p
   if (dueResend === null) return false
   const { rows } = await transaction.query<EventRow>(sql`
     select id, type, octet_length(data::text) as bytes from events
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id > ${dueResend.cursorId}
+    where ${ownedBy(dueResend)} and id > ${dueResend.cursorId}
       and id < ${dueResend.endId}
     order by id limit ${pageSize}`)
   const wanted = rows.filter(({ type }) => type !== testEventType && matchesAnyFilter(dueResend.eventTypes, type))
@@ -141,6 +141,6 @@ export const stepResend = async (transaction: OperatorTransaction, at: number, p
     update webhook_resends set cursor_id = ${rows.at(-1)?.id ?? dueResend.cursorId}, status = ${status},
       events_done = events_done + ${dueResend.isClosed ? 0 : rows.length},
       deliveries_queued = deliveries_queued + ${queued}
-    where account_id = ${dueResend.accountId} and live_mode = ${dueResend.liveMode} and id = ${dueResend.id}`)
+    where ${ownedBy(dueResend)} and id = ${dueResend.id}`)
   return true
 }

@@ -24,12 +24,12 @@ import {
 import {
   createLocation,
   deleteLocation,
-  findActiveLocations,
   listLocations,
   lockLocation,
   retrieveLocation,
   updateLocation,
 } from '../../../../../services/platform/postgres/registry/locations.ts'
+import { findActiveObjects } from '../../../../../services/platform/postgres/registry/references.ts'
 import {
   changeTenant,
   type TenantTransaction,
@@ -234,7 +234,7 @@ describe('locations and customers', () => {
     const [priced] = await loadLocationPricing(database.operator, [{ ...live, locationId: with_.id }])
     expect(priced).toMatchObject({ revision: 1, deletedAt: at + 1_000, tariffs: [{ id: tariff.id, closedAt: null }] })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
-    expect(await inLive(tx => findActiveLocations(tx, [with_.id, without.id]))).toEqual(new Set())
+    expect(await inLive(tx => findActiveObjects(tx, [with_.id, without.id], []))).toEqual(new Set())
     expect(await change(tx => deleteLocation(tx, with_.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
   })
 })
