@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { alterUserScramCredentialsV0, Connection, ScramMechanisms } from '@platformatic/kafka'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { clientOptions, type KafkaAddress } from '../../services/platform/log/kafka/kafka-client.ts'
+import { clientOptions } from '../../services/platform/log/kafka/kafka-client.ts'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
-import { kafkaAddress } from '../../services/platform/log/kafka/kafka-settings.ts'
+import {
+  type KafkaAddress,
+  kafkaAddress,
+  type SaslMechanism,
+} from '../../services/platform/log/kafka/kafka-settings.ts'
 import { ensureTopics } from '../../services/platform/log/kafka/kafka-topics.ts'
-import type { SaslMechanism } from '../../services/platform/log/kafka/sasl-mechanism.ts'
 import { recordTopic, type StoredMessage } from '../../services/platform/log/log.ts'
 import { type Cluster, startCluster } from '../support/kafka/cluster.ts'
 import { skippedWithout } from '../support/kafka/shared-broker.ts'

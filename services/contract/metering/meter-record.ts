@@ -20,6 +20,7 @@ import { isJsonNumber, type JsonNumber, numberText } from '../json/exact-number.
 import { isJsonObject } from '../json/json-path.ts'
 import { nearestName, unknownNameMessage } from '../message-text.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
+import type { RecordWireName } from './record-fields.ts'
 
 /** Differences of a record between the API versions. */
 export const meterRecordRenames: readonly VersionRename[] = [
@@ -59,21 +60,7 @@ export const meterRecordShape = fields({
 
 /** Unvalidated members of a record in both API versions. */
 type RecordMembers = {
-  readonly [Name in
-    | 'location_id'
-    | 'device_id'
-    | 'session_reference_id'
-    | 'record_reference_id'
-    | 'energy_flow_direction'
-    | 'tariff_direction'
-    | 'direction'
-    | 'tariff_rate'
-    | 'measurand'
-    | 'units'
-    | 'value'
-    | 'confidence'
-    | 'start_time'
-    | 'end_time']?: unknown
+  readonly [Name in RecordWireName | 'direction' | 'tariff_rate' | 'measurand' | 'units']?: unknown
 }
 
 /**

@@ -91,3 +91,7 @@ export const recordTexts: readonly RecordText[] = (Object.keys(recordFields) as 
 
 /** Column of `meter_cost` that stores an optional text of a record. */
 export type TextColumn = RecordFields[RecordText]['column']['name']
+
+/** Name of a field in the API. */
+export type RecordWireName = RecordFields[keyof RecordFields]['wire']
+export const recordWireNames: readonly RecordWireName[] = Object.values(recordFields).map(({ wire }) => wire)

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../failure.ts'
-import { saslMechanisms } from '../log/kafka/sasl-mechanism.ts'
+import { saslMechanisms } from '../log/kafka/kafka-settings.ts'
 import { type FeedConfig, feedNames, parseFeeds, readFeedConfig } from '../market-feeds/feed-config.ts'
 import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
 

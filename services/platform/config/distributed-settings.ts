@@ -1,8 +1,7 @@
 import { trimEnd } from '../../domain/trim-end.ts'
 import { ConfigError } from '../failure.ts'
 import type { RegistryAddress } from '../log/avro/confluent-schema-ids.ts'
-import type { KafkaSettings } from '../log/kafka/kafka-settings.ts'
-import type { SaslMechanism } from '../log/kafka/sasl-mechanism.ts'
+import type { KafkaSettings, SaslMechanism } from '../log/kafka/kafka-settings.ts'
 
 /** Settings of a ClickHouse server. `caFile` is a PEM file of certificate authorities. */
 export type ClickHouseSettings = {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { KafkaAddress } from '../../../services/platform/log/kafka/kafka-client.ts'
 import { type KafkaLogOptions, openKafkaLog } from '../../../services/platform/log/kafka/kafka-log.ts'
+import type { KafkaAddress } from '../../../services/platform/log/kafka/kafka-settings.ts'
 import { ensureTopics } from '../../../services/platform/log/kafka/kafka-topics.ts'
 import type { Log } from '../../../services/platform/log/log.ts'
 

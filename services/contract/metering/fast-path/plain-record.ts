@@ -10,6 +10,7 @@ import {
 import type { TariffDirection } from '../../../domain/tariff/tariff.ts'
 import type { ApiVersion } from '../../api-version.ts'
 import { submissionLimits } from '../../registry/account.ts'
+import { type RecordText, type RecordWireName, recordFields, recordTexts, recordWireNames } from '../record-fields.ts'
 import {
   asciiTextBefore,
   type BytePattern,
@@ -36,27 +37,16 @@ import {
   readUnitsBytes,
 } from './plain-values.ts'
 
-const currentNames = [
-  'location_id',
-  'device_id',
-  'session_reference_id',
-  'record_reference_id',
-  'energy_flow_direction',
-  'tariff_direction',
-  'measurand',
-  'units',
-  'value',
-  'confidence',
-  'start_time',
-  'end_time',
-] as const
-
 /** Member of a record, by its current name. */
-export type RecordMemberName = (typeof currentNames)[number]
+export type RecordMemberName = RecordWireName | 'measurand' | 'units'
+
+const currentNames: readonly RecordMemberName[] = [...recordWireNames, 'measurand', 'units']
 
 export type RecordMember = {
   readonly name: RecordMemberName
   readonly bit: number
+  /** Index in `texts` of an optional text, else -1. */
+  readonly textIndex: number
   readonly written: BytePattern
   /** Member that last followed this one. Clients usually write the members of all records in the same order. */
   next: RecordMember | null
@@ -71,6 +61,7 @@ const membersOf = (written: (name: RecordMemberName) => string): readonly Record
   currentNames.map((name, index) => ({
     name,
     bit: 1 << index,
+    textIndex: recordTexts.findIndex(text => recordFields[text].wire === name),
     written: createBytePattern(`"${written(name)}":`),
     next: null,
   }))
@@ -118,7 +109,8 @@ export type PlainRecord = {
   end: number
   energy: number
   confidence: number
-  /** Length 0 without a reference. */
+  /** Optional texts in the order of `recordTexts`; length 0 without a text. */
+  readonly texts: readonly ByteRange[]
   readonly sessionReference: ByteRange
   readonly recordReference: ByteRange
 }
@@ -145,34 +137,39 @@ type MemberValues = {
   readonly endDay: CachedDay
 }
 
-export const plainReader = (cursor: JsonCursor, apiVersion: ApiVersion, at: number): PlainReader => ({
-  cursor,
-  record: {
-    location: { at: -1, bits: new Int32Array(3) },
-    device: { at: -1, bits: new Int32Array(3) },
-    energyFlowDirection: 'INBOUND',
-    tariffDirection: 'IMPORT',
-    start: Number.NaN,
-    end: Number.NaN,
-    energy: Number.NaN,
-    confidence: fullConfidence,
-    sessionReference: { at: -1, length: 0 },
-    recordReference: { at: -1, length: 0 },
-  },
-  knownMembers: recordMembers[apiVersion],
-  isCurrent: apiVersion === 'current',
-  at,
-  members: {
-    seenBits: 0,
-    energyFlowDirection: null,
-    tariffDirection: null,
-    units: null,
-    value: { mantissa: 0, decimals: 0 },
-    valueIndex: -1,
-    startDay: createCachedDay(),
-    endDay: createCachedDay(),
-  },
-})
+export const plainReader = (cursor: JsonCursor, apiVersion: ApiVersion, at: number): PlainReader => {
+  const texts = recordTexts.map(() => ({ at: -1, length: 0 }))
+  const textOf = (name: RecordText): ByteRange => texts[recordTexts.indexOf(name)] ?? { at: -1, length: 0 }
+  return {
+    cursor,
+    record: {
+      location: { at: -1, bits: new Int32Array(3) },
+      device: { at: -1, bits: new Int32Array(3) },
+      energyFlowDirection: 'INBOUND',
+      tariffDirection: 'IMPORT',
+      start: Number.NaN,
+      end: Number.NaN,
+      energy: Number.NaN,
+      confidence: fullConfidence,
+      texts,
+      sessionReference: textOf('sessionReferenceId'),
+      recordReference: textOf('recordReferenceId'),
+    },
+    knownMembers: recordMembers[apiVersion],
+    isCurrent: apiVersion === 'current',
+    at,
+    members: {
+      seenBits: 0,
+      energyFlowDirection: null,
+      tariffDirection: null,
+      units: null,
+      value: { mantissa: 0, decimals: 0 },
+      valueIndex: -1,
+      startDay: createCachedDay(),
+      endDay: createCachedDay(),
+    },
+  }
+}
 
 const resetRecord = ({ record, members }: PlainReader): void => {
   record.location.at = -1
@@ -180,8 +177,7 @@ const resetRecord = ({ record, members }: PlainReader): void => {
   record.start = Number.NaN
   record.end = Number.NaN
   record.confidence = fullConfidence
-  record.sessionReference.length = 0
-  record.recordReference.length = 0
+  for (const text of record.texts) text.length = 0
   members.seenBits = 0
   members.energyFlowDirection = null
   members.tariffDirection = null
@@ -209,7 +205,7 @@ export const readPlainRecord = (reader: PlainReader): boolean => {
     const member: RecordMember | null = readMemberName(cursor, knownMembers, previous)
     if (member === null || (members.seenBits & member.bit) !== 0) return false
     members.seenBits |= member.bit
-    const isRead = peekByte(cursor) === letterN ? skipNull(cursor) : readMember(reader, member.name)
+    const isRead = peekByte(cursor) === letterN ? skipNull(cursor) : readMember(reader, member)
     if (!isRead) return false
     previous = member
     const mark = peekByte(cursor)
@@ -220,17 +216,15 @@ export const readPlainRecord = (reader: PlainReader): boolean => {
   return cursor.index - start <= submissionLimits.recordBytes && completeRecord(reader)
 }
 
-const readMember = (reader: PlainReader, name: RecordMemberName): boolean => {
+const readMember = (reader: PlainReader, { name, textIndex }: RecordMember): boolean => {
   const { cursor, record, members, isCurrent } = reader
+  const text = textIndex < 0 ? undefined : record.texts[textIndex]
+  if (text !== undefined) return readReferenceText(cursor, text)
   switch (name) {
     case 'location_id':
       return readIdBytes(cursor, 'loc_', record.location)
     case 'device_id':
       return readIdBytes(cursor, 'dev_', record.device)
-    case 'session_reference_id':
-      return readReferenceText(cursor, record.sessionReference)
-    case 'record_reference_id':
-      return readReferenceText(cursor, record.recordReference)
     case 'energy_flow_direction':
       members.energyFlowDirection = readEnergyFlowBytes(cursor, isCurrent)
       return members.energyFlowDirection !== null
@@ -253,6 +247,8 @@ const readMember = (reader: PlainReader, name: RecordMemberName): boolean => {
     case 'end_time':
       record.end = readInstantBytes(cursor, members.endDay)
       return !Number.isNaN(record.end)
+    default:
+      return false
   }
 }
 

@@ -2,7 +2,8 @@ import { Producer } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type GroupCommit, groupCommit } from '../group-commit.ts'
 import type { Log, Message } from '../log.ts'
-import { clientOptions, type KafkaAddress, logUnavailable, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import { clientOptions, logUnavailable, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 export type AppenderOptions = {
   readonly address: KafkaAddress

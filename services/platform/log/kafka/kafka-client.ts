@@ -1,18 +1,6 @@
 import type { BaseOptions } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
-import type { SaslMechanism } from './sasl-mechanism.ts'
-
-/**
- * Addresses of the brokers and their credentials. `tls`: true uses the system's certificate authorities; `ca` is PEM
- * text. `sessionTimeoutMs`: time after which the brokers reassign the partitions of a silent reader
- * (`group.consumer.session.timeout.ms`).
- */
-export type KafkaAddress = {
-  readonly brokers: readonly string[]
-  readonly tls: boolean | { readonly ca: string }
-  readonly sasl: { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | null
-  readonly sessionTimeoutMs: number
-}
+import type { KafkaAddress } from './kafka-settings.ts'
 
 /** Time limit of a request. A hanging broker never answers; the retry goes to another broker. */
 export const requestTimeoutMs = 5_000

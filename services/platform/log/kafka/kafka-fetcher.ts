@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, ResponseError } from '@platformatic/kafka'
 import type { KafkaAssignment } from './kafka-assignment.ts'
-import { clientOptions, type KafkaAddress, lingerMs, waitUpTo } from './kafka-client.ts'
+import { clientOptions, lingerMs, waitUpTo } from './kafka-client.ts'
 import { readRecords } from './kafka-records.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 /** Fetches messages ahead for the assignments of a reader while their buffers have space. */
 export type Fetcher = {

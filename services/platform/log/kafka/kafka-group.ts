@@ -5,9 +5,10 @@ import { groupCommit } from '../group-commit.ts'
 import type { Assignment, Subscription, TopicName } from '../log.ts'
 import { type OffsetCommit, openKafkaAssignment } from './kafka-assignment.ts'
 import { kafkaAssignments } from './kafka-assignments.ts'
-import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import { clientOptions, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { openFetcher } from './kafka-fetcher.ts'
 import type { Offsets } from './kafka-offsets.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 export type GroupOptions = {
   readonly address: KafkaAddress

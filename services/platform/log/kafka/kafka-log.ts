@@ -3,17 +3,11 @@ import { Admin } from '@platformatic/kafka'
 import { Failure } from '../../failure.ts'
 import { type Log, type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
 import { openAppender } from './kafka-appender.ts'
-import {
-  clientOptions,
-  type KafkaAddress,
-  lingerMs,
-  requestTimeoutMs,
-  waitUpTo,
-  withLogTimeout,
-} from './kafka-client.ts'
+import { clientOptions, lingerMs, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { joinGroup } from './kafka-group.ts'
 import { type Offsets, openOffsetReader } from './kafka-offsets.ts'
 import { openPeeker } from './kafka-peek.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 export type KafkaLogOptions = {
   readonly address: KafkaAddress

@@ -1,6 +1,7 @@
 import { Admin } from '@platformatic/kafka'
 import { groupCommit } from '../group-commit.ts'
-import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import { clientOptions, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 /** First offset, end and committed offset of a group in a partition; `committed` is at least `begin`. */
 export type Offsets = { readonly begin: number; readonly end: number; readonly committed: number }

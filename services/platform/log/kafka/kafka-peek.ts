@@ -1,7 +1,8 @@
 import { Consumer, ListOffsetTimestamps } from '@platformatic/kafka'
 import type { Peek, ReadBounds, StoredMessage } from '../log.ts'
-import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import { clientOptions, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
 import { type FetchedRecords, readRecords } from './kafka-records.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 type PeekBounds = Omit<ReadBounds, 'signal'>
 type PartitionName = { readonly topic: string; readonly partition: number }

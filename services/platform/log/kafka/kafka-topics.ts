@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin, ConfigResourceTypes, findErrorBy } from '@platformatic/kafka'
 import { type TopicName, type TopicSettings, topicNames, topics } from '../log.ts'
-import { clientOptions, type KafkaAddress, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import { clientOptions, requestTimeoutMs, waitUpTo, withLogTimeout } from './kafka-client.ts'
+import type { KafkaAddress } from './kafka-settings.ts'
 
 /** Planned topics. `partitions` is the number of each topic. */
 export type TopicPlan = {

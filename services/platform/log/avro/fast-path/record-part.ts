@@ -30,8 +30,8 @@ export type RecordInBody = {
   readonly end: number
   readonly energy: number
   readonly confidence: number
-  readonly sessionReference: TextInBody
-  readonly recordReference: TextInBody
+  /** The optional texts in the order of `recordTexts`. */
+  readonly texts: readonly TextInBody[]
 }
 type TextInBody = { readonly at: number; readonly length: number }
 
@@ -90,8 +90,10 @@ export const addRecord = (
   recordNumber: number,
   id: IdBits,
 ): void => {
-  const { sessionReference, recordReference } = record
-  ensureCapacity(to, maxFixedBytes + sessionReference.length + recordReference.length)
+  const { texts } = record
+  let textBytes = 0
+  for (let i = 0; i < texts.length; i += 1) textBytes += (texts[i] as TextInBody).length
+  ensureCapacity(to, maxFixedBytes + textBytes)
   if (to.recordNumbers.length === 0) to.locationId = location.id
   to.recordNumbers.push(recordNumber)
   const { records } = to
@@ -103,8 +105,7 @@ export const addRecord = (
   writeLong(records, record.end - record.start)
   writeLong(records, record.energy)
   writeInt(records, record.confidence)
-  writeReference(to, body, sessionReference)
-  writeReference(to, body, recordReference)
+  for (let i = 0; i < texts.length; i += 1) writeOptionalRange(to, body, texts[i] as TextInBody)
   writeInt(records, recordNumber)
   writeBits(records, id)
 }
@@ -127,7 +128,7 @@ const indexOf = (mark: number, to: AvroWriter, object: PartObject): number => {
   return object.index
 }
 
-const writeReference = ({ records, view }: PartWriter, body: DataView, { at, length }: TextInBody): void => {
+const writeOptionalRange = ({ records, view }: PartWriter, body: DataView, { at, length }: TextInBody): void => {
   records.bytes[records.at++] = length === 0 ? 0 : 2
   if (length === 0) return
   writeInt(records, length)

@@ -47,7 +47,7 @@ const mappedBytes = (folder: string): number => {
 
 describe('embedded log in its folder', () => {
   it('uses little memory for a reader without backlog, and returns the same messages to a reader with a backlog', async context => {
-    if (process.platform !== 'linux') context.skip('what a process has mapped is read from /proc')
+    if (process.platform !== 'linux') context.skip('The mapped memory of a process is read from /proc.')
     const folder = newFolder()
     const log = await openLog(folder)
     const [follower, late] = await Promise.all([assignmentOf(log, 'follower', 3), assignmentOf(log, 'late', 3)])
