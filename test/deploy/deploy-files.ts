@@ -27,7 +27,10 @@ export type Compose = {
 
 export const read = (path: string): string => readFileSync(path, 'utf8')
 
-/** The text of the compose file with its variables filled in, as Docker does it. Throws for a required one that is missing. */
+/**
+ * The text of the compose file with its variables filled in, as Docker does it.
+ * Throws for a required one that is missing.
+ */
 export const interpolate = (text: string, variables: Readonly<Record<string, string>>): string =>
   text.replaceAll(
     /\$\{(\w+)(?::([?-])([^}]*))?\}/g,

@@ -82,7 +82,7 @@ describe('the manifests', () => {
     },
   )
 
-  it('let one pod of each role go at a time, never the last one', () => {
+  it('allow the eviction of one pod of each role at a time, never of the last one', () => {
     const budgets = ofKind('PodDisruptionBudget')
     expect(budgets.map(({ metadata, spec }) => [metadata.name, selectedBy(spec.selector.matchLabels)]).sort()).toEqual(
       [...roles].sort().map(role => [role, [role]]),
@@ -97,7 +97,7 @@ describe('the manifests', () => {
     }
   })
 
-  it('select pods of one role alone', () => {
+  it('select pods of one role only', () => {
     for (const { metadata, spec } of deployments) expect(selectedBy(spec.selector.matchLabels)).toEqual([metadata.name])
     const found = ofKind('Service').map(({ metadata, spec }) => [metadata.name, selectedBy(spec.selector)])
     expect(found).toEqual(found.map(([name]) => [name, [name]]))
@@ -105,7 +105,7 @@ describe('the manifests', () => {
     expect(selectedBy({ 'app.kubernetes.io/name': 'wattledger' }).length).toBeGreaterThan(1)
   })
 
-  it('scale what is there', () => {
+  it('scale existing deployments', () => {
     const names = deployments.map(({ metadata }) => metadata.name)
     const scalers = [...ofKind('HorizontalPodAutoscaler'), ...ofKind('ScaledObject')]
     expect(scalers.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(
@@ -129,7 +129,7 @@ describe('the manifests', () => {
     expect(trigger?.metadata['bootstrapServers']).toBe(config?.['WATTLEDGER_KAFKA_BROKERS'])
   })
 
-  it('have jobs that the command line understands', () => {
+  it('have jobs with valid commands', () => {
     const words = jobs.map(one => containerOf(one).command ?? [])
     expect(words.map(([program, name]) => [program, name])).toEqual([
       ['wattledger', 'migrate'],
@@ -150,7 +150,7 @@ describe('the manifests', () => {
       expect(role(path), path).toBe('query-service')
   })
 
-  it('run the image of this version, named in one place for each folder', () => {
+  it('run the image of this version, set once for each folder', () => {
     const images = [...deployments, ...jobs].map(one => containerOf(one).image)
     expect(new Set(images)).toEqual(new Set(['wattledger']))
     const named = ofKind('Kustomization').flatMap(({ file, images: list = [] }) =>

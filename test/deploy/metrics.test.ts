@@ -97,7 +97,7 @@ describe('alerts and the dashboard', () => {
     expect(matchersOf(expr).flatMap(matcher => mistakeOf(matcher) ?? [])).toEqual([])
   })
 
-  it('show only what some part of the program sets', () => {
+  it('use only metrics that the program sets', () => {
     const sources = globSync('services/**/*.ts').filter(path => path !== 'services/platform/telemetry/metrics.ts')
     const used = new Set(
       expressions.flatMap(([, expr]) => metricsOf(expr)).map(name => name.replace(/_(bucket|sum|count)$/, '')),
@@ -124,12 +124,12 @@ describe('alerts and the dashboard', () => {
       expect(watched, name).toContain(name)
   })
 
-  it('have names of their own, and a severity', () => {
+  it('have unique names and a severity', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     expect(rules.filter(({ labels }) => !['warning', 'critical'].includes(labels['severity'] ?? ''))).toEqual([])
   })
 
-  it('ask the data source that Grafana is given', () => {
+  it('query the data source of Grafana', () => {
     const provisioned = parse(read('deploy/grafana/provisioning/datasources/prometheus.yaml'))
     const uids = dashboard.panels.flatMap(({ datasource }) => (datasource === undefined ? [] : [datasource.uid]))
     expect(new Set(uids)).toEqual(new Set([provisioned.datasources[0].uid]))
@@ -137,7 +137,7 @@ describe('alerts and the dashboard', () => {
 })
 
 describe('Prometheus', () => {
-  it('asks every role on the port that the program takes by itself', () => {
+  it('scrapes each role on its default port', () => {
     const port = environment.parse({}).WATTLEDGER_METRICS_PORT
     const jobs = prometheus.scrape_configs.map(({ job_name: name, dns_sd_configs: [found] }) => [
       name,
@@ -149,7 +149,7 @@ describe('Prometheus', () => {
   })
 })
 
-describe('the reading of expressions finds', () => {
+describe('the parser of expressions finds', () => {
   it.each([
     ['a bracket that is not closed', 'sum(rate(a_total[5m])'],
     ['a bracket that closes nothing', 'a_total) > 1'],
@@ -166,7 +166,7 @@ describe('the reading of expressions finds', () => {
     ])
   })
 
-  it('labels, buckets, operations and jobs that nothing has', () => {
+  it('unknown labels, buckets, operations and jobs', () => {
     const metric = 'wattledger_http_requests_total'
     expect(mistakeOf({ metric, label: 'code', value: '500' })).toContain('code')
     expect(mistakeOf({ metric, label: 'operation', value: 'meter_sumbit' })).toContain('meter_sumbit')

@@ -23,8 +23,8 @@ const keyStore = (state: KeyState | null | Failure) => {
 
 const away = new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
 
-describe('the check before every operation', () => {
-  it('names the caller and asks the store of keys once for many requests', async () => {
+describe('the check of bearer tokens', () => {
+  it('returns the caller and queries the key store once for many requests', async () => {
     const { store, authenticate } = keyStore(activeKey)
     const token = await tokens.sign(subject, at)
     for (let i = 0; i < 100; i++) {
@@ -107,7 +107,7 @@ describe('the check before every operation', () => {
     })
   })
 
-  it('does not ask the store about forged tokens', async () => {
+  it('does not query the store for forged tokens', async () => {
     const { store, authenticate } = keyStore(activeKey)
     const forged = await bearerTokens('t'.repeat(32)).sign(subject, at)
     expect(await authenticate(forged, at)).toMatchObject({ ok: false, refusal: { code: 'bad_credentials' } })

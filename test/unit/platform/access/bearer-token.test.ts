@@ -20,7 +20,7 @@ describe('a bearer token', () => {
     expect(read).toEqual({ ok: true, value: { ...subject, expiresAt: at + 3_600_000 } })
   })
 
-  it('holds for an hour and not a second longer', async () => {
+  it('is valid for exactly an hour', async () => {
     const token = await tokens.sign(subject, at)
     expect(await codeOf(token, at + 3_599_000)).toBe('accepted')
     expect(await codeOf(token, at + 3_600_000)).toBe('token_expired')

@@ -17,7 +17,7 @@ const owner = { accountId: `acc_${'0'.repeat(24)}`, liveMode: true }
 const at = 1_760_000_000_000
 
 describe('data of a former secret', () => {
-  it('is taken where it is a bearer token, and new ones are signed with the present one', async () => {
+  it('stays valid as a bearer token, and new tokens use the current secret', async () => {
     const subject = { ...owner, keyId: 'key' }
     for (const text of changed) {
       const token = await bearerTokens(text).sign(subject, at)
@@ -37,7 +37,7 @@ describe('data of a former secret', () => {
     expect(await bearerTokens(changed).verify(token, late)).toMatchObject({ refusal: { code: 'token_expired' } })
   })
 
-  it('is known where it is the id of a submission, to its owner alone', () => {
+  it('stays valid as a submission id, for its owner only', () => {
     for (const text of changed) {
       const id = batchIds(text).create(owner, at)
       expect(batchIds(changed).createdAt(owner, id), text).toBe(at)
@@ -62,14 +62,14 @@ describe('data of a former secret', () => {
     },
   )
 
-  it('is looked for under each of them, and kept under the present one', () => {
+  it('is found by the hash of each secret, and is stored with the current one', () => {
     expect(secretHashes(changed, 'key')).toEqual(changed.map(text => hashSecret(text, 'key')))
     expect(hashSecret(changed, 'key')).toBe(hashSecret(third, 'key'))
   })
 })
 
 describe('former secrets', () => {
-  it('come from the configuration, after the present one, also where that is kept in the data folder', () => {
+  it('come from the configuration, also if the current secret is in the data folder', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattledger-rotation-'))
     const former = readConfig({
       WATTLEDGER_FORMER_SECRETS: `${second}, ${first}`,

@@ -20,7 +20,7 @@ const load: typeof loadSecrets = (...given) => {
 const stored = () => JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8'))
 
 describe('the secrets', () => {
-  it('are made once and found again, readable by their owner only', () => {
+  it('are created once and loaded again, readable by their owner only', () => {
     const made = load(folder, none)
     expect(made.isNew).toBe(true)
     expect(load(folder, none)).toMatchObject({ value: made.value, isNew: false })
@@ -33,7 +33,7 @@ describe('the secrets', () => {
     expect(load(folder, none).value.secret).not.toBe(made.value.secret)
   })
 
-  it('are kept only where configuration gives none', () => {
+  it('are stored only if the configuration has none', () => {
     const given = { secret: 's'.repeat(32), operatorKey: null }
     const { value, isNew } = load(folder, given)
     expect({ value, isNew }).toEqual({
@@ -44,7 +44,7 @@ describe('the secrets', () => {
     expect(load(folder, none).value.operatorKey).toBe(stored().operator_key)
   })
 
-  it('reach the data folder only when they are saved, and each save keeps what another one wrote', () => {
+  it('reach the data folder at save only, and each save keeps the other secrets', () => {
     const [secrets, credentials] = [loadSecrets(folder, none), loadCredentialsKey(folder, null)]
     expect(existsSync(join(folder, 'secrets.json'))).toBe(false)
     credentials.save()

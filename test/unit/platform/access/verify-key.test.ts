@@ -10,7 +10,10 @@ const subject = { accountId: 'acc_1', liveMode: false, keyId: 'key_1' }
 const active: KeyState = { scope: 'all', defaultApiVersion: 'current', isDisabled: false, requestsPerSecond: null }
 const away = new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
 
-/** A store with one key, whose state can be changed while the check runs. It counts the queries and remembers the hashes that were moved. */
+/**
+ * A store with one key, whose state can be changed while the check runs.
+ * It counts the queries and remembers the hashes that were moved.
+ */
 const keyStore = (hash: string) => {
   const store = {
     state: active as KeyState | null | Failure,
@@ -47,7 +50,7 @@ const metering = (later = 0) => ({ at: at + later, use: 'metering' as const })
 const wrong = { ok: false, refusal: { code: 'bad_credentials', message: 'The account id or the API key is wrong.' } }
 
 describe('an API key', () => {
-  it('names its caller, with and without its account, and asks the store once for many requests', async () => {
+  it('returns its caller, with and without its account, and queries the store once for many requests', async () => {
     const { apiKey, store, verify } = make()
     for (const accountId of [null, 'acc_1']) {
       for (let index = 0; index < 50; index += 1) {
@@ -100,7 +103,7 @@ describe('an API key', () => {
     expect(await verify({ accountId: null, apiKey }, reading(30_001))).toEqual(wrong)
   })
 
-  it('does not log in once it is revoked, and then opens nothing in this process', async () => {
+  it('cannot log in after its revocation, and is then refused everywhere in this process', async () => {
     const { apiKey, store, verify } = make()
     await verify({ accountId: null, apiKey }, reading())
     store.state = null
@@ -135,7 +138,7 @@ describe('an API key', () => {
     expect(Math.max(...store.queries.map(({ length }) => length))).toBeLessThanOrEqual(500)
   })
 
-  it('is found under a former secret and moved to the present one', async () => {
+  it('is found by a former secret and moves to the current one', async () => {
     const apiKey = newApiKey(true)
     const store = keyStore(hashSecret(former, apiKey))
     const verify = keyVerifier([secret, former], store)

@@ -8,7 +8,7 @@ const settle = async (): Promise<void> => {
 }
 
 describe('a fair share', () => {
-  it('never has more under way than it may, of all or of one account, and leaves nobody behind', async () => {
+  it('stays within the limits of all and of each account, and serves each request', async () => {
     const limits = fc.record({ atOnce: fc.integer({ min: 1, max: 4 }), ofAccount: fc.integer({ min: 1, max: 3 }) })
     const works = fc.array(
       fc.record({ account: fc.constantFrom('a', 'b', 'c'), ticks: fc.integer({ min: 1, max: 4 }) }),
@@ -41,7 +41,7 @@ describe('a fair share', () => {
     )
   })
 
-  it('goes to accounts in turn, whoever has asked for more and sooner', async () => {
+  it('serves accounts in turn, also if one has more and earlier requests', async () => {
     const share = fairShare({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 100 })
     const order: string[] = []
     const ask = async (account: string): Promise<void> => {
@@ -59,7 +59,7 @@ describe('a fair share', () => {
     expect(order.lastIndexOf('b')).toBeLessThanOrEqual(5)
   })
 
-  it('refuses who would wait beyond the bound, and forgets who gives up', async () => {
+  it('refuses requests beyond the waiting limit, and forgets aborted ones', async () => {
     const share = fairShare({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 2 })
     const leave = await share.acquire('a', never)
     const request = new AbortController()
@@ -76,7 +76,7 @@ describe('a fair share', () => {
     expect(await share.acquire('a', never)).not.toBe(null)
   })
 
-  it('gives an account that asks for much one place while another one is served, and all of its places while it is alone', async () => {
+  it('limits an account with many requests to one slot while another one is served, and to all its slots otherwise', async () => {
     const share = fairShare({
       maxConcurrent: 3,
       maxConcurrentPerAccount: 2,
@@ -95,7 +95,7 @@ describe('a fair share', () => {
     }
     const askOften = async (): Promise<readonly number[]> => {
       await Promise.all(Array.from({ length: 20 }, ask))
-      // The first ones find nobody before them, the last ones are few.
+      // The first requests find an idle share, the last ones compete with few others.
       return seen.splice(0).slice(4, 14)
     }
     expect(Math.max(...(await askOften()))).toBe(2)
@@ -103,7 +103,7 @@ describe('a fair share', () => {
     expect(Math.max(...(await askOften()))).toBe(1)
   })
 
-  /** A share of three places with a clock that the test sets, and what each account has under way and waiting there. */
+  /** Create a share of three slots with a clock that the test sets. Counts running and waiting requests by account. */
   const crowdedShare = () => {
     const clock = { at: 0 }
     const share = fairShare({
@@ -134,7 +134,7 @@ describe('a fair share', () => {
     }
   }
 
-  it('begins nothing of an account that asks for much while one that uses less has something under way or waiting', async () => {
+  it('starts no request of an account with many requests while an account with less use has running or waiting requests', async () => {
     const { ask, pass, running } = crowdedShare()
     await ask('greedy', 20)
     expect(running('greedy')).toBe(2)
@@ -147,7 +147,7 @@ describe('a fair share', () => {
     expect([running('greedy'), running('light')]).toEqual([1, 0])
   })
 
-  it('leaves all places to an account that uses less, however many of its own wait', async () => {
+  it('leaves all slots to an account with less use', async () => {
     const { ask, pass, running } = crowdedShare()
     await ask('greedy', 20)
     await pass(1_000, 'greedy')
@@ -159,7 +159,7 @@ describe('a fair share', () => {
     }
   })
 
-  it('goes on with the account that asks for much once the other one has used as much', async () => {
+  it('continues with the account with many requests after the other one has used as much', async () => {
     const { ask, pass, running } = crowdedShare()
     await ask('greedy', 20)
     await pass(100, 'greedy')
@@ -169,7 +169,7 @@ describe('a fair share', () => {
     expect(running('greedy')).toBeGreaterThan(0)
   })
 
-  it('looks again at who waits for one whose place is held for long', async () => {
+  it('checks waiting accounts again while a slot stays in use', async () => {
     let at = 0
     const share = fairShare({
       maxConcurrent: 3,
@@ -180,10 +180,10 @@ describe('a fair share', () => {
     })
     const greedy = Array.from({ length: 12 }, () => share.acquire('greedy', never))
     const first = await Promise.all(greedy.slice(0, 2))
-    const held = share.acquire('slow client', never)
+    const slow = share.acquire('slow client', never)
     at = 100
-    for (const leave of first) leave?.()
-    expect(await held).not.toBe(null)
+    for (const release of first) release?.()
+    expect(await slow).not.toBe(null)
     at = 1_000
     expect(await greedy[2]).not.toBe(null)
   })

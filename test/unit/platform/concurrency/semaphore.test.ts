@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { semaphore } from '../../../../services/platform/concurrency/semaphore.ts'
 
-describe('turns', () => {
-  it('are taken in order, at most so many at once, also where some fail', async () => {
+describe('a semaphore', () => {
+  it('runs work in order, with limited concurrency, also if some work fails', async () => {
     const pieces = fc.array(fc.record({ ticks: fc.integer({ min: 1, max: 4 }), fails: fc.boolean() }), {
       maxLength: 30,
     })

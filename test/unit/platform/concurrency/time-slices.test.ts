@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { runInTimeSlices, startTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 
-/** Use so much CPU time at once. */
+/** Use CPU time without a pause, in ms. */
 const use = (ms: number): void => {
   const before = process.threadCpuUsage()
   for (let usedMs = 0; usedMs < ms; ) {
@@ -20,14 +20,14 @@ function* work(name: string, slices: number, done: string[]): Generator<void> {
 }
 
 describe('slices of long work', () => {
-  it('are one for each turn of the event loop, however many works there are', async () => {
+  it('are limited to one per turn of the event loop', async () => {
     const done: string[] = []
     let isOver = false
-    const eventLoopTurns: number[] = []
+    const loopPasses: number[] = []
     const watch = async (): Promise<void> => {
       for (let seen = 0; !isOver; seen = done.length) {
         await nextTurn()
-        eventLoopTurns.push(done.length - seen)
+        loopPasses.push(done.length - seen)
       }
     }
     const works = Array.from({ length: 8 }, (_, at) => runInTimeSlices(work(`${at}`, 4, done), `acc_${at}`))
@@ -37,10 +37,10 @@ describe('slices of long work', () => {
     isOver = true
     await watching
     expect(done.length).toBe(32)
-    expect(Math.max(...eventLoopTurns.slice(1))).toBeLessThanOrEqual(2)
+    expect(Math.max(...loopPasses.slice(1))).toBeLessThanOrEqual(2)
   })
 
-  it('go to accounts in turn: an account with much work waits for itself', async () => {
+  it('go to accounts in turn: an account with much work delays only itself', async () => {
     const done: string[] = []
     const greedy = Array.from({ length: 20 }, () => runInTimeSlices(work('greedy', 3, done), 'acc_a'))
     await runInTimeSlices(work('other', 3, done), 'acc_b')
@@ -49,7 +49,7 @@ describe('slices of long work', () => {
     expect(done.length).toBe(63)
   })
 
-  it('share the time of a turn: work that begins in a turn that is used up rests at once', async () => {
+  it('share the time of a turn: work that starts in a used-up turn pauses at once', async () => {
     await nextTurn()
     const first = startTimeSlices('acc_a')
     expect(first.isOver()).toBe(false)

@@ -4,7 +4,7 @@ import { environment, readConfig, readRoles, roles } from '../../../../services/
 import { ConfigError } from '../../../../services/platform/failure.ts'
 
 describe('the configuration', () => {
-  it('is listed whole in env.example, with the meaning and default of each setting', () => {
+  it('is listed completely in env.example, with description and default', () => {
     const example = readFileSync('deploy/env.example', 'utf8')
     const listed = [...example.matchAll(/^# (.+)\n#(WATTLEDGER_\w+)=(.*)$/gm)].map(([, meaning, name, value]) => [
       name,
@@ -33,13 +33,13 @@ describe('the configuration', () => {
     expect(() => readConfig(variables)).toThrow(name)
   })
 
-  it('takes an empty setting as absent', () => {
+  it('treats an empty setting as unset', () => {
     expect(readConfig({ WATTLEDGER_PORT: '' }).port).toBe(8080)
   })
 })
 
 describe('the command line', () => {
-  it('runs every role unless some are named', () => {
+  it('runs all roles by default', () => {
     expect(readRoles([])).toEqual(roles)
     expect(readRoles(['--roles', roles.join(',')])).toEqual(roles)
   })

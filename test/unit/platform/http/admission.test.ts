@@ -43,7 +43,7 @@ const statuses = async (app: App) => ({
 })
 const all = { testMode: 200, live: 200, read: 200, testRead: 200, other: 202 }
 
-describe('more work than a process can do', () => {
+describe('admission under overload', () => {
   it('refuses test mode first, then reads, and live submissions last; all are admitted again later', () => {
     const gate = admission({ maxSubmissionBytes: 16 * minBytes, maxConcurrentReads: 8 })
     const headers = new Headers({ 'content-length': '1' })
@@ -92,7 +92,7 @@ describe('more work than a process can do', () => {
     expect(now()).toEqual(open)
   })
 
-  it('takes nothing from other accounts while bodies of one account come slowly, in both of its modes', async () => {
+  it('keeps the capacity of other accounts while slow bodies of one account arrive, in both of its modes', async () => {
     const { app } = testApp({ admission: { maxSubmissionBytes: 64 * minBytes, maxConcurrentReads: 8 } })
     const ends = Array.from({ length: 300 }, (_, at) =>
       openSubmission(app, at % 2 === 0 ? 'live' : 'all', 8 * minBytes),
@@ -109,7 +109,7 @@ describe('more work than a process can do', () => {
     expect(await statuses(app)).toEqual(all)
   })
 
-  it('of one account leaves a half of the room to the others', async () => {
+  it('of one account leaves half of the capacity to other accounts', async () => {
     const { app } = testApp({ admission: { maxSubmissionBytes: 8 * minBytes, maxConcurrentReads: 4 } })
     const ends = Array.from({ length: 4 }, () => openSubmission(app, 'live'))
     expect((await send(app, 'PUT', path, { token: 'live', ...short })).status).toBe(503)
@@ -131,7 +131,7 @@ describe('more work than a process can do', () => {
     expect((await send(app, 'PUT', path, { ...large, headers: { 'content-length': '2' } })).status).toBe(200)
   })
 
-  it('leaves room again after refusals, faults and requests that take too long', async () => {
+  it('releases capacity after refusals, errors and timeouts', async () => {
     const { app } = testApp({
       admission: { maxSubmissionBytes: minBytes, maxConcurrentReads: 4 },
       requestTimeoutMs: 20,

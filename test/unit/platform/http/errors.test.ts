@@ -116,7 +116,7 @@ describe('an error', () => {
     ])
   })
 
-  it('of a flow has its own context, token and layout, and is open to scripts of every page', async () => {
+  it('of a Connect flow has its own context, token and API version, and allows CORS', async () => {
     const { app } = testApp()
     const refused = await send(app, 'POST', '/flow', {
       token: null,
@@ -134,7 +134,7 @@ describe('an error', () => {
     }
   })
 
-  it('is the answer when a request takes too long', async () => {
+  it('is returned after a timeout', async () => {
     const { app } = testApp({ requestTimeoutMs: 30 })
     const answer = await send(app, 'GET', '/trouble/slow', {})
     expect(answer).toMatchObject({ status: 503, json: { code: 'unavailable' } })

@@ -25,7 +25,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('to HEAD is that to GET without its body', async () => {
+  it('to HEAD equals the answer to GET without its body', async () => {
     const { app } = testApp()
     const [get, head] = [await send(app, 'GET', '/things/a'), await send(app, 'HEAD', '/things/a')]
     expect(head).toMatchObject({ status: 200, text: '' })
@@ -51,7 +51,7 @@ describe('an answer', () => {
     expect(response.headers.get('vary')).toBe('Accept, Accept-Encoding')
   })
 
-  it('is a table where the operation has one and the caller asks for it', async () => {
+  it('is CSV if the operation supports it and the caller requests it', async () => {
     const { app } = testApp()
     const table = await send(app, 'GET', '/things/a', { headers: { accept: 'text/csv' } })
     expect(table.text).toBe('id\n1\n')
@@ -88,7 +88,7 @@ describe('an answer', () => {
   })
 })
 
-describe('the layout', () => {
+describe('the API version', () => {
   it.each([
     ['all', undefined, '/things', '2025-09-14'],
     ['all', '2024-08-24', '/things', '2024-08-24'],
@@ -103,7 +103,7 @@ describe('the layout', () => {
     expect(answer.headers.get('api-version')).toBe(used)
   })
 
-  it('of a path that only the earlier one has is that one, its body in the query', async () => {
+  it('of a path in the earlier API version only is the earlier one, with its body in the query', async () => {
     const answer = await send(testApp().app, 'GET', '/tariffs/rates/loc_1?end_time=2025-01-01T00:00:00%2B01:00')
     expect(answer.json).toEqual({ id: 'loc_1', layout: 'earlier', end_time: '2025-01-01T00:00:00+01:00' })
   })
@@ -145,7 +145,7 @@ describe('a request', () => {
     ).toBe('at')
   })
 
-  it('may be compressed, in lines, and raw where the operation reads by itself', async () => {
+  it('may be compressed, in lines, or raw if the operation reads the bytes', async () => {
     const { app } = testApp()
     const lines = await send(app, 'PUT', '/meters/interval', {
       token: 'metering',

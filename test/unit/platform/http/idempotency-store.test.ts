@@ -15,7 +15,7 @@ const answer = { status: 201, apiVersion: 'earlier', body: '{"id":"dev_1"}' } as
 const claimOf = (key: string, fingerprint = 'same') => ({ ...live, key, fingerprint })
 
 describe('an Idempotency-Key', () => {
-  it('is kept with the change: who dies before answering has answered', async () => {
+  it('is stored with the change: after a crash before the answer, a retry gets the answer', async () => {
     const claim = claimOf('kept')
     const process = idempotencyKeys(database)
     expect(await process.begin(claim, at)).toEqual({ state: 'new' })
@@ -25,7 +25,7 @@ describe('an Idempotency-Key', () => {
     expect(await process.begin(claimOf('kept'), at + 3)).toEqual({ state: 'done', answer })
   })
 
-  it('taken over by another process undoes the change of the first', async () => {
+  it('that another process has taken over rolls back the change of the first', async () => {
     const claim = claimOf('taken')
     const [slow, quick] = [idempotencyKeys(database), idempotencyKeys(database)]
     await slow.begin(claim, at)
@@ -43,7 +43,7 @@ describe('an Idempotency-Key', () => {
     expect(page).toMatchObject({ ok: true, value: { items: [] } })
   })
 
-  it('belongs to one request at a time, and is free again once that was refused', async () => {
+  it('belongs to one request at a time, and is free after its refusal', async () => {
     const claim = claimOf('free')
     const keys = idempotencyKeys(database)
     await keys.begin(claim, at)

@@ -8,7 +8,7 @@ const post = (
 ) => send(app, 'POST', path, { body: { name }, headers: { 'idempotency-key': key, 'api-version': version } })
 
 describe('an Idempotency-Key', () => {
-  it('gives the same answer again, and the work is done once', async () => {
+  it('returns the same answer again, and the work is done once', async () => {
     const { app, created } = testApp()
     const [first, second] = [await post(app, 'a'), await post(app, 'a')]
     expect([second.status, second.text]).toEqual([first.status, first.text])
@@ -33,7 +33,7 @@ describe('an Idempotency-Key', () => {
     expect(created).toHaveLength(1)
   })
 
-  it('lets one of two requests at once through', async () => {
+  it('admits one of two concurrent requests', async () => {
     const { app, created } = testApp()
     const answers = await Promise.all([post(app, 'wait'), post(app, 'wait')])
     const statuses = answers.map(answer => answer.status).toSorted()
@@ -43,14 +43,14 @@ describe('an Idempotency-Key', () => {
     expect(created).toHaveLength(1)
   })
 
-  it('is not burnt by a refused request, whether its body or the operation refused', async () => {
+  it('stays free after a refused body or operation', async () => {
     const { app } = testApp()
     expect((await post(app, 'refuse')).status).toBe(400)
     expect((await post(app, '')).status).toBe(400)
     expect((await post(app, 'a')).status).toBe(201)
   })
 
-  it('means nothing to a simulation', async () => {
+  it('is ignored for a simulation', async () => {
     const { app } = testApp()
     expect((await post(app, 'a', { path: '/things?non_persistent=true' })).status).toBe(201)
     expect((await post(app, 'b', { path: '/things?non_persistent=true' })).status).toBe(201)
@@ -61,7 +61,7 @@ describe('an Idempotency-Key', () => {
     expect((await post(app, 'a', { key: '' })).json).toMatchObject({ code: 'header_invalid' })
   })
 
-  it('does not hide a change whose answer could not be kept', async () => {
+  it('does not hide a change whose answer could not be saved', async () => {
     const keys = { ...keysInMemory(), finish: () => Promise.reject(new Error('away')) }
     const { app, logged } = testApp({}, { idempotency: keys })
     expect((await post(app, 'a')).status).toBe(201)

@@ -48,8 +48,8 @@ const bodiesOf = async (port: number, text: string): Promise<readonly string[]> 
     .map(answer => answer.slice(0, answer.indexOf('>')))
 }
 
-describe('requests of one connection that are sent without waiting', () => {
-  it('are worked on one after the other, each in a turn of its own, and are all answered in order', async () => {
+describe('pipelined requests of one connection', () => {
+  it('run one after the other, each in its own turn of the event loop, and are answered in order', async () => {
     let [underWay, mostUnderWay, ofThisTurn, mostOfATurn, answered, mostAhead] = [0, 0, 0, 0, 0, 0]
     let readSoFar = (): number => 0
     const listener: RequestListener = async (incoming, outgoing) => {
@@ -77,7 +77,7 @@ describe('requests of one connection that are sent without waiting', () => {
     expect(mostAhead).toBeLessThan(64 + 8_192 / 26)
   })
 
-  it('are not begun when the connection has ended', async () => {
+  it('do not start after the connection has ended', async () => {
     const begun: string[] = []
     const listener: RequestListener = ({ url = '' }) => void begun.push(url)
     await serving(listener, async (port, read) => {

@@ -10,11 +10,11 @@ const login = (app: App, account: string, key: string, peer = '203.0.113.7', hea
   send(app, 'GET', '/login', { token: null, headers: { authorization: basic(account, key), ...headers }, peer })
 
 describe('a login', () => {
-  it('gives a token for the right key', async () => {
+  it('returns a token for a correct key', async () => {
     expect((await login(testApp().app, 'acc_1', 'right')).json).toEqual({ bearer_token: 'all', key: 'key_1' })
   })
 
-  it('with a wrong key is refused in one sentence', async () => {
+  it('with a wrong key is refused with one text', async () => {
     expect((await login(testApp().app, 'acc_1', 'wrong')).json).toMatchObject({
       code: 'bad_credentials',
       message: 'The account id or the API key is wrong.',
@@ -32,14 +32,14 @@ describe('a login', () => {
     expect((await send(testApp().app, 'GET', '/login', { token: null, headers: { authorization } })).status).toBe(401)
   })
 
-  it('takes no bearer token', async () => {
+  it('accepts no bearer token', async () => {
     for (const token of ['all', 'sk_right'])
       expect((await send(testApp().app, 'GET', '/login', { token })).status).toBe(401)
   })
 })
 
 describe('wrong keys', () => {
-  it('of one peer for one account: ten a minute are answered, the eleventh is 429; a right key always gets in', async () => {
+  it('of one peer for one account: ten per minute get 401, the eleventh gets 429; a correct key always works', async () => {
     const { app } = testApp()
     for (let index = 0; index < 10; index += 1) expect((await login(app, 'acc_1', 'wrong')).status).toBe(401)
     const refused = await login(app, 'acc_1', 'wrong')
@@ -51,7 +51,7 @@ describe('wrong keys', () => {
     expect((await login(app, 'acc_2', 'wrong')).status).toBe(401)
   })
 
-  it('of one peer over many accounts: sixty a minute are answered, the next is 429, by every way a key is sent', async () => {
+  it('of one peer over many accounts: sixty per minute get 401, the next gets 429, for each kind of credentials', async () => {
     const { app } = testApp()
     const statuses: number[] = []
     const ways = [
@@ -92,7 +92,7 @@ describe('wrong keys', () => {
     expect((await from('198.51.100.99', '203.0.113.9')).status).toBe(429)
   })
 
-  it('of ever new peers and accounts take no more memory than a fixed number of counters', async () => {
+  it('of many peers and accounts use a fixed number of counters', async () => {
     const note = wrongKeyThrottle({ perPeer: 1, perAccountAndPeer: 1 })
     let answered = 0
     for (let index = 0; index < 40_000; index += 1) answered += (await note(`peer ${index}`, null)).isAllowed ? 1 : 0
@@ -151,7 +151,7 @@ describe('an API key sent directly', () => {
 })
 
 describe('every answer', () => {
-  it('says that it is what its type says, and nothing else', async () => {
+  it('has X-Content-Type-Options: nosniff', async () => {
     const { app } = testApp()
     for (const [method, path] of [
       ['GET', '/things/a'],

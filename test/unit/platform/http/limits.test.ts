@@ -42,7 +42,7 @@ describe('the size of a body', () => {
     expect((await app.request('http://test/things', { ...init, body, duplex: 'half' } as RequestInit)).status).toBe(413)
   })
 
-  it('is counted where it is not announced', async () => {
+  it('is counted if it is not announced', async () => {
     const { app } = testApp()
     const post = async (text: string) => {
       const init = {
@@ -56,7 +56,7 @@ describe('the size of a body', () => {
     expect([await post(thing(mebibyte)), await post(thing(mebibyte + 1))]).toEqual([201, 413])
   })
 
-  it('is the inflated one of compressed bodies, which are inflated no further than the limit', async () => {
+  it('is the inflated size of compressed bodies, which are inflated up to the limit only', async () => {
     const { app } = testApp()
     const post = (text: string) =>
       send(app, 'POST', '/things', { headers: { 'content-encoding': 'gzip' }, body: new Uint8Array(gzipSync(text)) })
@@ -82,7 +82,7 @@ describe('an id in the path and an Idempotency-Key', () => {
 })
 
 describe('the rate of an account', () => {
-  it('has no limit by default, and says nothing of one', async () => {
+  it('has no limit and no rate headers by default', async () => {
     const { app } = testApp()
     for (let index = 0; index < 50; index += 1) expect((await send(app, 'GET', '/things/a')).status).toBe(200)
     expect((await send(app, 'GET', '/things/a')).headers.get('ratelimit-limit')).toBeNull()
@@ -128,8 +128,8 @@ describe('the rate of an account', () => {
   })
 })
 
-describe('the rate that an account has of its own', () => {
-  it.each([null, 1, 9])('holds in place of the usual one: %s', async requestsPerSecond => {
+describe('the own rate limit of an account', () => {
+  it.each([null, 1, 9])('replaces the default limit: %s', async requestsPerSecond => {
     const { app } = testApp({ requestsPerSecond }, { elapsed: () => 0 })
     const statuses: number[] = []
     for (let index = 0; index < 11; index += 1)

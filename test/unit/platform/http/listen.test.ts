@@ -57,7 +57,7 @@ describe('the server', () => {
 
   const get = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${listener.port}${path}`, init)
 
-  it('serves the interface', async () => {
+  it('serves the API', async () => {
     const headers = { authorization: 'Bearer all', 'content-type': 'application/json' }
     const answer = await get('/things', { method: 'POST', headers, body: '{"name":"a"}' })
     expect([answer.status, ((await answer.json()) as { name: string }).name]).toEqual([201, 'a'])
@@ -118,7 +118,7 @@ describe('the server', () => {
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  it('takes headers of 16 KiB and refuses longer ones with the error object', async () => {
+  it('accepts headers of 16 KiB and refuses longer ones with an error object', async () => {
     const request = (bytes: number) => {
       const frame = 'GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: \r\n\r\n'
       return frame.replace('X: ', `X: ${'x'.repeat(bytes - frame.length)}`)
@@ -129,7 +129,7 @@ describe('the server', () => {
     expect(errorOf(refused)).toMatchObject({ object: 'error', code: 'headers_too_large', context: 'api.request_read' })
   })
 
-  it('takes paths of 4 KiB and targets of 8 KiB, and refuses longer ones with the error object before anything reads them', async () => {
+  it('accepts paths of 4 KiB and targets of 8 KiB, and refuses longer ones with an error object before routing', async () => {
     const request = (path: number, target: number, method = 'GET') => {
       const query = target === path ? '' : `?${'q'.repeat(target - path - 1)}`
       return `${method} /${'/'.repeat(path - 1)}${query} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
@@ -156,7 +156,7 @@ describe('the server', () => {
   const begin =
     'PUT /meters/interval HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer all\r\nContent-Type: application/json\r\n'
 
-  it('takes a body of few chunks or of larger ones, and refuses one of very many tiny chunks', async () => {
+  it('accepts a body of few or large chunks, and refuses a body of very many tiny chunks', async () => {
     const send = (count: number, bytes: number) => {
       const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
       return exchange(
@@ -207,7 +207,7 @@ describe('the server', () => {
     expect((await get('/health/live')).status).toBe(200)
   })
 
-  it('refuses a host that is none', async () => {
+  it('refuses an invalid host', async () => {
     const answer = await exchange(listener.port, 'GET /things/a HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(errorOf(answer)).toMatchObject({ object: 'error', code: 'header_invalid' })
@@ -215,8 +215,8 @@ describe('the server', () => {
   })
 })
 
-describe('requests that cannot be read', () => {
-  it('are logged in one line without a stack, once a second at most', async () => {
+describe('unreadable requests', () => {
+  it('are logged without a stack, at most one line per second', async () => {
     const { app, ports, logged } = testApp()
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const text = 'GET /things/a HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n'
@@ -227,7 +227,7 @@ describe('requests that cannot be read', () => {
   })
 })
 
-describe('a body that comes too slowly', () => {
+describe('a slow body', () => {
   it.each([
     ['of known length', 'Content-Length: 100\r\n\r\n{'],
     ['of unknown length', 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n'],
@@ -244,7 +244,7 @@ describe('a body that comes too slowly', () => {
 })
 
 describe('a service that is too busy for a request', () => {
-  it('never answers 408 where the body came in time', async () => {
+  it('never answers 408 if the body arrived in time', async () => {
     const { app, ports } = testApp({ requestTimeoutMs: 200 })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const body = JSON.stringify({ name: 'a'.repeat(250), tariff_direction: 'IMPORT' }).padEnd(700_000)
@@ -260,7 +260,7 @@ describe('a service that is too busy for a request', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 (?:201|503) /)
   })
 
-  it('answers 503 and not 408 where the body waits to be inflated', async () => {
+  it('answers 503 and not 408 while the body waits for inflation', async () => {
     const { app, ports } = testApp({ requestTimeoutMs: 100 })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const headers = { authorization: 'Bearer all', 'content-type': 'application/json', 'content-encoding': 'gzip' }
@@ -273,7 +273,7 @@ describe('a service that is too busy for a request', () => {
   })
 })
 
-describe('bodies that are announced and do not come', () => {
+describe('announced bodies that never arrive', () => {
   /** Open submissions of a token that announce the most they may and send one byte. */
   const open = (port: number, token: string, count: number) =>
     Array.from({ length: count }, () =>
@@ -289,7 +289,7 @@ describe('bodies that are announced and do not come', () => {
     ).status
   }
 
-  it('keep no room from submissions of other accounts, nor of their own', async () => {
+  it('do not block submissions of other accounts or their own', async () => {
     const { app, ports } = testApp({ admission: { maxSubmissionBytes: 64_000_000, maxConcurrentReads: 8 } })
     await using listener = await listen(app, { host: '127.0.0.1', port: 0 }, ports)
     const connections = ['live', 'live-other', 'all', 'all-twice'].flatMap(token => open(listener.port, token, 10))
@@ -314,8 +314,8 @@ describe('bodies that are announced and do not come', () => {
   })
 })
 
-describe('the end of the server', () => {
-  it('lets a running request end, takes no new one, and waits for no idle connection', async () => {
+describe('the stop of the server', () => {
+  it('finishes running requests, accepts no new one, and does not wait for idle connections', async () => {
     const listener = await start()
     const base = `http://127.0.0.1:${listener.port}`
     await (await fetch(`${base}/health/live`)).text()
@@ -335,7 +335,7 @@ describe('the end of the server', () => {
     await expect(fetch(`${base}/health/live`)).rejects.toThrow()
   })
 
-  it('answers what was sent before its end could be known, on open and on new connections, and says that they end', async () => {
+  it('answers requests that were sent before the stop was visible, with Connection: close', async () => {
     const listener = await start()
     const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
     const idle = openExchange(listener.port, request)
@@ -356,7 +356,7 @@ describe('the end of the server', () => {
     ])
   })
 
-  it('answers what came while the process had no time to look, until its grace was over', async () => {
+  it('answers requests that arrived while the process was busy, within the grace time', async () => {
     const listener = await start()
     const request = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
     const idle = openExchange(listener.port, request)
@@ -371,7 +371,7 @@ describe('the end of the server', () => {
     expect(answers.map(answer => answer.match(/HTTP\/1\.1 200/g)?.length)).toEqual([2, ...fresh.map(() => 1)])
   })
 
-  it('lets a client take slowly all of an answer that was written whole before', async () => {
+  it('waits for a slow client of an answer that is already written', async () => {
     const { app, ports } = testApp()
     const bytes = 32 * 2 ** 20
     app.get('/large', () => new Response(Buffer.alloc(bytes, 'x')))
@@ -400,7 +400,7 @@ describe('the end of the server', () => {
     expect(performance.now() - began).toBeLessThan(20_000)
   })
 
-  it('is not the start of a second one on the same port', async () => {
+  it('fails to start on a port in use', async () => {
     const listener = await start()
     const { app, ports } = testApp()
     await expect(listen(app, { host: '127.0.0.1', port: listener.port }, ports)).rejects.toMatchObject({

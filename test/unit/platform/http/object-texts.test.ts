@@ -33,7 +33,7 @@ describe('an answer with a long list', () => {
     expect(parts.length).toBeLessThan(40)
   })
 
-  it('is written in turns of some milliseconds', async () => {
+  it('is written in slices of some milliseconds', async () => {
     const answer = { data: Array.from({ length: 60_000 }, (_, index) => element(index)) }
     let eventLoopPasses = 0
     const counting = setInterval(() => {

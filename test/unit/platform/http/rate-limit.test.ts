@@ -4,7 +4,7 @@ import { defaultLimits } from '../../../../services/platform/http/binding.ts'
 import { createRateLimit } from '../../../../services/platform/http/rate-limit.ts'
 
 describe('the rate of an account and mode', () => {
-  it('is 200 requests a second by default, 1,000 at once; 0 sets no limit', () => {
+  it('is 200 requests per second with a burst of 1,000 by default; 0 sets no limit', () => {
     expect([readConfig({}).rateLimitPerSecond, readConfig({ WATTLEDGER_RATE_LIMIT: '0' }).rateLimitPerSecond]).toEqual([
       200,
       null,
@@ -12,7 +12,7 @@ describe('the rate of an account and mode', () => {
     expect(defaultLimits.wrongKeysPerMinute).toEqual({ perPeer: 60, perAccountAndPeer: 10 })
   })
 
-  it('lets a burst of 1,000 in and refuses request 1,001, until 5 ms bring the next one', () => {
+  it('allows a burst of 1,000 and refuses request 1,001, until 5 ms later', () => {
     const take = createRateLimit(200)
     const taken = Array.from({ length: 1_000 }, () => take('acc_1 true', null, 0).isAllowed)
     expect(taken.every(allowed => allowed)).toBe(true)
@@ -38,7 +38,7 @@ describe('the rate of an account and mode', () => {
     expect(own).toEqual([...Array.from({ length: 10 }, () => true), false])
   })
 
-  it('is kept for the accounts in use alone', () => {
+  it('is stored for active accounts only', () => {
     const take = createRateLimit(1)
     for (let index = 0; index < 25_000; index += 1) take(`acc_${index} true`, null, index * 1_000)
     expect(take('acc_0 true', null, 25_000_000).headers['RateLimit-Remaining']).toBe('4')

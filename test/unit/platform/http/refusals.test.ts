@@ -6,7 +6,7 @@ import { send, testApp } from '../../../support/http/http-app.ts'
 const refusedWith = (recorded: () => Promise<void>) =>
   send(testApp({}, { onRefusal: recorded }).app, 'POST', '/things', { body: { name: 'refuse' } })
 
-it('a refusal is answered once it is recorded, and asked again where that cannot be done now', async () => {
+it('a refusal is answered after its event is stored, otherwise the client must retry', async () => {
   const seen: string[] = []
   const recorded = await refusedWith(async () => void seen.push('recorded'))
   expect([recorded.status, seen]).toEqual([400, ['recorded']])

@@ -58,7 +58,7 @@ const get = (headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
 const whole = (count: number): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, index) => new Uint8Array(chunkBytes).fill(97 + ((index + 1) % 26))))
 
-describe('an answer in chunks', () => {
+describe('a streamed answer', () => {
   it('is sent whole, plain or as gzip', async () => {
     const plain = await appOf(20, { made: 0, left: 0 }).request(...get())
     expect([plain.status, plain.headers.get('content-length'), plain.headers.get('vary')]).toEqual([
@@ -85,7 +85,7 @@ describe('an answer in chunks', () => {
     )
   })
 
-  it('has its place among the reads until it has ended', async () => {
+  it('counts as a concurrent read until its end', async () => {
     const counts = { made: 0, left: 0 }
     const app = appOf(3, counts, { reads: 2 })
     const first = await app.request(...get())
@@ -94,7 +94,7 @@ describe('an answer in chunks', () => {
     expect((await app.request(...get())).status).toBe(200)
   })
 
-  it('waits for a client that takes nothing, holding a few chunks, and is left when the client goes', async () => {
+  it('waits for a client that reads nothing, with few chunks in memory, and is discarded at its disconnect', async () => {
     const counts = { made: 0, left: 0 }
     const dependencies = { now: ports.now, newRequestId: ports.newRequestId, log: ports.log }
     await using listener = await listen(appOf(10_000, counts), { host: '127.0.0.1', port: 0 }, dependencies)
@@ -119,7 +119,7 @@ describe('an answer in chunks', () => {
     )
   })
 
-  it('ends the work of a client that goes before the answer', async () => {
+  it('ends the work of a client that disconnects before the answer', async () => {
     let signal: AbortSignal | null = null
     const binding = bind(retrieve, async request => {
       signal = request.signal

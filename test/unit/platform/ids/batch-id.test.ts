@@ -8,7 +8,7 @@ const ids = batchIds('a secret of the installation')
 const anyInstant = fc.integer({ min: 946_684_800_000, max: 4_102_444_800_000 })
 
 describe('the id of a batch', () => {
-  it('tells when it was minted, in every process of the installation', () => {
+  it('contains its creation time, in each process of the installation', () => {
     fc.assert(
       fc.property(anyInstant, at => {
         const id = batchIds('a secret of the installation').create(owner, at)
@@ -18,7 +18,7 @@ describe('the id of a batch', () => {
     )
   })
 
-  it("ends in 20 bits of the engine's own HMAC over all before them and the owner, however long the secret", () => {
+  it("ends in 20 bits of Node's HMAC over the id and its owner, for secrets of any length", () => {
     fc.assert(
       fc.property(anyInstant, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), (at, secret) => {
         const id = batchIds(secret).create(owner, at)
@@ -29,14 +29,14 @@ describe('the id of a batch', () => {
     )
   })
 
-  it('means nothing to another account, the other mode, or under another secret', () => {
+  it('is invalid for another account, mode or secret', () => {
     const id = ids.create(owner, 1_770_000_000_000)
     expect(ids.createdAt({ ...owner, accountId: 'acc_0198c0ffee00112233445567' }, id)).toBeNull()
     expect(ids.createdAt({ ...owner, liveMode: false }, id)).toBeNull()
     expect(batchIds('another secret').createdAt(owner, id)).toBeNull()
   })
 
-  it('is wrong with any digit changed', () => {
+  it('is invalid with any changed digit', () => {
     const id = ids.create(owner, 1_770_000_000_000)
     // A check of 20 bits lets one wrong id in a million pass; of 24 changes none does here, or the odds are 1 : 40,000.
     for (let index = 4; index < id.length; index += 1) {
@@ -47,7 +47,7 @@ describe('the id of a batch', () => {
       expect(ids.createdAt(owner, text)).toBeNull()
   })
 
-  it('is used once and ascends, also where the clock stands still, steps back, or the count runs over', () => {
+  it('is unique and ascends, also if the clock stops or steps back, or the counter overflows', () => {
     const own = batchIds('a secret of the installation')
     const newIds = Array.from({ length: 10_000 }, (_, index) => own.create(owner, 1_770_000_000_000 - (index % 3)))
     expect(new Set(newIds).size).toBe(newIds.length)

@@ -10,7 +10,7 @@ import {
   newId,
 } from '../../../../services/platform/ids/new-id.ts'
 
-describe('minted ids', () => {
+describe('new ids', () => {
   it("have their kind's shape and ascend, also where the clock stands still or steps back", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 44 }), { minLength: 2, maxLength: 200 }), instants => {
@@ -22,13 +22,13 @@ describe('minted ids', () => {
     )
   })
 
-  it('say when they were minted to those who mint at the present', () => {
+  it('contain their creation time', () => {
     const at = 2 ** 45
     expect(Number.parseInt(newId('event', at).slice(4, 16), 16)).toBe(at)
   })
 })
 
-describe('repeatable ids', () => {
+describe('deterministic ids', () => {
   it('are the same for the same instant and name, and differ where either does', () => {
     const at = 1_760_000_000_000
     const id = deterministicId('event', at, ['a', 'b'])
@@ -45,14 +45,14 @@ describe('repeatable ids', () => {
 })
 
 describe('secrets', () => {
-  it('hold no time: equal instants give unrelated texts', () => {
+  it('contain no time: equal instants give unrelated texts', () => {
     const tokens = Array.from({ length: 100 }, newConnectToken)
     expect(tokens.every(token => idKindOf(token) === 'connectSession')).toBe(true)
     for (let index = 4; index < 36; index += 1)
       expect(new Set(tokens.map(token => token[index])).size).toBeGreaterThan(4)
   })
 
-  it('tell a key with a typing error from one that was minted', () => {
+  it('detect a typing error in a key', () => {
     for (const liveMode of [true, false]) {
       const key = newApiKey(liveMode)
       expect(apiKeyMode(key)).toEqual({ liveMode })

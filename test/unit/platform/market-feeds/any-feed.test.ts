@@ -104,7 +104,7 @@ describe.each(writers)('$name', ({ feed, series, minutes, write }) => {
   // Up to 500 EUR per kWh, in steps of the finest digit that all of them write.
   const value = fc.bigInt({ min: -5n * 10n ** 9n, max: 5n * 10n ** 9n }).map(units => units * 100n)
 
-  it('gives back every price to the last digit', () => {
+  it('returns each price to the last digit', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1_762_000_000, max: 1_790_000_000 }),
@@ -144,12 +144,12 @@ describe('a written price', () => {
 })
 
 describe('the bidding zones', () => {
-  it('have codes of 16 characters, each its own', () => {
+  it('have unique codes of 16 characters', () => {
     expect(biddingZones.every(({ eic }) => /^[0-9A-Z-]{16}$/.test(eic))).toBe(true)
     expect(new Set(biddingZones.map(({ eic }) => eic)).size).toBe(biddingZones.length)
   })
 
-  it('hold every area that locations in Europe are mapped to', () => {
+  it('include each area that European locations are mapped to', () => {
     const countries = 'AT BE BG CH CZ DE EE ES FI FR GR HR HU IE LI LT LU LV MC NL PL RO SI SK SM VA'.split(' ')
     const areas = countries.map(country => marketAreaOfCountry(country))
     const several =

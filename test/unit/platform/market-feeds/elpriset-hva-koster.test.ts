@@ -22,7 +22,7 @@ describe('the Swedish and Norwegian price of the day', () => {
     expect(() => listed(hvaKosterStrommen, swedish, { area: 'NO5', currencyCode: 'NOK' })).toThrow(FeedFormatError)
   })
 
-  it('is asked for by the local day', () => {
+  it('is requested by local day', () => {
     const span = { from: start, to: start + dayMs }
     expect(elprisetJustNu.urlOf({ area: 'SE3', currencyCode: 'SEK' }, span, settings)).toBe(
       'http://feed.test/api/v1/prices/2025/10-02_SE3.json',

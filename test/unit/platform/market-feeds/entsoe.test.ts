@@ -26,7 +26,7 @@ describe('a publication of day-ahead prices', () => {
     ])
   })
 
-  it('repeats the price before a left-out position in variable blocks, to the end of the period and no further', () => {
+  it('repeats the previous price for a missing position of variable blocks, up to the end of the period', () => {
     const points = { 1: '10', 3: '30' }
     expect(listed(publication({ ...day, end: '2025-10-01T23:15Z', points })).map(([, , value]) => value)).toEqual([
       10_000_000n,
@@ -37,7 +37,7 @@ describe('a publication of day-ahead prices', () => {
     ])
   })
 
-  it('leaves a gap at a left-out position of fixed blocks, and before the first position of variable ones', () => {
+  it('leaves a gap at a missing position of fixed blocks, and before the first position of variable blocks', () => {
     const hours = { ...day, end: '2025-10-02T01:00Z', resolution: 'PT60M' }
     expect(listed(publication({ ...hours, curve: 'A01', points: { 1: '1', 3: '3' } })).map(([at]) => at)).toEqual([
       0, 120,
@@ -54,7 +54,7 @@ describe('a publication of day-ahead prices', () => {
     expect(listed(publication(early, intraday))).toEqual([])
   })
 
-  it('takes the prices in the currency of the source where a zone is published in two', () => {
+  it('reads the prices in the currency of the source if a zone has two currencies', () => {
     const short = { ...day, end: '2025-10-01T22:15Z' }
     const other = { ...short, currency: 'PLN', points: { 1: '840' } }
     expect(listed(publication(other, { ...short, points: { 1: '196.99' } }))).toEqual([[0, 15, 196_990_000n]])
@@ -87,7 +87,7 @@ describe('a publication of day-ahead prices', () => {
     expect(prices.every((price, index) => index === 0 || price.start === prices[index - 1]?.end)).toBe(true)
   })
 
-  it('says what an acknowledgement says, and gives no price', () => {
+  it('returns the reason of an acknowledgement, without prices', () => {
     expect(read(acknowledgement('No matching data found for Data item'))).toEqual({
       prices: [],
       next: null,
@@ -123,7 +123,7 @@ describe('any curve', () => {
   const decimal = (cents: number): string =>
     `${cents < 0 ? '-' : ''}${Math.floor(Math.abs(cents) / 100)}.${String(Math.abs(cents) % 100).padStart(2, '0')}`
 
-  it('comes back as it was, with repeats left out or written', () => {
+  it('is returned unchanged, with repeats omitted or written', () => {
     fc.assert(
       fc.property(prices, fc.constantFrom(15, 30, 60), fc.boolean(), (cents, minutes, leavesOut) => {
         const published = cents.flatMap((price, index) =>
@@ -152,7 +152,7 @@ describe('any curve', () => {
 })
 
 describe('the address of a request', () => {
-  it('names zone, span in UTC and token', () => {
+  it('contains zone, interval in UTC and token', () => {
     const address = new URL(entsoe.urlOf(zone, { from: start, to: start + 24 * hourMs }, settings))
     expect(Object.fromEntries(address.searchParams)).toEqual({
       securityToken: 'token-of-the-tests',

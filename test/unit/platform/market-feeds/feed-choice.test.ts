@@ -4,12 +4,12 @@ import { ConfigError } from '../../../../services/platform/failure.ts'
 import { feedNames } from '../../../../services/platform/market-feeds/feed-config.ts'
 import { feedsFor } from '../../../../services/platform/market-feeds/feeds.ts'
 
-describe('the choice of feeds', () => {
-  it('is none unless the operator makes one', () => {
+describe('the configuration of feeds', () => {
+  it('is empty by default', () => {
     expect(readConfig({}).marketFeeds.enabled).toEqual([])
   })
 
-  it('keeps its order, and may name other addresses', () => {
+  it('keeps its order and accepts other addresses', () => {
     const { marketFeeds } = readConfig({ WATTLEDGER_MARKET_FEEDS: 'awattar, energy-charts=http://mirror.test/a?b=c' })
     expect(marketFeeds.enabled).toEqual([
       { name: 'awattar', baseUrl: null },

@@ -18,7 +18,7 @@ describe('Energy-Charts', () => {
   const second = start / 1000
   const quarter = 900
 
-  it('gives each price until the next one starts, the last as long as the one before', () => {
+  it('ends each price at the next start, the last one after the length of the previous one', () => {
     const text = energyChartsAnswer(
       [second, second + quarter, second + 2 * quarter],
       ['81.94250000000001', '-5', '1e-1'],
@@ -91,7 +91,7 @@ describe('Energy-Charts', () => {
     expect(() => listed(energyCharts, text, german)).toThrow(FeedFormatError)
   })
 
-  it('is asked for a zone by its own name', () => {
+  it('is requested with the zone name of Energy-Charts', () => {
     expect(
       energyCharts.urlOf({ area: 'IT-NORD', currencyCode: 'EUR' }, { from: start, to: start + dayMs }, settings),
     ).toBe('http://feed.test/price?bzn=IT-North&start=2025-10-01T22%3A00Z&end=2025-10-02T22%3A00Z')
@@ -128,7 +128,7 @@ describe('aWATTar', () => {
     expect(() => listed(awattar, text, german)).toThrow(FeedFormatError)
   })
 
-  it('is asked in each country at a host of its own', () => {
+  it('is requested at a separate host for each country', () => {
     const at = { ...settings, baseUrl: awattar.baseUrl }
     const span = { from: start, to: start + dayMs }
     expect(awattar.urlOf(german, span, at)).toBe(
@@ -162,7 +162,7 @@ describe('Agile Octopus', () => {
     expect(listed(octopusAgile, text, region, { octopus })[1]).toEqual([0, 30, 185_000_000n])
   })
 
-  it('says where the next page is, and leaves out open ends and rates of other ways to pay', () => {
+  it('returns the next page, and omits rates without an end and of other payment methods', () => {
     const text = answer(
       'http://feed.test/next?page=2',
       rate(0, { payment_method: 'DIRECT_DEBIT' }),
@@ -174,7 +174,7 @@ describe('Agile Octopus', () => {
     expect(page.prices).toHaveLength(1)
   })
 
-  it('is asked for the tariff of a region; the whole of Great Britain has the region that is chosen for it', () => {
+  it('is requested for the tariff of a region; the area GB uses the configured region', () => {
     const span = { from: start, to: start + dayMs }
     expect(octopusAgile.urlOf(region, span, settings)).toBe(
       'http://feed.test/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/standard-unit-rates/?period_from=2025-10-01T22%3A00Z&period_to=2025-10-02T22%3A00Z&page_size=1500',
@@ -206,7 +206,7 @@ describe('Energi Data Service', () => {
     DayAheadPriceDKK: 532.195068,
   }
 
-  it('gives quarter hours in kroner or euros per MWh, of the area that was asked for', () => {
+  it('returns quarter hours in DKK or EUR per MWh of the requested area', () => {
     const text = answer('DayAheadPrices', quarter, { ...quarter, PriceArea: 'DK2', DayAheadPriceDKK: 1 })
     expect(listed(energiDataService, text, danish)).toEqual([[0, 15, 532_195_068n]])
     expect(listed(energiDataService, text, { ...danish, currencyCode: 'EUR' })).toEqual([[0, 15, 71_300_000n]])
@@ -224,7 +224,7 @@ describe('Energi Data Service', () => {
     expect(listed(energiDataService, answer('Elspotprices', hourly, unknown), danish)).toEqual([[0, 60, 100_000_000n]])
   })
 
-  it('is asked for each time in the data set that has it', () => {
+  it('is requested from the data set of each time', () => {
     const change = Date.parse('2025-09-30T22:00:00Z')
     expect(energiDataService.cutsAt).toContain(change)
     expect(energiDataService.urlOf(danish, { from: change - dayMs, to: change }, settings)).toContain(

@@ -63,7 +63,7 @@ describe('a redirect', () => {
 })
 
 describe('the code', () => {
-  it('says of every request that it sends out what a redirect means', () => {
+  it('sets the redirect mode of each outgoing request', () => {
     const services = join(import.meta.dirname, '../../../../services')
     const files = readdirSync(services, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
     const silent = files.filter(file => {

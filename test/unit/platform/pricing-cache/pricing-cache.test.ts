@@ -54,7 +54,7 @@ const interrupted = (database: Database, interruption: { nth: number; what: () =
   return { ...database, operator }
 }
 
-it('prices a location from all its sources, also where one of them changes while another is read', async () => {
+it('prices a location from all its sources, also if one changes while another is read', async () => {
   await using opened = await openTestDatabase()
   const { live } = await makeTenants(opened.database)
   const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> =>
@@ -71,7 +71,7 @@ it('prices a location from all its sources, also where one of them changes while
   const gather = async (locationId: string) => (await cache.gather([{ ...live, locationId, from: at }])).get(locationId)
   expect(await gather(made.buyer)).toBeDefined()
 
-  // Statements: the location, then the prices of the source that is not held; during this one the held source changes and is dropped.
+  // Statements: the location, then the prices of the missing source. During the second one, the cached source changes.
   interruption.nth = 2
   interruption.what = async () => {
     await inLive(transaction =>
@@ -82,7 +82,7 @@ it('prices a location from all its sources, also where one of them changes while
   const gathered = await gather(made.both)
   expect(interruption.nth).toBeLessThanOrEqual(0)
   for (const cachedPricing of [gathered, cache.cached(made.both, at)]) {
-    if (cachedPricing === undefined) throw new Error('the location is not held')
+    if (cachedPricing === undefined) throw new Error('The location is not cached')
     const priceOf = (direction: 'IMPORT' | 'EXPORT') =>
       evaluate(cachedPricing.snapshot, direction, at, at + hourMs).map(({ price }) => price)
     expect([priceOf('IMPORT'), priceOf('EXPORT')]).toEqual([[9n], [7n]])

@@ -11,7 +11,7 @@ const block = (ms: number): void => {
 const metric = 'wattledger_event_loop_longest_turn_seconds'
 
 describe('the longest turn of the event loop', () => {
-  it('is that of the window, however often it is read', async () => {
+  it('is the longest of the window, for any number of reads', async () => {
     using turns = watchEventLoop(3_000)
     await sleep(50)
     block(300)
@@ -23,7 +23,7 @@ describe('the longest turn of the event loop', () => {
     expect(turns.longestTurnMs()).toBeGreaterThanOrEqual(first)
   })
 
-  it('is forgotten after the window', async () => {
+  it('is dropped after the window', async () => {
     using turns = watchEventLoop(600)
     await sleep(50)
     block(700)
@@ -33,7 +33,7 @@ describe('the longest turn of the event loop', () => {
     expect(turns.longestTurnMs()).toBeLessThan(650)
   })
 
-  it('is among the metrics of every process, the same for each scraper', async () => {
+  it('is a metric of each process, with the same value for each scraper', async () => {
     await using server = await serveMetrics(createMetrics(), { host: '127.0.0.1', port: 0 })
     await sleep(50)
     block(200)

@@ -22,7 +22,7 @@ describe('the answer to a webhook', () => {
     await webhookClient[Symbol.asyncDispose]()
   })
 
-  it('ends in time, whether the answer, its body or its headers do not', async () => {
+  it('times out if the answer, its body or its headers hang', async () => {
     const slow = createServer(socket => {
       socket.on('error', () => undefined)
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')

@@ -231,7 +231,7 @@ describe('a webhook to an address that is not public', () => {
     expect([four.connections, six.connections]).toEqual([0, 0])
   })
 
-  it('is named to the operator when it is refused, by its address as by its name', async () => {
+  it('is reported to the operator when it is refused, by address and by name', async () => {
     const hosts: string[] = []
     const resolve = async (): Promise<readonly string[]> => ['10.0.0.1']
     const webhookClient = openWebhookHttpClient({ allowedNetworks: [], resolve, onForbidden: host => hosts.push(host) })
@@ -261,7 +261,7 @@ describe('a webhook to an address that is not public', () => {
     expect([mixed.error, lookups, four.connections]).toEqual(['address_forbidden', 2, 0])
   })
 
-  it('is dialled where the operator allows its network, which shows that the canaries see', async () => {
+  it('is called if the operator allows its network, which shows that the canary works', async () => {
     const { canary: four } = both()
     const dialled = await post(`http://hooks.example.com:${four.port}/`, async () => ['127.0.0.1'], ['127.0.0.0/8'])
     expect([dialled.error, four.connections]).toEqual(['connection_failed', 1])

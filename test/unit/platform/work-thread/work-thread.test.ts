@@ -66,7 +66,7 @@ describe('work in a thread', () => {
     expect((user + system) / 1000).toBeLessThan(300)
   })
 
-  it('lets accounts take turns: a short work of one is done long before the many long ones of another', async () => {
+  it('lets accounts take turns: a short task of one ends long before the many long tasks of another', async () => {
     const thread = threadOf()
     const long = [input(200, 10, 1), input(200, 10, 1)]
     const running = long.map(of => beganSteps(thread, of, 'acc_greedy').then(textOf))
@@ -89,7 +89,7 @@ describe('work in a thread', () => {
     expect(Math.max(...priorities)).toBe(Math.min(getPriority() + 10, 19))
   })
 
-  it('makes no more chunks than are taken, but a few', async () => {
+  it('creates only a few more chunks than are read', async () => {
     const of = input(0, 0, 10_000)
     const work = await beganSteps(threadOf(), of)
     const iterator = work.chunks[Symbol.asyncIterator]()
@@ -100,7 +100,7 @@ describe('work in a thread', () => {
     await iterator.return?.()
   })
 
-  it('stops within a slice when its bytes are left, and when the request has run out of time', async () => {
+  it('stops within a slice after its bytes are discarded, and after a timeout', async () => {
     const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const left = input(0, 0, 10_000)
     const work = await beganSteps(thread, left)
@@ -122,7 +122,7 @@ describe('work in a thread', () => {
     expect(left.done[1]).toBeLessThan(10)
   })
 
-  it('waits up to the bound of its account, and is refused beyond it: n passes, n + 1 does not', async () => {
+  it('waits up to the limit of its account: n wait, n + 1 is refused', async () => {
     const thread = threadOf({ maxConcurrent: 2, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 3 })
     const first = input(0, 0, 10)
     const running = await beganSteps(thread, first)
@@ -135,7 +135,7 @@ describe('work in a thread', () => {
     expect(await Promise.all(maxWaitingPerAccount)).toEqual(['0,', '0,', '0,'])
   })
 
-  it('waits with inputs up to the bytes of its account, and is refused beyond them until they have begun', async () => {
+  it('waits with inputs up to the bytes of its account, and is refused beyond them', async () => {
     const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 16 }, 256, 100)
     const running = await beganSteps(thread, input(0, 0, 10))
     const begin = (bytes: number, account = 'acc_1') =>
@@ -164,7 +164,7 @@ describe('work in a thread', () => {
     expect(again.ok && (await textOf(again.value))).toBe('0,')
   })
 
-  it('fails alone where it is broken', async () => {
+  it('fails without affecting other tasks', async () => {
     const thread = threadOf()
     const begin = (how: string) => thread.begin({ account: 'acc_1', name: 'broken', input: how, signal: never })
     await expect(begin('at the start')).rejects.toThrow('planned')
@@ -173,7 +173,7 @@ describe('work in a thread', () => {
     expect(await beganSteps(thread, input(0, 0, 1)).then(textOf)).toBe('0,')
   })
 
-  it('fails once the thread is closed, also what waited for its turn: no thread is started again', async () => {
+  it('fails after the thread is closed, also for waiting tasks; no thread starts again', async () => {
     const thread = threadOf({ maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 4 })
     const running = await beganSteps(thread, input(0, 0, 10_000))
     const maxWaitingPerAccount = beganSteps(thread, input(0, 0, 1))
@@ -187,7 +187,7 @@ describe('work in a thread', () => {
     await expect(beganSteps(thread, input(0, 0, 1))).rejects.toMatchObject(isLost)
   })
 
-  it('takes no more memory than it may: the thread is lost, not the process, and the next work has a new one', async () => {
+  it('is limited in memory: the thread ends, not the process, and the next task starts a new thread', async () => {
     const thread = threadOf({ maxConcurrent: 6, maxConcurrentPerAccount: 2, maxWaitingPerAccount: 16 }, 48)
     const begun = await thread.begin({ account: 'acc_1', name: 'broken', input: 'out of memory', signal: never })
     await expect(begun.ok ? textOf(begun.value) : null).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { compress } from '../../../../services/platform/http/answer.ts'
 import { lazyRoute } from '../../../../services/platform/http/static-routes.ts'
 
-describe('a page that does not change', () => {
+describe('a constant static route', () => {
   const text = 'ä page '.repeat(1_000)
   const page = lazyRoute('/', function* () {
     yield

@@ -22,7 +22,7 @@ const roomOf = () => {
   return { clock, enter, yielded, used: () => used }
 }
 
-describe('the room for bodies on their way', () => {
+describe('the capacity of arriving bodies', () => {
   it('is the announced size until another body needs capacity, then the bytes that have arrived', () => {
     const { enter, used } = roomOf()
     const first = enter('a', 900_000, () => 300_000)
@@ -37,7 +37,7 @@ describe('the room for bodies on their way', () => {
     expect(used()).toBe(1_000)
   })
 
-  it('goes to others where a body has come in part and comes no further, and that one gets no room again', () => {
+  it('goes to other requests if a body stops arriving, and that body gets no capacity again', () => {
     const { clock, enter, yielded, used } = roomOf()
     const stalled = enter('stalled', 990_000, () => 989_000)
     clock.at = 2_000
