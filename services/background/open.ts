@@ -1,5 +1,5 @@
 import { currentInstant } from '../platform/clock.ts'
-import { marketAreasOf } from '../platform/geocoding/market-areas.ts'
+import { marketAreasOf } from '../platform/geocoding/geocode.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
 import { erasureRelay } from './erasure-relay.ts'

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
-import { civilDate, dayMs, weekdayOf } from '../domain/civil-date.ts'
+import { civilDate, weekdayOf } from '../domain/civil-date.ts'
 import { offsetAt, type TimeZone } from '../domain/civil-time.ts'
+import { dayMs } from '../domain/interval.ts'
 
 /** Value over [start, end) in ms; `isFaint` marks a value with a confidence below 1. */
 export type ChartValue = {

@@ -1,5 +1,5 @@
 import { costByDay, costRecord, type RecordCost } from '../domain/cost/cost-record.ts'
-import type { Interval } from '../domain/cost/record-segments.ts'
+import type { Interval } from '../domain/interval.ts'
 import type { VersionedRecord } from '../domain/recost/change-set.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices } from '../domain/tariff/snapshot.ts'

@@ -1,12 +1,14 @@
 import { type TimeZone, utcOffsetPeriodAt } from './civil-time.ts'
+import { minuteMs } from './interval.ts'
 
-/** Offset (minutes) in which an answer writes an instant (ms). */
+/** UTC offset in minutes with which an answer writes an instant (ms). */
 export type AnswerOffset = (at: number) => number
 
 /**
- * Return the offsets of an answer to a request in the offset `requested` (minutes): the offset of the zone at each instant, or UTC if the
- * request is in UTC. `zone` is null if the places of an answer have no zone in common; then the requested offset applies.
- * Neighbouring instants are cheap: the zone is searched only after a clock change.
+ * Return the UTC offsets of an answer. If the request is in UTC (`requested` is 0), the answer is in UTC.
+ * Otherwise the answer uses the offset of the zone at each instant. If `zone` is null, because the objects of the
+ * answer have no common zone, the answer uses the requested offset.
+ * Calls for neighbouring instants are cheap: the zone is searched only after a clock change.
  * Source: docs/rules/versions-and-transport.md #offsets-of-answers.
  */
 export const answerOffset = (zone: TimeZone | null, requested: number): AnswerOffset => {
@@ -14,7 +16,7 @@ export const answerOffset = (zone: TimeZone | null, requested: number): AnswerOf
   return zoneOffset(zone)
 }
 
-/** Return the offset (minutes) of a zone at each instant, whatever the request used. */
+/** Return the UTC offset (minutes) of a zone at each instant. The offset of the request is ignored. */
 export const zoneOffset = (zone: TimeZone): AnswerOffset => {
   let start = Number.NaN
   let end = Number.NaN
@@ -24,7 +26,7 @@ export const zoneOffset = (zone: TimeZone): AnswerOffset => {
     const period = utcOffsetPeriodAt(zone, at)
     start = period.start
     end = period.end
-    minutes = period.offset / 60_000
+    minutes = period.offset / minuteMs
     return minutes
   }
 }

@@ -1,27 +1,30 @@
-/** A date of the proleptic Gregorian calendar: month 1 … 12, date 1 … 31. */
-export type CivilDate = { readonly year: number; readonly month: number; readonly date: number }
+import { dayMs } from './interval.ts'
 
-export const dayMs = 86_400_000
+/** Date of the proleptic Gregorian calendar: month 1 … 12, date 1 … 31. */
+export type CivilDate = { readonly year: number; readonly month: number; readonly date: number }
 
 const daysBeforeMonth = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 const daysInCommonMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
-/** Give the number of days of a month (1 … 12). */
+/** Return the number of days of a month (1 … 12). */
 export const daysInMonth = (year: number, month: number): number =>
   month === 2 && isLeap(year) ? 29 : (daysInCommonMonth[month - 1] as number)
 
-/** Give the day number of a date, counted from 1970-01-01, for years from 0 on. The date must exist. */
+/** Return the number of days from 1970-01-01 to a date. The year is 0 or later. The date must exist. */
 export const dayNumber = (year: number, month: number, date: number): number => {
-  // Leap days before this year, with the year 0 itself leap.
+  // Leap days before this year. Year 0 is a leap year.
   const before = year - 1
   const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) + 1
   const isLeapDayPassed = month > 2 && isLeap(year) ? 1 : 0
   return year * 365 + leapDays + (daysBeforeMonth[month - 1] as number) + isLeapDayPassed + date - 1 - 719_528
 }
 
-/** Give the date of a day number; the inverse of `dayNumber`. Source: H. Hinnant, https://howardhinnant.github.io/date_algorithms.html. */
+/**
+ * Return the date of a day number; the inverse of `dayNumber`.
+ * Source: H. Hinnant, https://howardhinnant.github.io/date_algorithms.html.
+ */
 export const civilDate = (day: number): CivilDate => {
   const shifted = day + 719_468
   const cycle = Math.floor(shifted / 146_097)
@@ -37,10 +40,10 @@ export const civilDate = (day: number): CivilDate => {
   return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, date }
 }
 
-/** Give the weekday of a day number: 0 is Monday, 6 is Sunday. */
+/** Return the weekday of a day number: 0 is Monday, 6 is Sunday. */
 export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
 
-/** Give the instant some calendar years after another, both in ms of one local time; 29 February becomes the 28th where there is none. */
+/** Add calendar years to an instant. Both are ms of one local time. 29 February becomes 28 February in common years. */
 export const addYears = (at: number, years: number): number => {
   const day = Math.floor(at / dayMs)
   const { year, month, date } = civilDate(day)

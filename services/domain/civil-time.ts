@@ -1,9 +1,10 @@
-import { type CivilDate, civilDate, dayMs, dayNumber, weekdayOf } from './civil-date.ts'
+import { type CivilDate, civilDate, dayNumber, weekdayOf } from './civil-date.ts'
+import { dayMs, hourMs, type Interval } from './interval.ts'
 
 /**
- * The offsets of a time zone as plain data, so that the domain needs no calendar package.
- * `changes` are the instants (ms) at which the offset changes, ascending; `offsets[i]` (ms, local = instant + offset)
- * holds before `changes[i]`, and the last one from the last change on: `offsets.length === changes.length + 1`.
+ * UTC offsets of a time zone as plain data, so that the domain needs no calendar package.
+ * `changes` are the instants (ms) at which the offset changes, ascending. `offsets[i]` (ms, local = instant + offset)
+ * applies before `changes[i]`. The last offset applies from the last change: `offsets.length === changes.length + 1`.
  */
 export type TimeZone = {
   readonly name: string
@@ -11,24 +12,18 @@ export type TimeZone = {
   readonly offsets: readonly number[]
 }
 
-/** What a wall clock and a calendar show: weekday 0 is Monday, `secondOfDay` 0 … 86399. */
+/** Date, weekday (0 is Monday) and second of the day (0 … 86399) of a local clock. */
 export type LocalFields = CivilDate & { readonly weekday: number; readonly secondOfDay: number }
 
-/** A half-open span of instants with one offset (ms). */
-export type UtcOffsetPeriod = { readonly start: number; readonly end: number; readonly offset: number }
+/** Interval with one UTC offset (ms). */
+export type UtcOffsetPeriod = Interval & { readonly offset: number }
 
-/** A day of the local calendar as a half-open span of instants, with the spans of equal offset it is made of. */
-export type LocalDay = CivilDate & {
-  readonly start: number
-  readonly end: number
-  readonly offsetPeriods: readonly UtcOffsetPeriod[]
-}
+/** Day of the local calendar as an interval of instants. Its offset periods cover the day, in order. */
+export type LocalDay = CivilDate & Interval & { readonly offsetPeriods: readonly UtcOffsetPeriod[] }
 
 export type CalendarUnit = 'HOUR' | 'DAY' | 'MONTH'
 
-const hourMs = 3_600_000
-
-/** The index of the offset in force at an instant. */
+/** Return the index of the offset that applies at an instant. */
 const offsetIndex = (zone: TimeZone, at: number): number => {
   let low = 0
   let high = zone.changes.length
@@ -43,10 +38,12 @@ const offsetIndex = (zone: TimeZone, at: number): number => {
 const offsetOf = (zone: TimeZone, index: number): number => zone.offsets[index] as number
 const changeAfter = (zone: TimeZone, index: number): number => zone.changes[index] ?? Number.POSITIVE_INFINITY
 
-/** Give the offset (ms, local = instant + offset) in force at an instant. */
+/** Return the offset (ms, local = instant + offset) that applies at an instant. */
 export const offsetAt = (zone: TimeZone, at: number): number => offsetOf(zone, offsetIndex(zone, at))
 
-/** Return the span of equal offset around an instant; infinite before the first change and after the last. */
+/**
+ * Return the offset period that contains an instant. Its ends are infinite before the first change and after the last.
+ */
 export const utcOffsetPeriodAt = (zone: TimeZone, at: number): UtcOffsetPeriod => {
   const index = offsetIndex(zone, at)
   return {
@@ -56,14 +53,14 @@ export const utcOffsetPeriodAt = (zone: TimeZone, at: number): UtcOffsetPeriod =
   }
 }
 
-/** Give what wall clock and calendar show at an instant. */
+/** Return the local date and time at an instant. */
 export const localFields = (zone: TimeZone, at: number): LocalFields => {
   const local = at + offsetAt(zone, at)
   const day = Math.floor(local / dayMs)
   return { ...civilDate(day), weekday: weekdayOf(day), secondOfDay: Math.floor((local - day * dayMs) / 1000) }
 }
 
-/** Give the spans of equal offset that make up [from, to), in order. */
+/** Return the offset periods that cover [from, to), in order. */
 export const utcOffsetPeriods = (zone: TimeZone, from: number, to: number): UtcOffsetPeriod[] => {
   const offsetPeriods: UtcOffsetPeriod[] = []
   let start = from
@@ -75,7 +72,7 @@ export const utcOffsetPeriods = (zone: TimeZone, from: number, to: number): UtcO
   return offsetPeriods
 }
 
-/** The first instant whose wall clock shows `local` or later; no zone is a day or more away from UTC. */
+/** Return the first instant at which the local clock shows `local` or later. Every UTC offset is shorter than a day. */
 const firstInstantFrom = (zone: TimeZone, local: number): number => {
   let index = offsetIndex(zone, local - dayMs)
   while (changeAfter(zone, index) + offsetOf(zone, index) <= local) index += 1
@@ -84,8 +81,8 @@ const firstInstantFrom = (zone: TimeZone, local: number): number => {
 }
 
 /**
- * Give the instants at which the wall clock shows `local` (ms, read as if in UTC), ascending.
- * Two in a repeated hour; in a gap the instant of the change alone.
+ * Return the instants at which the local clock shows `local` (ms, read as if in UTC), ascending.
+ * A repeated hour has two such instants. A skipped time has one: the instant of the clock change.
  */
 export const instantsAt = (zone: TimeZone, local: number): readonly number[] => {
   const first = firstInstantFrom(zone, local)
@@ -104,8 +101,8 @@ export const instantsAt = (zone: TimeZone, local: number): readonly number[] => 
 const startOfDayNumber = (zone: TimeZone, day: number): number => firstInstantFrom(zone, day * dayMs)
 
 /**
- * The day number of the calendar day to which an instant belongs. Days follow each other without overlap: where a clock is set
- * back over midnight the new day has begun and stays, as in Temporal's start of day.
+ * Return the day number of the local day that contains an instant. Local days do not overlap: if a clock change at
+ * midnight returns to the day before, the new day continues, as with Temporal's start of day.
  */
 const localDayNumber = (zone: TimeZone, at: number): number => {
   let day = Math.floor((at + offsetAt(zone, at)) / dayMs)
@@ -113,29 +110,29 @@ const localDayNumber = (zone: TimeZone, at: number): number => {
   return day
 }
 
-/** Give the first instant of the local day that holds an instant: 00:00, or the change that skips it. */
+/** Return the first instant of the local day that contains an instant: 00:00, or the clock change that skips 00:00. */
 export const startOfLocalDay = (zone: TimeZone, at: number): number => startOfDayNumber(zone, localDayNumber(zone, at))
 
-/** Give the first instant of the local day after the one that holds an instant; days that a change skips have none. */
+/** Return the first instant of the next local day. Days that a clock change skips do not count. */
 export const nextLocalMidnight = (zone: TimeZone, at: number): number => {
   let day = localDayNumber(zone, at) + 1
   while (startOfDayNumber(zone, day) <= at) day += 1
   return startOfDayNumber(zone, day)
 }
 
-/** Give the first instant of the local month that holds an instant. Months, like days, follow each other without overlap. */
+/** Return the first instant of the local month that contains an instant. Local months do not overlap. */
 export const startOfLocalMonth = (zone: TimeZone, at: number): number => {
   const { year, month } = civilDate(localDayNumber(zone, at))
   return startOfDayNumber(zone, dayNumber(year, month, 1))
 }
 
-/** Give the first instant of the local month after the one that holds an instant. */
+/** Return the first instant of the next local month. */
 export const nextLocalMonth = (zone: TimeZone, at: number): number => {
   const { year, month } = civilDate(localDayNumber(zone, at))
   return startOfDayNumber(zone, month === 12 ? dayNumber(year + 1, 1, 1) : dayNumber(year, month + 1, 1))
 }
 
-/** Give the local days that [from, to) touches, whole and in order; days that a change skips are absent. */
+/** Return the local days that [from, to) touches, complete and in order. Days that a clock change skips are absent. */
 export const localDays = (zone: TimeZone, from: number, to: number): LocalDay[] => {
   const days: LocalDay[] = []
   let start = startOfLocalDay(zone, from)
@@ -152,7 +149,7 @@ export const localDays = (zone: TimeZone, from: number, to: number): LocalDay[] 
   return days
 }
 
-/** The next full hour of the wall clock after `at`, or the clock change before it. */
+/** Return the next full hour of the local clock after `at`, or an earlier clock change. */
 const nextHour = (zone: TimeZone, at: number): number => {
   const index = offsetIndex(zone, at)
   const offset = offsetOf(zone, index)
@@ -163,8 +160,9 @@ const nextHour = (zone: TimeZone, at: number): number => {
 const nextBoundary = { HOUR: nextHour, DAY: nextLocalMidnight, MONTH: nextLocalMonth }
 
 /**
- * Give the edges of the calendar buckets of [from, to): `from`, every edge inside, `to`.
- * Hours begin at full hours of the wall clock and at clock changes. Stops after `limit` buckets (a longer list means too many).
+ * Return the edges of the calendar buckets of [from, to): `from`, every edge between, `to`.
+ * Hours begin at full hours of the local clock and at clock changes.
+ * The list ends after `maxBuckets` + 1 buckets: a longer list means too many.
  * Source: docs/rules/costs.md #buckets.
  */
 export const calendarEdges = (
@@ -172,7 +170,7 @@ export const calendarEdges = (
   from: number,
   to: number,
   unit: CalendarUnit,
-  maxBuckets = Number.POSITIVE_INFINITY,
+  maxBuckets: number = Number.POSITIVE_INFINITY,
 ): readonly number[] => {
   const edges = [from]
   let at = from
@@ -181,4 +179,15 @@ export const calendarEdges = (
     edges.push(at)
   }
   return edges
+}
+
+/**
+ * Check if an interval is longer than a number of days: either of 24 hours, or by the clock of a zone. The longer limit
+ * counts.
+ * A day on which summer time ends has 25 hours, and three such days are still three days.
+ * Source: docs/rules/prices-and-audits.md #span.
+ */
+export const isLongerThanDays = (zone: TimeZone, { start, end }: Interval, days: number): boolean => {
+  const byClock = end + offsetAt(zone, end) - (start + offsetAt(zone, start))
+  return Math.min(end - start, byClock) > days * dayMs
 }

@@ -1,6 +1,6 @@
 /**
- * Every type of event that the service sends, by resource. The list is closed: a type that is not here cannot be sent.
- * The order is the order of the reference.
+ * Every type of event that the service sends, grouped by resource, in the order of the reference page.
+ * The list is closed: no other type can be sent.
  * Source: docs/rules/events-and-webhooks.md #event-types.
  */
 export const eventTypes = [
@@ -33,14 +33,14 @@ export const eventTypes = [
 /** Type of an event, such as `customer.create`. */
 export type EventType = (typeof eventTypes)[number]
 
-/** Type of the event that tests one webhook endpoint. Only that endpoint receives it, whatever its filters. */
+/** Type of the event that tests one webhook endpoint. Only this endpoint receives the event, for any filters. */
 export const testEventType = 'webhook_endpoint.test'
 
-/** Tell if a filter matches an event type. `customer.*` matches `customer.create` and `customer.create.failed`. */
+/** Check if a filter matches an event type. `customer.*` matches `customer.create` and `customer.create.failed`. */
 const matchesFilter = (filter: string, type: string): boolean =>
   filter === '*' || filter === type || (filter.endsWith('.*') && type.startsWith(filter.slice(0, -1)))
 
-/** Tell if at least one filter matches an event type: `*`, a group such as `customer.*`, or one type. */
+/** Check if at least one filter matches an event type. A filter is `*`, a group such as `customer.*`, or one type. */
 export const matchesAnyFilter = (filters: readonly string[], type: string): boolean =>
   filters.some(filter => matchesFilter(filter, type))
 

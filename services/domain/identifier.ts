@@ -1,7 +1,10 @@
 import type { EnergyFlowDirection } from './record/record.ts'
 import type { TariffDirection } from './tariff/tariff.ts'
 
-/** The prefix of every kind of identifier. Source: docs/rules/identifiers-and-lists.md #prefixes. */
+/**
+ * Prefix of each kind of identifier.
+ * Source: docs/rules/identifiers-and-lists.md #prefixes.
+ */
 export const idPrefixes = {
   account: 'acc_',
   customer: 'cus_',
@@ -33,7 +36,10 @@ export const idPrefixes = {
 
 export type IdKind = keyof typeof idPrefixes
 
-/** Connect tokens (`connectSession`) are secrets: 16 random bytes. Every other id is 12 bytes. */
+/**
+ * Return the number of bytes of an id. Connect tokens (`connectSession`) are secrets of 16 random bytes; all other ids
+ * have 12 bytes.
+ */
 export const idByteCount = (kind: IdKind): number => (kind === 'connectSession' ? 16 : 12)
 
 const hexDigits = '0123456789abcdef'
@@ -47,14 +53,20 @@ const toHex = (bytes: Uint8Array, count: number): string => {
   return text
 }
 
-/** Write an identifier from its bytes: prefix and lower-case hex. Takes the first `idBytes(kind)` bytes; fewer are a defect. */
+/**
+ * Write an identifier: prefix and lower-case hex of the first `idByteCount(kind)` bytes. Throws RangeError for fewer
+ * bytes.
+ */
 export const formatId = (kind: IdKind, bytes: Uint8Array): string => {
   const count = idByteCount(kind)
   if (bytes.length < count) throw new RangeError(`an id of kind ${kind} needs ${count} bytes`)
   return idPrefixes[kind] + toHex(bytes, count)
 }
 
-/** Write the identifier of a stored object: 6 bytes of time (ms), then 6 random bytes, so that ids ascend with time. */
+/**
+ * Write the identifier of a stored object: 6 bytes of time (ms), then 6 random bytes. Ids ascend with time.
+ * Throws RangeError for fewer than 6 random bytes.
+ */
 export const formatTimeOrderedId = (
   kind: Exclude<IdKind, 'connectSession' | 'meterRecord'>,
   at: number,
@@ -66,7 +78,7 @@ export const formatTimeOrderedId = (
 
 const lowerHex = /^[0-9a-f]+$/
 
-/** Tell whether a text has the shape of an identifier of a kind. */
+/** Check if a text has the form of an identifier of a kind. */
 export const isId = (kind: IdKind, text: string): boolean => {
   const prefix = idPrefixes[kind]
   return (
@@ -76,13 +88,13 @@ export const isId = (kind: IdKind, text: string): boolean => {
   )
 }
 
-/** Tell the kind of an identifier by its prefix and shape; `undefined` when it is none. */
+/** Return the kind of an identifier from its prefix and form; undefined if the text is no identifier. */
 export const idKindOf = (text: string): IdKind | undefined => {
   const kinds = Object.keys(idPrefixes) as IdKind[]
   return kinds.find(kind => isId(kind, text))
 }
 
-/** What makes a meter record the same record when it is sent again. */
+/** Members that identify a meter record: a record with equal members is the same record, sent again. */
 export type RecordIdentity = {
   readonly accountId: string
   readonly liveMode: boolean
@@ -96,25 +108,28 @@ export type RecordIdentity = {
   readonly recordReferenceId: string | null
 }
 
-/** Length first, so that no text can imitate the border between two. */
+/** The length comes first, so that no text can contain a false boundary between two texts. */
 const lengthPrefixed = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)
 
 const objectText = (identity: Pick<RecordIdentity, 'accountId' | 'liveMode' | 'locationId' | 'deviceId'>): string =>
   `${lengthPrefixed(identity.accountId)}${identity.liveMode ? 'L' : 'T'}${lengthPrefixed(identity.locationId)}${lengthPrefixed(identity.deviceId)}`
 
 /**
- * Give the text whose hash names a meter record: equal for equal identities, different for different ones.
- * Its id is `formatId('meterRecord', sha256(text))`. Source: docs/rules/identifiers-and-lists.md #record-ids.
+ * Return the text that identifies a meter record: equal for equal identities, different for different ones.
+ * The record id is `formatId('meterRecord', sha256(text))`.
+ * Source: docs/rules/identifiers-and-lists.md #record-ids.
  */
 export const recordIdentityText = (identity: RecordIdentity): string =>
   `record ${objectText(identity)} ${identity.energyFlowDirection} ${identity.tariffDirection} ${identity.start} ${identity.end} ${lengthPrefixed(identity.sessionReferenceId)}${lengthPrefixed(identity.recordReferenceId)}`
 
-/** What makes the interval between two register readings the same interval: its object, directions and opening time. */
+/**
+ * Members that identify the interval between two register readings: object, directions and time of the first reading.
+ */
 export type RegisterIdentity = Pick<
   RecordIdentity,
   'accountId' | 'liveMode' | 'locationId' | 'deviceId' | 'energyFlowDirection' | 'tariffDirection'
 > & { readonly openedAt: number }
 
-/** Give the text whose hash names the interval that a register reading opens; never equal to that of a record. */
+/** Return the text that identifies the interval after a register reading. It is never equal to the text of a record. */
 export const registerIdentityText = (identity: RegisterIdentity): string =>
   `register ${objectText(identity)} ${identity.energyFlowDirection} ${identity.tariffDirection} ${identity.openedAt}`

@@ -1,10 +1,11 @@
-import { civilDate, dayMs, dayNumber, daysInMonth } from './civil-date.ts'
+import { civilDate, dayNumber, daysInMonth } from './civil-date.ts'
+import { dayMs, minuteMs } from './interval.ts'
 import { accepted, type Result, refused } from './refusal.ts'
 
-/** An instant (integer ms since 1970) with the offset (minutes) in which it was written. */
+/** Instant (integer ms since 1970) and the UTC offset (minutes) of its text. */
 export type OffsetInstant = { readonly at: number; readonly offsetMinutes: number }
 
-/** Two digits of `text` at `index` as a number; NaN when one is no digit. */
+/** Return two digits of `text` at `index` as a number; NaN if a character is no digit. */
 const twoDigits = (text: string, index: number): number => {
   const tens = text.charCodeAt(index) - 48
   const ones = text.charCodeAt(index + 1) - 48
@@ -13,7 +14,7 @@ const twoDigits = (text: string, index: number): number => {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** The offset in minutes that `text` ends with from `index` on; NaN when it is none. */
+/** Return the UTC offset (minutes) that ends `text` from `index`; NaN if the text has no valid offset there. */
 const parseOffset = (text: string, index: number): number => {
   const sign = text.charCodeAt(index)
   if (sign === 90 || sign === 122) return text.length === index + 1 ? 0 : Number.NaN
@@ -24,7 +25,10 @@ const parseOffset = (text: string, index: number): number => {
   return sign === 43 ? hours * 60 + minutes : 0 - (hours * 60 + minutes)
 }
 
-/** Milliseconds of the wall clock at the start of `text` as if in UTC, fraction left out; NaN when it is no RFC 3339 date and time. */
+/**
+ * Return the local time at the start of `text` in ms, as if in UTC, without the fraction; NaN if it is no RFC 3339 date
+ * and time.
+ */
 const parseWallClock = (text: string): number => {
   const separator = text.charCodeAt(10)
   if (separator !== 84 && separator !== 116) return Number.NaN
@@ -47,7 +51,7 @@ const parseWallClock = (text: string): number => {
   return dayNumber(year, month, date) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000
 }
 
-/** The index behind the fraction that may follow the seconds; -1 for a point without digits. */
+/** Return the index after the optional fraction of the seconds; -1 for a decimal point without digits. */
 const fractionEnd = (text: string): number => {
   if (text.charCodeAt(19) !== 46) return 19
   let index = 20
@@ -56,8 +60,9 @@ const fractionEnd = (text: string): number => {
 }
 
 /**
- * Read an RFC 3339 text as an instant; `undefined` when it is none.
- * `T` and `Z` in any case, digits finer than a millisecond cut. `:60`, 24:00, a space, a missing offset and impossible dates are none.
+ * Read an RFC 3339 text as an instant (ms); undefined if the text is invalid.
+ * `T` and `Z` may be in lower case. Digits after the millisecond are cut off. Second 60, hour 24, a space instead of
+ * `T`, a missing offset and dates that do not exist are invalid.
  * Source: docs/rules/versions-and-transport.md #instants.
  */
 export const parseInstant = (text: string): number | undefined => {
@@ -66,10 +71,10 @@ export const parseInstant = (text: string): number | undefined => {
   if (Number.isNaN(wall) || end < 0) return undefined
   const offset = parseOffset(text, end)
   if (Number.isNaN(offset)) return undefined
-  return wall + milliseconds(text, end) - offset * 60_000
+  return wall + milliseconds(text, end) - offset * minuteMs
 }
 
-/** The first three digits of the fraction that ends before `end`. */
+/** Return the first three digits of the fraction that ends before `end`. */
 const milliseconds = (text: string, end: number): number => {
   if (end === 19) return 0
   const tenths = (text.charCodeAt(20) - 48) * 100
@@ -78,8 +83,7 @@ const milliseconds = (text: string, end: number): number => {
 }
 
 /**
- * Read an RFC 3339 text as an instant with the offset it was written in.
- * Refuses what `parseInstant` does not read, with `field`.
+ * Read an RFC 3339 text as an instant with its UTC offset. Refuses texts that `parseInstant` cannot read, with `field`.
  */
 export const readInstant = (text: string, field: string): Result<OffsetInstant> => {
   const at = parseInstant(text)
@@ -95,6 +99,10 @@ export const readInstant = (text: string, field: string): Result<OffsetInstant> 
 
 const padTwo = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
+/** Write a second of a day as HH:MM:SS. The second 86400, the end of the day, is 00:00:00. */
+export const formatTimeOfDay = (second: number): string =>
+  `${padTwo(Math.floor(second / 3600) % 24)}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`
+
 const offsetText = (minutes: number): string => {
   if (minutes === 0) return 'Z'
   const size = Math.abs(minutes)
@@ -102,11 +110,11 @@ const offsetText = (minutes: number): string => {
 }
 
 /**
- * Write an instant as RFC 3339 at an offset, in UTC (`Z`) by default.
- * Seconds are always written, milliseconds (three digits) only when they are not zero, so a text is as short as it can be exactly.
+ * Write an instant as RFC 3339 at a UTC offset, by default in UTC (`Z`).
+ * Seconds are always written, milliseconds (three digits) only if they are not zero: the shortest exact text.
  */
 export const writeInstant = (at: number, offsetMinutes = 0): string => {
-  const local = at + offsetMinutes * 60_000
+  const local = at + offsetMinutes * minuteMs
   const day = Math.floor(local / dayMs)
   const { year, month, date } = civilDate(day)
   const msOfDay = local - day * dayMs

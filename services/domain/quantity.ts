@@ -8,26 +8,26 @@ export type Money = bigint
 /** Price in 1e-9 of the currency's major unit per kWh. Energy (1e-6 Wh = 1e-9 kWh) × price / 1e9 = money. */
 export type Price = bigint
 
-/** Units in which a record states its value; W and KW are constant power over the elapsed time. */
+/** Units of the value of a record. W and KW are constant power over the elapsed time. */
 export type EnergyUnits = 'W' | 'KW' | 'WH' | 'KWH'
 
-/** Digits after the point of each quantity on the wire. */
+/** Decimals of energy and money in the API. */
 export const energyScale = 6
 export const moneyScale = 9
 
 const maxSignificantDigits = 17
 /**
- * Characters of a number text; a longer one is refused before anything works on it.
+ * Maximum length of a number text, in characters. Longer texts are refused before any calculation.
  * Source: docs/rules/versions-and-transport.md #numbers.
  */
 export const maxNumberLength = 400
-/** 1e11 Wh, the most that one record may hold. */
+/** Maximum energy of one record: 1e11 Wh. */
 export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
 
 const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, isPower) => 10n ** BigInt(isPower))
 const tenTo = (isPower: number): bigint => powersOfTen[isPower] as bigint
 
-/** Divide exactly and round half to even; `divisor` is above zero. */
+/** Divide exactly and round half to even. `divisor` is above zero. */
 export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {
   const quotient = dividend / divisor
   const remainder = dividend - quotient * divisor
@@ -38,15 +38,15 @@ export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {
 }
 
 const twoTo17 = 131_072
-/** 366 days in milliseconds, the longest length and the greatest divisor that `mulDivSmall` takes. */
+/** 366 days in ms: the longest interval and the largest divisor of `mulDivSmall`. */
 const maxDivisor = 31_622_400_000
 
 /**
- * a × b / divisor, half to even, in plain numbers; NaN when the result is not provably exact.
- * a and b are safe integers ≥ 0. With a = aq·d + ar and b = bq·d + br, a·b/d = a·bq + aq·br + ar·br/d. Each of the whole parts is at
- * most the result, which is below 2^53. In the last, d ≤ 366 days = 3.2e10: br is cut at 2^17, so ar × (br / 2^17) ≤ 7.7e15, and
- * what remains, (rest × 2^17 + ar × low), is below 2 × 3.2e10 × 2^17 = 8.3e15: all below 2^53 = 9.007e15. A quotient of two such
- * numbers is never rounded up to a whole number, so `floor` is exact.
+ * Return a × b / divisor, rounded half to even, in plain numbers; NaN if the result is not provably exact.
+ * a and b are safe integers ≥ 0. With a = aq·d + ar and b = bq·d + br, a·b/d = a·bq + aq·br + ar·br/d. Each integer
+ * part is at most the result, which is below 2^53. In the last part, d ≤ 366 days = 3.2e10. br is split at 2^17, so ar
+ * × (br / 2^17) ≤ 7.7e15. The remainder, (rest × 2^17 + ar × low), is below 2 × 3.2e10 × 2^17 = 8.3e15. All are below
+ * 2^53 = 9.007e15. A quotient of two such numbers is never rounded up to an integer, so `floor` is exact.
  */
 const mulDivSmall = (a: number, b: number, divisor: number): number => {
   if (!((a / divisor) * b < 9e15 && divisor <= maxDivisor)) return Number.NaN
@@ -67,12 +67,12 @@ const mulDivSmall = (a: number, b: number, divisor: number): number => {
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
 const isSafe = (value: bigint): boolean => value <= maxSafe && value >= -maxSafe
 
-/** Multiply exactly, divide, and round half to even; `divisor` is above zero. */
+/** Multiply exactly, divide, and round half to even. `divisor` is above zero. */
 export const mulDivHalfEven = (a: bigint, b: bigint, divisor: bigint): bigint => divideHalfEven(a * b, divisor)
 
 /**
- * Give the part of an amount that has passed after `elapsed` of `length`: round(amount × elapsed / length), half to even.
- * `amount` ≥ 0, 0 ≤ elapsed ≤ length, length > 0 (ms). Differences of shares add up to the amount.
+ * Return the share of an amount after `elapsed` of `length`: round(amount × elapsed / length), half to even.
+ * `amount` ≥ 0, 0 ≤ elapsed ≤ length, length > 0 (ms). Law: differences of shares add up to the amount.
  * Source: docs/rules/costs.md #cumulative-shares.
  */
 export const cumulativeShare = (amount: bigint, elapsed: number, length: number): bigint => {
@@ -95,10 +95,10 @@ export const timesNano = (a: bigint, b: bigint): bigint => {
   return mulDivHalfEven(a, b, 1_000_000_000n)
 }
 
-/** Give what energy costs at a price: energy × price, half to even to 1e-9. */
+/** Return the cost of energy at a price: energy × price, rounded half to even to 1e-9. */
 export const costOf = (energy: Energy, price: Price): Money => timesNano(energy, price)
 
-/** A number as it is written: mantissa × 10^exponent, the mantissa without trailing zeros. */
+/** Number as written: mantissa × 10^exponent. The mantissa has no trailing zeros. */
 type Decimal = { readonly mantissa: bigint; readonly exponent: number; readonly digits: number }
 
 const numberText = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
@@ -117,7 +117,7 @@ const parseDecimal = (text: string): Decimal | undefined => {
   return { mantissa: BigInt(`${match[1]}${significantDigits}`), exponent, digits: significantDigits.length }
 }
 
-/** Read a number text of at most 400 characters and 17 significant digits; refuses all others with `field`. */
+/** Read a number text of at most 400 characters and 17 significant digits. Refuses all other texts, with `field`. */
 const readMantissa = (text: string, field: string): Result<Decimal> => {
   if (text.length > maxNumberLength) {
     return refused('field_invalid', `${field} must be a number of at most ${maxNumberLength} characters`, field)
@@ -129,7 +129,7 @@ const readMantissa = (text: string, field: string): Result<Decimal> => {
   return accepted(decimal)
 }
 
-/** How to read a decimal: `scale` digits after the point, both limits inclusive at that scale. */
+/** Rule for a decimal: number of decimals (`scale`), and inclusive limits at that scale. */
 export type DecimalRule = {
   readonly scale: number
   readonly min: bigint
@@ -139,8 +139,8 @@ export type DecimalRule = {
 
 /**
  * Read the text of a JSON number as an integer at a scale, exactly.
- * More decimals than the scale are rounded half to even if the rule says `round`, else refused. Refuses what is no number, more than
- * 400 characters or 17 significant digits, and values outside the limits, with `field`.
+ * With `round`, further decimals are rounded half to even; without, they are refused. Also refuses, with `field`, texts
+ * that are no number, more than 400 characters, more than 17 significant digits, and values outside the limits.
  * Source: docs/rules/versions-and-transport.md #numbers.
  */
 export const readDecimal = (text: string, rule: DecimalRule, field: string): Result<bigint> => {
@@ -154,7 +154,7 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
       `${field} must be from ${formatDecimal(rule.min, rule.scale)} to ${formatDecimal(rule.max, rule.scale)}`,
       field,
     )
-  // A mantissa has at most 17 digits, and no limit has more than 40: beyond, the power alone decides.
+  // A mantissa has at most 17 digits and no limit has more than 40: above 40 the exponent alone decides.
   if (shift > 40) return outOfRange()
   if (shift < 0 && rule.round !== true) {
     return refused(
@@ -165,7 +165,7 @@ export const readDecimal = (text: string, rule: DecimalRule, field: string): Res
   }
   const value =
     shift >= 0 ? decimal.mantissa * tenTo(shift) : shift < -40 ? 0n : divideHalfEven(decimal.mantissa, tenTo(-shift))
-  // What rounds to a limit must still lie within it: -1e-12 is below zero.
+  // A value that rounds to a limit must also be within the limit: -1e-12 is below zero.
   const isBelowZero = value === 0n && decimal.mantissa < 0n && rule.min === 0n
   return value < rule.min || value > rule.max || isBelowZero ? outOfRange() : accepted(value)
 }
@@ -181,7 +181,7 @@ export const formatDecimal = (value: bigint, scale: number): string => {
   return `${value < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Numerator and denominator that take a value in its units, times elapsed ms for power, to 1e-6 Wh: 1 W × 1 ms = 5/18 × 1e-6 Wh. */
+/** Factors that convert a value (power: times elapsed ms) to 1e-6 Wh. Example: 1 W × 1 ms = 5/18 × 1e-6 Wh. */
 const energyFactors: Record<
   EnergyUnits,
   { readonly multiplyBy: number; readonly divideBy: number; readonly isPower: boolean }
@@ -194,7 +194,10 @@ const energyFactors: Record<
 
 const smallPowers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
-/** The energy of a plain value of few digits (`1234.5`) in numbers; NaN when it is not plain or not provably exact. */
+/**
+ * Return the energy of a short plain text such as `1234.5`, in numbers; NaN if the text is not plain or the result not
+ * provably exact.
+ */
 const plainEnergyFromText = (text: string, units: EnergyUnits, elapsedMs: number): number => {
   if (text.length > 13) return Number.NaN
   let mantissa = 0
@@ -211,7 +214,7 @@ const plainEnergyFromText = (text: string, units: EnergyUnits, elapsedMs: number
   const divisor = smallPowers[Math.max(decimals, 0)]
   if (text === '' || hasLeadingZero || decimals === 0 || divisor === undefined) return Number.NaN
   const { multiplyBy, divideBy, isPower } = energyFactors[units]
-  // At most 13 digits times 2500 is a bit above 2^53: the check keeps the product safe.
+  // 13 digits times 2500 can exceed 2^53, so the product is checked.
   const scaled = isPower ? mantissa * multiplyBy : mantissa
   if (scaled > Number.MAX_SAFE_INTEGER) return Number.NaN
   return mulDivSmall(scaled, isPower ? elapsedMs : multiplyBy, divideBy * divisor)
@@ -221,9 +224,9 @@ const energyOutOfRange = (field: string) =>
   refused('value_out_of_range', `${field} must be from 0 to 100 GWh of energy`, field)
 
 /**
- * Read the energy of a value from its decimal text, exactly, half to even to 1e-6 Wh.
- * W and KW are constant power over `elapsedMs` (instants apart, not clock text). Refuses what is no number, more than 400
- * characters or 17 significant digits, values below zero and energy above 1e11 Wh, with `field`.
+ * Read the energy of a value from its decimal text, exactly, rounded half to even to 1e-6 Wh.
+ * W and KW are constant power over `elapsedMs`, the time between two instants. Refuses, with `field`, texts that are no
+ * number, more than 400 characters, more than 17 significant digits, values below zero and energy above 1e11 Wh.
  * Source: docs/rules/metering.md #energy.
  */
 export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, field = 'value'): Result<Energy> => {
@@ -241,4 +244,20 @@ export const readEnergy = (text: string, units: EnergyUnits, elapsedMs: number, 
       ? divideHalfEven(numerator * tenTo(decimal.exponent), BigInt(divideBy))
       : divideHalfEven(numerator, BigInt(divideBy) * tenTo(-decimal.exponent))
   return energy > maxRecordEnergy ? energyOutOfRange(field) : accepted(energy)
+}
+
+const maxExactValue = 1e15
+
+/**
+ * Return the energy of a value in WH or KWH that a double represents exactly, in numbers only. Undefined for all values
+ * that need `readEnergy`: power, negative values, values finer than 1e-6 Wh or with more than 15 digits.
+ * An integer m < 1e15 with m / 1e6 = value is the decimal of that value in 1e-6: no two decimals of 15 digits have the
+ * same double.
+ */
+export const exactEnergyOf = (value: number, units: EnergyUnits): Energy | undefined => {
+  const scaleFactor = units === 'WH' ? 1e6 : units === 'KWH' ? 1e9 : 0
+  const scaledValue = Math.round(value * scaleFactor)
+  return scaleFactor !== 0 && scaledValue >= 0 && scaledValue < maxExactValue && scaledValue / scaleFactor === value
+    ? BigInt(scaledValue)
+    : undefined
 }

@@ -1,40 +1,42 @@
+import type { Tenant } from './tenant.ts'
+
 /** Kinds of objects that have an own reference (`reference_id`). */
 export const referenceKinds = ['location', 'device', 'customer'] as const
 export type ReferenceKind = (typeof referenceKinds)[number]
 
-/** An own reference in place of an id, with the kinds of objects that it may name. */
+/** Own reference instead of an id, with the kinds of objects that it may name. */
 export type OwnReference = { readonly kinds: readonly ReferenceKind[]; readonly reference: string }
 
-/** Objects by kind and own reference: the ids of those that exist. */
+/** Ids of the existing objects, by kind and own reference. */
 export type ReferenceIds = Readonly<Record<ReferenceKind, ReadonlyMap<string, string>>>
 
-/** Find the active objects of a tenant that have these references, in one statement. Throws `Failure` if the store is away. */
-export type FindReferences = (
-  tenant: { readonly accountId: string; readonly liveMode: boolean },
-  references: readonly OwnReference[],
-) => Promise<ReferenceIds>
+/**
+ * Find the active objects of a tenant that have these references, in one statement. Throws `Failure` if the store is
+ * unavailable.
+ */
+export type FindReferences = (tenant: Tenant, references: readonly OwnReference[]) => Promise<ReferenceIds>
 
 export const noReferenceIds: ReferenceIds = { location: new Map(), device: new Map(), customer: new Map() }
 
-/** Work that yields the references that it needs, and takes what was found of them. */
+/** Generator that yields the references it needs and receives the ids that were found. */
 export type ReferenceResolver<T> = Generator<readonly OwnReference[] | undefined, T, ReferenceIds | undefined>
 
-/** What stands before an own reference: any kind that the place allows, or one kind. */
+/** Prefixes of an own reference: for any kind that the field allows, or for one kind. */
 export const anyKindPrefix = 'reference:'
-export const kindPrefixes = {
+export const kindPrefixes: Readonly<Record<ReferenceKind, string>> = {
   location: 'location:',
   device: 'device:',
   customer: 'customer:',
-} as const satisfies Record<ReferenceKind, string>
+}
 
 /** Maximum length of an own reference, in characters. */
 const maxReferenceLength = 255
-/** Maximum length of an id or an own reference with its prefix, in characters. */
-export const maxReferenceTextLength = maxReferenceLength + anyKindPrefix.length
+/** Maximum length of an id, or of an own reference with its prefix, in characters. */
+export const maxReferenceTextLength: number = maxReferenceLength + anyKindPrefix.length
 
 /**
- * Read an own reference that stands in place of an id: `reference:depot-7`, or `location:`, `device:` and `customer:` for one kind.
- * Null if the text is no reference to one of the allowed kinds.
+ * Read an own reference given instead of an id: `reference:depot-7` for any kind, `location:`, `device:` or `customer:`
+ * for one kind. Null if the text is no reference to an allowed kind.
  * Source: docs/rules/identifiers-and-lists.md #references.
  */
 export const readReference = (text: string, allowedKinds: readonly ReferenceKind[]): OwnReference | null => {
@@ -45,7 +47,7 @@ export const readReference = (text: string, allowedKinds: readonly ReferenceKind
   return null
 }
 
-/** Tell whether an object can have this reference: 1 to 255 characters without NUL. */
+/** Check if an object can have this reference: 1 to 255 characters without NUL. */
 export const isPossibleReference = (reference: string): boolean =>
   reference.length > 0 &&
   reference.length <= 2 * maxReferenceLength &&

@@ -1,4 +1,7 @@
-/** Every reason for which input is not accepted. The list is closed: an answer, an event and a receipt name one of these. */
+/**
+ * Every reason to refuse an input. The list is closed: each error answer, failed event and receipt has one of these
+ * codes.
+ */
 export type RefusalCode = (typeof refusalCodes)[number]
 
 export const refusalCodes = [
@@ -103,22 +106,22 @@ export const refusalCodes = [
   'date_format_invalid',
   'auth_metadata_invalid',
   'consent_missing',
-  // the world
+  // service
   'unavailable',
   'internal_error',
 ] as const
 
 export type Refusal = { readonly code: RefusalCode; readonly message: string; readonly field?: string }
 
-export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
+/** Refusal of an input, as a result. */
+export type Refused = { readonly ok: false; readonly refusal: Refusal }
+
+/** Value of an accepted input, or its refusal. */
+export type Result<T> = { readonly ok: true; readonly value: T } | Refused
 
 export const accepted = <T>(value: T): Result<T> => ({ ok: true, value })
 
-export const refused = (
-  code: RefusalCode,
-  message: string,
-  field?: string,
-): { readonly ok: false; readonly refusal: Refusal } => ({
+export const refused = (code: RefusalCode, message: string, field?: string): Refused => ({
   ok: false,
   refusal: field === undefined ? { code, message } : { code, message, field },
 })

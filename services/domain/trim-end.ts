@@ -1,6 +1,6 @@
 /**
- * Cut every copy of one character off the end of a text, in time proportional to what is cut.
- * The pattern `x+$` does the same in quadratic time: the engine tries each run of `x` that the end does not follow.
+ * Remove all copies of one character from the end of a text, in linear time. The pattern `x+$` needs quadratic time for
+ * the same: it tries each run of `x` in the text.
  */
 export const trimEnd = (text: string, character: string): string => {
   let end = text.length

@@ -1,7 +1,7 @@
 import { nextLocalMonth, startOfLocalMonth } from '../domain/civil-time.ts'
 import { accumulatorChangesOf } from '../domain/cost/accumulator-changes.ts'
 import { coverageLookup, isEstimate } from '../domain/cost/covered-intervals.ts'
-import type { Interval } from '../domain/cost/record-segments.ts'
+import type { Interval } from '../domain/interval.ts'
 import type { Energy } from '../domain/quantity.ts'
 import type { MeterRecord } from '../domain/record/record.ts'
 import {
@@ -11,9 +11,10 @@ import {
   type RecordSortKey,
 } from '../domain/tariff/accumulator.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../domain/tariff/snapshot.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals } from '../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
-import type { QueryInterval, Tenant } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { QueryInterval } from '../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
 
 /**

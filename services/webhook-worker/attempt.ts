@@ -1,7 +1,7 @@
 import { apiVersionDates } from '../contract/api-version.ts'
 import { eventRetrieve, eventToWireInSteps } from '../contract/events/event.ts'
 import { answerInApiVersion } from '../contract/exchange.ts'
-import { type AttemptDecision, decideAttempt } from '../domain/webhook/retry-delay.ts'
+import { type AttemptDecision, decideAttempt } from '../domain/webhook/delivery-attempt.ts'
 import { signingSecrets } from '../domain/webhook/secret-rotation.ts'
 import type { Seal } from '../platform/access/seal.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDisableDue } from '../domain/webhook/retry-delay.ts'
+import { isDisableDue } from '../domain/webhook/delivery-attempt.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { withOperator } from '../platform/postgres/transaction.ts'
 import {

@@ -1,4 +1,4 @@
-import { concurrencyAfter, initialConcurrency } from '../domain/webhook/delivery-concurrency.ts'
+import { concurrencyAfter, initialConcurrency } from '../domain/webhook/delivery-attempt.ts'
 
 /** Number of deliveries of an endpoint that may be claimed. */
 export type EndpointCapacity = { readonly endpointId: string; readonly capacity: number }

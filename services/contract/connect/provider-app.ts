@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { parseInstant } from '../../domain/instant.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
 import { jsonNumber } from '../field.ts'
 import { numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { readJson } from '../json/strict-json.ts'
 import { readShape, readShapeInSteps } from '../read-shape.ts'
+import type { ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
 
 const numberAsText = jsonNumber.transform(numberText)
 const textList = z.array(z.string()).nullish()

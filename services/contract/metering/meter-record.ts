@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { parseInstant, readInstant } from '../../domain/instant.ts'
-import { type Energy, type EnergyUnits, readEnergy } from '../../domain/quantity.ts'
-import { exactEnergyOf } from '../../domain/record/exact-energy.ts'
+import { type Energy, type EnergyUnits, exactEnergyOf, readEnergy } from '../../domain/quantity.ts'
 import type { EnergyFlowDirection, MeterRecord } from '../../domain/record/record.ts'
 import {
   defaultTariffDirection,

@@ -1,6 +1,6 @@
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
-import { dayMs } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { dayMs } from '../../domain/interval.ts'
 import type { Energy, Price } from '../../domain/quantity.ts'
 import { confidenceScale } from '../answer-field.ts'
 import { type JsonNumber, nanoNumber } from '../json/exact-number.ts'

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import { readTariffTerms, type ScheduleEntryInput, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
+import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { currencyCode, fields, listOf, oneOf, optional, refuseField, text } from '../field.ts'
 import { parseJson } from '../json/strict-json.ts'
 import { readShape } from '../read-shape.ts'
+import { readTariffTerms, type ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { scheduleFrame } from '../tariffs/tariff-schedule.ts'
 

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import type { TimeZone } from '../../domain/civil-time.ts'
-import { isLongerThanDays } from '../../domain/price/day-limit.ts'
+import { isLongerThanDays, type TimeZone } from '../../domain/civil-time.ts'
 import { divideHalfEven, type Energy, readDecimal } from '../../domain/quantity.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { Power } from '../../domain/schedule/amount-request.ts'

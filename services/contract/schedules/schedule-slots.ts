@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import type { PriceBound } from '../../domain/schedule/limit.ts'
-import type { Slot } from '../../domain/schedule/slot.ts'
+import type { PriceBound, Slot } from '../../domain/schedule/slot.ts'
 import { confidenceScale, count, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
 import { fields, integer, optional, refuseField } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
-import type { PriceBound } from '../../domain/schedule/limit.ts'
+import type { PriceBound } from '../../domain/schedule/slot.ts'
 import { exactDecimal, instantText, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { instant, oneOf, optional, scaledDecimal } from '../field.ts'

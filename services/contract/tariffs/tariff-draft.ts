@@ -1,11 +1,8 @@
 import { z } from 'zod'
 import { accepted, type Result } from '../../domain/refusal.ts'
-import {
-  readTariffTermsInSteps,
-  type TariffTerms,
-  type TariffTermsInput,
-} from '../../domain/tariff/validate-schedule.ts'
+import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { fields, identifier, instant, objectIdentifier, oneOf, optional, refuseField, text } from '../field.ts'
+import { readTariffTermsInSteps, type TariffTermsInput } from './read-tariff-terms.ts'
 import { marketSchedule, scheduleFrame } from './tariff-schedule.ts'
 
 export const tariffDirections = ['IMPORT', 'EXPORT', 'LOCAL'] as const

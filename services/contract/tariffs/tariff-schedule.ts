@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
-import type { ScheduleEntryInput } from '../../domain/tariff/validate-schedule.ts'
 import { orNull, seriesNumber } from '../answer-field.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
 import { nanoNumber, numberText } from '../json/exact-number.ts'
+import type { ScheduleEntryInput } from './read-tariff-terms.ts'
 
 /** Number as its text. The rules of the tariff check the range. */
 const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })

@@ -1,5 +1,5 @@
 import { nextLocalMonth } from '../../domain/civil-time.ts'
-import type { Interval } from '../../domain/cost/record-segments.ts'
+import type { Interval } from '../../domain/interval.ts'
 import { highestVersion, type RecostTrigger } from '../../domain/recost/change-set.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { startOfRow } from '../../platform/clickhouse/meter-cost/meter-cost-counts.ts'

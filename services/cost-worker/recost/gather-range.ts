@@ -1,6 +1,6 @@
 import { startOfLocalMonth } from '../../domain/civil-time.ts'
 import { isEstimate } from '../../domain/cost/covered-intervals.ts'
-import type { Interval } from '../../domain/cost/record-segments.ts'
+import type { Interval } from '../../domain/interval.ts'
 import { type ChangeSet, enclosingInterval, isTiered } from '../../domain/recost/change-set.ts'
 import {
   accumulatorEdgesBetween,

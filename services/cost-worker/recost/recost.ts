@@ -1,4 +1,4 @@
-import type { Interval } from '../../domain/cost/record-segments.ts'
+import type { Interval } from '../../domain/interval.ts'
 import { fullConfidence } from '../../domain/record/validate-record.ts'
 import {
   type AccumulatorTail,
@@ -10,7 +10,8 @@ import {
 import type { ChangeSet, RecostGroup } from '../../domain/recost/change-set.ts'
 import type { Prefix } from '../../domain/recost/counted-energy.ts'
 import { decideRecost, type RecostDecision } from '../../domain/recost/decide-recost.ts'
-import type { QueryInterval, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { QueryInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { CachedPricing } from '../../platform/pricing-cache/pricing-cache.ts'
 import { costInSteps, type RecordToCost } from '../record-to-cost.ts'

@@ -1,4 +1,4 @@
-import type { Interval } from '../../domain/cost/record-segments.ts'
+import type { Interval } from '../../domain/interval.ts'
 import { type AccumulatorTail, isNearTail, tailAfter } from '../../domain/recost/accumulator-tail.ts'
 import { type ChangeSet, directions, isTiered, recostGroupsOf } from '../../domain/recost/change-set.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'

@@ -1,4 +1,4 @@
-import { dayMs } from '../../domain/civil-date.ts'
+import { dayMs } from '../../domain/interval.ts'
 import { maxRecordMs } from '../../domain/record/validate-record.ts'
 import { directions } from '../../domain/recost/change-set.ts'
 import { estimateEdges, type LoadLimits } from '../../domain/recost/recost-load.ts'

@@ -11,7 +11,7 @@ import {
   isRegionOpen,
 } from './session.ts'
 
-/** How the tariff of the session's kind stands at its location. */
+/** Status of the session's kind of tariff at its location. */
 export type ConnectTariffStatus = 'none' | 'connected' | 'pending' | 'failed'
 
 export type SessionInput =
@@ -19,7 +19,10 @@ export type SessionInput =
   | { readonly kind: 'submit'; readonly submission: PageSubmission }
   | { readonly kind: 'action'; readonly action: ConnectAction; readonly page: ConnectPageName | null }
 
-/** What a move asks of the world: keep the tariff, end it, note a report; `leave` ends the visit and changes nothing. */
+/**
+ * Effect of a transition: save the tariff, complete the session, end the tariff, record a report; `leave` ends the
+ * visit and changes nothing.
+ */
 export type TransitionEffect = 'save' | 'complete' | 'disconnect' | 'report' | 'leave'
 
 export type Transition = { readonly state: ConnectState; readonly effect: TransitionEffect | null }
@@ -33,7 +36,7 @@ const pageNotOpen = refused(
   'route',
 )
 
-/** Whether what a page asks for can be answered now, so that a submit for it is taken as if the person were there. */
+/** Check if a page can be submitted now. An open page is accepted even if the person is on another page. */
 const isOpen = (config: ConnectConfig, state: ConnectState, page: ConnectPageName): boolean => {
   if (page === state.page) return true
   switch (page) {
@@ -66,23 +69,26 @@ const isOpen = (config: ConnectConfig, state: ConnectState, page: ConnectPageNam
   }
 }
 
-/** Whether a person has chosen prices in this session, to which a name and a term can be given. */
+/** Check if a person has chosen prices in this session, which can get a name and a term. */
 const isCaptured = (state: ConnectState): boolean =>
   (state.source === 'captured' || state.source === 'library') && hasPrices(state)
 
-/** Whether the tariff of the summary is the location's already. */
+/** Check if the summary shows a tariff that the location already has. */
 const isExistingTariff = ({ source }: ConnectState): boolean => source === 'stored' || source === 'direct'
 
-/** Pages that ask for, or show, something of prices that are chosen. */
+/** Pages that need chosen prices. */
 const pagesWithPrices: readonly ConnectPageName[] = ['name', 'term', 'summary']
 
-/** Whether a page that was passed can be shown still: what it stands on may have been given up since. */
+/** Check if a visited page can still be shown: the prices or the region that it needs may be gone. */
 const isShowable = (config: ConnectConfig, state: ConnectState, page: ConnectPageName): boolean =>
   pagesWithPrices.includes(page)
     ? hasPrices(state)
     : page !== 'surcharge' || config.layout === 'earlier' || !isRegionOpen(state)
 
-/** Come to a page from another one. Reaching the summary keeps the tariff; the earlier layout waits for SAVE. */
+/**
+ * Go from one page to another. In the current API version the transition to the summary saves the tariff; the earlier
+ * one waits for SAVE.
+ */
 const goToPage = (
   config: ConnectConfig,
   state: ConnectState,
@@ -112,7 +118,7 @@ const firstTransition = (
   return transition({ ...state, page: state.isPlaced ? 'provider' : 'address', trail: [] })
 }
 
-/** A person who comes back from the provider without a tariff goes on by hand. */
+/** A person who returns from the provider without a tariff continues with manual entry. */
 const continueWithoutLogin = (config: ConnectConfig, state: ConnectState): Result<Transition> =>
   goToPage(
     config,
@@ -160,7 +166,7 @@ const submitPage = (
         ? continueWithoutLogin(config, state)
         : goToPage(config, state, 'provider', pageAfterLogin[submission.outcome])
     case 'region':
-      // A region that was left open is asked for again.
+      // If no region was chosen, the region page is shown again.
       return goToPage(config, state, 'region', isRegionOpen(state) ? 'region' : pageAfterRegion(config, state))
     case 'advanced':
       return goToPage(config, state, 'advanced', hasPrices(state) ? pageAfterPrices(config, 'advanced') : 'region')
@@ -180,7 +186,7 @@ const actionNotAvailable = refused(
   'action',
 )
 
-/** Go back from a page: from an older one as if the person were there still. */
+/** Go back from a page. An older page is treated as if the person were still on it. */
 const goBack = (config: ConnectConfig, state: ConnectState, from: ConnectPageName): Result<Transition> => {
   const passedPages =
     from === 'login' ? state.trail : pagesBefore(config, state, from).filter(passedPage => passedPage !== from)
@@ -190,7 +196,7 @@ const goBack = (config: ConnectConfig, state: ConnectState, from: ConnectPageNam
   return transition({ ...state, page, trail: trail.slice(0, -1) })
 }
 
-/** What the summary shows holds until something else is chosen, so that BACK leads to it again. */
+/** Leave the summary for an edit. Its tariff stays until another one is chosen, so that BACK returns to it. */
 const editTariff = (config: ConnectConfig, state: ConnectState, from: ConnectPageName): Result<Transition> =>
   goToPage(config, state, from, state.isPlaced ? 'provider' : 'address')
 
@@ -230,7 +236,7 @@ const applyAction = (
   }
 }
 
-/** SAVE keeps what the summary shows; in the current layout reaching the summary has done it. */
+/** Save the tariff of the summary. In the current API version the transition to the summary has already saved it. */
 const saveTariff = (config: ConnectConfig, state: ConnectState): Result<Transition> => {
   if (state.page === 'end') return transition(state, 'leave')
   const endState: ConnectState = { ...state, page: 'end', trail: [] }
@@ -240,8 +246,9 @@ const saveTariff = (config: ConnectConfig, state: ConnectState): Result<Transiti
 }
 
 /**
- * Move a session by one input: the new state, and what the move asks of the world. Refuses, and then nothing has changed,
- * `route_invalid` for a page that is not open, `action_invalid` for a button without use, `option_not_supported`, `market_region_invalid`.
+ * Apply one input to a session: return the new state and the effect of the transition. A refusal changes nothing.
+ * Refuses `route_invalid` for a page that is not open, `action_invalid` for a button without use,
+ * `option_not_supported` and `market_region_invalid`.
  * Source: docs/rules/connect.md #calls, #transitions.
  */
 export const advance = (config: ConnectConfig, state: ConnectState, input: SessionInput): Result<Transition> => {

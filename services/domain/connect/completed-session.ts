@@ -1,15 +1,17 @@
-import { accepted, type Result, refused } from '../refusal.ts'
+import { accepted, type Refused, type Result, refused } from '../refusal.ts'
 import { advance, type SessionInput, type Transition } from './advance.ts'
 import type { ConnectAction, ConnectPageName } from './page.ts'
 import type { ConnectConfig, ConnectState } from './session.ts'
 
-/** The refusal of a change in a session that is complete. */
-export const refusedComplete = refused(
+/** Refusal of a change in a completed session. */
+export const refusedComplete: Refused = refused(
   'action_invalid',
   'This session is complete, and its link can only be read: ask for a new link to change the tariff.',
 )
 
-/** Tell whether the token of a completed session may only read: always, unless the session was created with `edit_tariff`. */
+/**
+ * Check if the token of a completed session is read-only: always, unless the session was created with `edit_tariff`.
+ */
 export const isReadOnly = ({
   config,
   completedAt,
@@ -20,25 +22,29 @@ export const isReadOnly = ({
 
 const capturedText = (state: ConnectState): string => JSON.stringify({ ...state, page: null, trail: [] })
 
-/** Disconnecting leaves a session at its end without a source of prices. */
+/** After DISCONNECT a session is at its end without a source of prices. */
 const isRepeatedDisconnect = (action: ConnectAction, { page, source }: ConnectState): boolean =>
   action === 'DISCONNECT' && page === 'end' && source === null
 
 const keepPage = (state: ConnectState): Result<Transition> => accepted({ state, effect: null })
 const endVisit = (state: ConnectState): Result<Transition> => accepted({ state, effect: 'leave' })
 
-/** Programs that post all pages in a fixed order post those of name and term after the summary, which completes: they are this late at most. */
+/**
+ * Maximum delay in ms of the name and term pages after completion. Programs that post all pages in a fixed order post
+ * them after the summary, which completes the session.
+ */
 const lateSubmissionMs = 600_000
 
-/** Tell whether a page of the fixed order was skipped, and its program is still under way. */
+/** Check if the page was skipped in the fixed order and its program can still be posting pages. */
 const isLateSubmission = (page: ConnectPageName, { name, term }: ConnectState, elapsedMs: number): boolean =>
   elapsedMs < lateSubmissionMs && ((page === 'name' && name === null) || (page === 'term' && term === null))
 
 /**
- * Answer an input of a completed session whose token may only read, `sinceMs` after it was completed. The page stays as it is. A repeated
- * submit and the pages of name and term are answered with that page; name and term are taken once, in the first ten minutes, if they were
- * never given. BACK, CLOSE and a repeated SAVE end the visit; a wrong tariff can still be reported. Everything else is refused with
- * `action_invalid`. Source: docs/rules/connect.md #completed-sessions.
+ * Apply an input to a completed session with a read-only token, `elapsedMs` after completion. The page does not change.
+ * A repeated submit and the pages name and term are answered with the current page. Name and term are accepted once, in
+ * the first ten minutes, if they were never sent. BACK, CLOSE and a repeated SAVE end the visit. A wrong tariff can
+ * still be reported. All other inputs are refused with `action_invalid`.
+ * Source: docs/rules/connect.md #completed-sessions.
  */
 export const advanceCompleted = (
   config: ConnectConfig,

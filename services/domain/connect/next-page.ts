@@ -7,21 +7,23 @@ const structurePages: Readonly<Record<Exclude<Structure, 'MARKET'>, ConnectPageN
   ADVANCED: 'advanced',
 }
 
-/** Name the page that captures the prices of a structure; market prices need none. */
+/** Return the page that captures the prices of a structure; null for market prices. */
 export const pageOfStructure = (structure: Structure | null): ConnectPageName | null =>
   structure === null || structure === 'MARKET' ? null : structurePages[structure]
 
-/** Name the page after the choice of a supplier: its login, its tariffs, or the structure of one's own. */
+/** Return the page after the choice of a provider: its login, its library, or the structure of a manual tariff. */
 export const pageAfterProvider = ({ provider }: ConnectState): ConnectPageName => {
   if (provider?.loginUrl !== null && provider !== null) return 'login'
   return provider?.hasLibrary === true ? 'library' : 'structure'
 }
 
-/** Name the page after the choice of a structure. In the earlier layout the region is asked for together with the surcharge. */
+/**
+ * Return the page after the choice of a structure. In the earlier API version the surcharge page includes the region.
+ */
 export const pageAfterStructure = ({ layout }: ConnectConfig, state: ConnectState): ConnectPageName =>
   pageOfStructure(state.structure) ?? (layout === 'current' && isRegionOpen(state) ? 'region' : 'surcharge')
 
-/** Name the page after prices, name or term: those that are enabled, in this order, then the summary. */
+/** Return the page after prices, name or term: the enabled pages in this order, then the summary. */
 export const pageAfterPrices = (
   { capturesName, capturesTerm }: ConnectConfig,
   page: ConnectPageName,
@@ -31,8 +33,8 @@ export const pageAfterPrices = (
 }
 
 /**
- * List the pages that BACK leads to once a page was submitted, itself the last. Where it was not passed on the way here, as a program that
- * posts a page that was skipped does, it takes its place in the order. A login at a provider is never gone back to.
+ * List the pages that BACK returns to after a submit, the submitted page last. A program can submit a skipped page,
+ * which is then added at its position in the fixed order. BACK never returns to a provider login.
  */
 export const pagesBefore = (
   config: ConnectConfig,
@@ -47,7 +49,7 @@ export const pagesBefore = (
   return isShown(config, submitted) ? [...before, submitted] : before
 }
 
-/** Whether the session shows a page at all; programs post those that it does not, and nobody goes back to them. */
+/** Check if the session shows a page. Programs can submit pages that it does not show; BACK never returns to them. */
 const isShown = (config: ConnectConfig, page: ConnectPageName): boolean =>
   !(page === 'name' && !config.capturesName) && !(page === 'term' && !config.capturesTerm)
 

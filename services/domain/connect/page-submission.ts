@@ -15,10 +15,10 @@ import {
   structuresOf,
 } from './session.ts'
 
-/** What came of a login at a provider: `again` for one that may be tried once more, `another` where the person wants another provider. */
+/** Result of a login at a provider: `again` if the person may retry, `another` if the person wants another provider. */
 export type LoginOutcome = 'connected' | 'pending' | 'skipped' | 'again' | 'another'
 
-/** What is captured on each page, read and looked up. A `null` is a page that was skipped. */
+/** Values of a submitted page after parsing and look-ups. Null is a skipped page. */
 export type PageSubmission =
   | {
       readonly page: 'address'
@@ -34,14 +34,14 @@ export type PageSubmission =
   | { readonly page: 'time_of_day'; readonly hours: readonly CostPeriod[] }
   | { readonly page: 'advanced'; readonly advanced: AdvancedTariff; readonly term: ContractTerm }
   | { readonly page: 'region'; readonly region: string | null }
-  // A region that is null was asked for and is still open; one that is absent was left to us.
+  // A null region was requested and not chosen. An absent region leaves the choice to the service.
   | { readonly page: 'surcharge'; readonly surcharge: Surcharge; readonly region?: string | null }
   | { readonly page: 'name'; readonly name: string | null }
   | { readonly page: 'term'; readonly term: ContractTerm | null }
   | { readonly page: 'login'; readonly outcome: LoginOutcome }
 
 /**
- * Write down what was captured. Prices that are captured anew take the place of a library's, a provider's or a stored tariff.
+ * Store the values of a page in the state. Captured prices replace those of a library, a provider or a stored tariff.
  * Refuses `option_not_supported` and `market_region_invalid`.
  */
 export const applySubmission = (
@@ -92,14 +92,17 @@ const structureNotOffered = (structure: Structure) =>
 const regionNotOffered = ({ regions }: ConnectState) =>
   refused('market_region_invalid', `Choose one of the regions ${regions.join(', ')}`, 'data.region')
 
-/** Whoever chooses a region wants market prices, whatever a page in another tab has chosen since. */
+/** A person who chooses a region wants market prices, even if another tab has chosen another structure since. */
 const applyRegion = (config: ConnectConfig, state: ConnectState, region: string | null): Result<ConnectState> => {
   if (!mayFollowMarket(config, state)) return structureNotOffered('MARKET')
   if (region !== null && !state.regions.includes(region)) return regionNotOffered(state)
   return accepted({ ...state, region, structure: followsMarket(state) ? state.structure : 'MARKET' })
 }
 
-/** A surcharge belongs to market prices; where others were captured and its page was never shown there is nothing to add to. */
+/**
+ * A surcharge belongs to market prices. If other prices were captured and the surcharge page was never shown, the
+ * surcharge is ignored.
+ */
 const applySurcharge = (
   config: ConnectConfig,
   state: ConnectState,
@@ -108,8 +111,9 @@ const applySurcharge = (
   if (state.structure !== 'MARKET' && !state.trail.includes('surcharge')) return accepted(state)
   if (!mayFollowMarket(config, state)) return structureNotOffered('MARKET')
   const isRegionRequired = !state.hasMarketSource && state.regions.length > 1
-  // A program that posts no region means the whole of a country, where there is one. A page that shows the choice posts null until a person
-  // has chosen: nothing is chosen for that person. Source: docs/rules/connect.md #market-regions.
+  // A program that posts no region means the whole country, if there is such a region. A page with the choice posts
+  // null until a person has chosen: the service never chooses for a person.
+  // Source: docs/rules/connect.md #market-regions.
   const defaultRegion = submission.region === undefined ? enclosingRegion(state.regions) : null
   const region = isRegionRequired ? (submission.region ?? state.region ?? defaultRegion) : state.region
   if (isRegionRequired && (region === null || !state.regions.includes(region))) return regionNotOffered(state)

@@ -1,4 +1,4 @@
-/** Where a session can be. Both layouts have the same pages; they differ in names and in a few members of data. */
+/** Pages of a session. Both API versions have the same pages; they differ in names and in some members of data. */
 export const connectPageNames = [
   'address',
   'provider',
@@ -22,7 +22,7 @@ export type ConnectPageName = (typeof connectPageNames)[number]
 
 export type ConnectApiVersion = 'current' | 'earlier'
 
-/** How an account wants the summary to be called in the current layout. */
+/** Names of the summary that an account can choose in the current API version. */
 export const summaryNames = ['tariffs_summary', 'tariff_summary'] as const
 export type SummaryName = (typeof summaryNames)[number]
 
@@ -41,94 +41,36 @@ export const actions = [
 ] as const
 export type ConnectAction = (typeof actions)[number]
 
-type PageDefinition = {
-  /** The name of the page on the wire, in each layout. */
-  readonly routes: Readonly<Record<ConnectApiVersion, string>>
-  /** Other names under which a submit is taken. */
-  readonly aliases?: readonly string[]
-  readonly actions: Readonly<Record<ConnectApiVersion, readonly ConnectAction[]>>
-}
-
-const inBothVersions = <T>(value: T): Readonly<Record<ConnectApiVersion, T>> => ({ current: value, earlier: value })
+type ActionsByVersion = Readonly<Record<ConnectApiVersion, readonly ConnectAction[]>>
 
 const leaveActions = ['BACK', 'CLOSE'] as const
 const changeActions = ['EDIT', 'DISCONNECT'] as const
 
-const simplePage = (route: string, more: readonly ConnectAction[] = []): PageDefinition => ({
-  routes: inBothVersions(route),
-  actions: inBothVersions([...more, ...leaveActions]),
+const inBothVersions = (...actions: readonly ConnectAction[]): ActionsByVersion => ({
+  current: actions,
+  earlier: actions,
 })
 
-/** The one table of pages: names and buttons, in both layouts. Source: docs/rules/connect.md #pages. */
-const pageDefinitions: Readonly<Record<ConnectPageName, PageDefinition>> = {
-  address: simplePage('postal_address_capture'),
-  provider: simplePage('provider_select', ['ADDRESS_CHANGE', 'PROVIDER_MISSING']),
-  provider_name: simplePage('provider_name_capture', ['ADDRESS_CHANGE']),
-  login: { routes: inBothVersions('session_redirect'), actions: inBothVersions(leaveActions) },
-  library: simplePage('tariff_select', ['TARIFF_MISSING', 'ADDRESS_CHANGE']),
-  structure: simplePage('tariff_structure_select'),
-  fixed: simplePage('rate_fixed_capture'),
-  time_of_day: simplePage('rate_tod_capture'),
-  advanced: simplePage('rate_advanced_capture'),
-  region: simplePage('region_select'),
-  surcharge: {
-    routes: { current: 'surcharge_capture', earlier: 'market_surcharge_capture' },
-    actions: inBothVersions(leaveActions),
-  },
-  name: simplePage('tariff_name_capture'),
-  term: simplePage('contract_term_capture'),
-  pending: {
-    routes: { current: 'tariff_connection_pending', earlier: 'summary_tariff_inprogress' },
-    actions: { current: [...changeActions, ...leaveActions], earlier: ['SAVE', 'DISCONNECT', 'DISMISS_DIRECT'] },
-  },
-  failed: {
-    routes: { current: 'tariff_connection_failed', earlier: 'summary_tariff_failed' },
-    actions: { current: [...changeActions, ...leaveActions], earlier: ['RECONNECT', 'DISCONNECT'] },
-  },
+/** Pages with more buttons than BACK and CLOSE. Source: docs/rules/connect.md #pages. */
+const pageActions: Partial<Readonly<Record<ConnectPageName, ActionsByVersion>>> = {
+  provider: inBothVersions('ADDRESS_CHANGE', 'PROVIDER_MISSING', ...leaveActions),
+  provider_name: inBothVersions('ADDRESS_CHANGE', ...leaveActions),
+  library: inBothVersions('TARIFF_MISSING', 'ADDRESS_CHANGE', ...leaveActions),
+  pending: { current: [...changeActions, ...leaveActions], earlier: ['SAVE', 'DISCONNECT', 'DISMISS_DIRECT'] },
+  failed: { current: [...changeActions, ...leaveActions], earlier: ['RECONNECT', 'DISCONNECT'] },
   summary: {
-    routes: { current: 'tariffs_summary', earlier: 'summary_tou_confirm' },
-    aliases: ['tariff_summary', 'summary_fixed_confirm'],
-    actions: {
-      current: ['WRONG_TARIFF_REPORT', ...changeActions, 'CLOSE', 'BACK'],
-      earlier: ['SAVE', ...changeActions],
-    },
+    current: ['WRONG_TARIFF_REPORT', ...changeActions, 'CLOSE', 'BACK'],
+    earlier: ['SAVE', ...changeActions],
   },
-  end: { routes: { current: 'session_redirect', earlier: 'session_complete' }, actions: inBothVersions([]) },
-}
-
-/** The routes that begin a session or come back to it, in whatever layout. */
-export const startRoutes: readonly string[] = ['session_start', 'session_restore']
-
-const pageByRoute = new Map<string, ConnectPageName>(
-  connectPageNames.flatMap(page => {
-    const { routes, aliases = [] } = pageDefinitions[page]
-    return page === 'login' ? [] : [routes.current, routes.earlier, ...aliases].map(route => [route, page] as const)
-  }),
-)
-
-/** Find the page that a route names, in the names of either layout; undefined for none. */
-export const pageOfRoute = (route: string): ConnectPageName | undefined => pageByRoute.get(route)
-
-/** What decides how the summary is called. */
-export type SummaryRouteContext = {
-  readonly apiVersion: ConnectApiVersion
-  readonly summaryName: SummaryName
-  readonly isFixed: boolean
-}
-
-/** Name a page on the wire. In the earlier layout the summary of a fixed price has a page of its own. */
-export const routeOf = (page: ConnectPageName, { apiVersion, summaryName, isFixed }: SummaryRouteContext): string => {
-  if (page !== 'summary') return pageDefinitions[page].routes[apiVersion]
-  if (apiVersion === 'current') return summaryName
-  return isFixed ? 'summary_fixed_confirm' : pageDefinitions.summary.routes.earlier
+  end: inBothVersions(),
 }
 
 /** List the buttons of a page. */
 export const actionsOf = (page: ConnectPageName, apiVersion: ConnectApiVersion): readonly ConnectAction[] =>
-  pageDefinitions[page].actions[apiVersion]
+  pageActions[page]?.[apiVersion] ?? leaveActions
 
-/** Tell whether a word is a button that some page may have. */
+/** Check if a text is a button of some page. */
 export const isAction = (word: string): word is ConnectAction => actions.some(action => action === word)
 
-/** The place of a page in the order in which programs without a screen post them. */
+/** Return the index of a page in the fixed order in which programs without a screen post pages. */
 export const pageOrder = (page: ConnectPageName): number => connectPageNames.indexOf(page)

@@ -1,7 +1,7 @@
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import type { ConnectApiVersion, ConnectPageName, SummaryName } from './page.ts'
 
-/** What is known of an address; blank parts are absent. */
+/** Known parts of an address; blank parts are absent. */
 export type ConnectAddress = {
   readonly address_line1?: string
   readonly address_line2?: string
@@ -11,7 +11,7 @@ export type ConnectAddress = {
   readonly country_code?: string
 }
 
-/** How a session was asked for; it does not change. */
+/** Settings of a session. They do not change. */
 export type ConnectConfig = {
   readonly layout: ConnectApiVersion
   readonly summaryName: SummaryName
@@ -19,7 +19,10 @@ export type ConnectConfig = {
   readonly type: TariffType
   readonly disconnect: boolean
   readonly edit: boolean
-  /** Its token may change the tariff after the session is complete; absent in sessions of earlier versions, where `edit` decides. */
+  /**
+   * Allows the token to change the tariff after the session is complete. Absent in sessions of earlier versions, where
+   * `edit` decides.
+   */
   readonly editsWhenComplete?: boolean
   readonly capturesAdvanced: boolean
   readonly capturesName: boolean
@@ -29,52 +32,52 @@ export type ConnectConfig = {
 export const structures = ['FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED'] as const
 export type Structure = (typeof structures)[number]
 
-/** The supplier that was chosen; without an id one that is known by its name alone. */
+/** Chosen provider. Without an id only its name is known. */
 export type ChosenProvider = {
   readonly id: string | null
   readonly displayName: string
   readonly logoUrl: string | null
-  /** Where a person logs in at the provider; null where that is not offered. */
+  /** URL of the provider's login; null if the provider has none. */
   readonly loginUrl: string | null
   readonly hasLibrary: boolean
 }
 
-/** A period of the day with its price; `cost` is decimal text in major units per kWh, times are HH:MM:SS. */
+/** Period of the day with its price. `cost` is decimal text in major units per kWh; times are HH:MM:SS. */
 export type CostPeriod = { readonly cost: string; readonly valid_from: string; readonly valid_to: string }
 
-/** Decimal texts: `fixed` in major units per kWh, `percentage` in percent. */
+/** Surcharge as decimal texts: `fixed` in major units per kWh, `percentage` in percent. */
 export type Surcharge = { readonly fixed: string; readonly percentage: string }
 
 export type ContractTermType = 'UNTIL_TERMINATED' | 'FIXED' | ''
 
-/** Instants in ms; null is open. */
+/** Contract term in ms; null is open. */
 export type ContractTerm = {
   readonly start: number | null
   readonly end: number | null
   readonly type: ContractTermType
 }
 
-/** What was captured on the page for advanced tariffs: a schedule in the words of the wire, its numbers as texts. */
+/** Values of the page for advanced tariffs: a schedule with the names of the API, its numbers as texts. */
 export type AdvancedTariff = { readonly marketRates: boolean; readonly schedule: unknown }
 
 /**
- * What the summary is of: prices that were captured, a tariff of the provider's library, one that the provider gave,
- * or the one that the location had from the start. Null: nothing yet.
+ * Source of the tariff in the summary: captured prices, a library tariff, a tariff from the provider, or the tariff
+ * that the location had before the session.
  */
 export type TariffSource = 'captured' | 'library' | 'direct' | 'stored'
 
-/** All that a session knows. Plain data: it is kept as JSON. */
+/** State of a session. Plain data: it is stored as JSON. */
 export type ConnectState = {
   /** Null before the first start. */
   readonly page: ConnectPageName | null
-  /** The pages that BACK leads to, the nearest last; none is in it twice. */
+  /** Pages that BACK returns to, the nearest last, each once. */
   readonly trail: readonly ConnectPageName[]
   readonly address: ConnectAddress
-  /** Whether the address is complete and its place is known. */
+  /** True if the address is complete and its coordinates are known. */
   readonly isPlaced: boolean
   /** Market areas that fit the address. */
   readonly regions: readonly string[]
-  /** Whether the location has a market source whatever its address. */
+  /** True if the location has its own market source. */
   readonly hasMarketSource: boolean
   readonly currencyCode: string | null
   readonly provider: ChosenProvider | null
@@ -91,7 +94,7 @@ export type ConnectState = {
   readonly isReported: boolean
 }
 
-/** A session that nobody has begun. */
+/** State of a session that was not started. */
 export const newConnectState: ConnectState = {
   page: null,
   trail: [],
@@ -116,36 +119,39 @@ export const newConnectState: ConnectState = {
 
 const requiredParts = ['address_line1', 'city', 'post_code', 'country_code'] as const
 
-/** Tell whether an address has all that a location needs. */
+/** Check if an address has all parts that a location needs. */
 export const isCompleteAddress = (address: ConnectAddress): boolean =>
   requiredParts.every(part => (address[part] ?? '') !== '')
 
-/** Tell whether a tariff of this session may follow the market: only prices of energy that is bought or sold, where a market is known. */
+/**
+ * Check if a tariff of this session can follow the market: only commodity prices for IMPORT or EXPORT, if a market is
+ * known.
+ */
 export const mayFollowMarket = ({ type, direction }: ConnectConfig, state: ConnectState): boolean =>
   type === 'COMMODITY' && direction !== 'LOCAL' && (state.hasMarketSource || state.regions.length > 0)
 
-/** List the structures that a person may choose from. */
+/** List the structures that a person can choose. */
 export const structuresOf = (config: ConnectConfig, state: ConnectState): readonly Structure[] =>
   structures.filter(one =>
     one === 'MARKET' ? mayFollowMarket(config, state) : one !== 'ADVANCED' || config.capturesAdvanced,
   )
 
-/** Tell whether it is open which market area a market tariff belongs to. */
+/** Check if the market area of a market tariff is not decided yet. */
 export const isRegionOpen = (state: ConnectState): boolean =>
   !state.hasMarketSource && state.regions.length > 1 && state.region === null
 
 /**
- * Name the region that holds all others, as GB holds GB-A …: it is right whatever the address; null where there is none.
+ * Return the region that contains all others, as GB contains GB-A …; it fits every address. Null if there is none.
  * Source: docs/rules/connect.md #market-regions.
  */
 export const enclosingRegion = ([first, ...others]: readonly string[]): string | null =>
   first !== undefined && others.length > 0 && others.every(other => other.startsWith(`${first}-`)) ? first : null
 
-/** Tell whether the captured prices follow the market. */
+/** Check if the captured prices follow the market. */
 export const followsMarket = ({ structure, advanced }: ConnectState): boolean =>
   structure === 'MARKET' || (structure === 'ADVANCED' && advanced?.marketRates === true)
 
-/** Tell whether all is known that a tariff needs. */
+/** Check if the state has all values that a tariff needs. */
 export const hasPrices = (state: ConnectState): boolean => {
   if (state.source === null || state.source !== 'captured') return state.source !== null
   if (state.provider === null || (followsMarket(state) && isRegionOpen(state))) return false
@@ -163,16 +169,16 @@ export const hasPrices = (state: ConnectState): boolean => {
   }
 }
 
-/** What the caller who made the token asked for; it does not change. */
+/** Request of the caller who created the token. It does not change. */
 export type ConnectRequest = {
-  /** Where the browser returns after a login at a provider; null where it goes to the callback. */
+  /** URL to which the browser returns after a provider login; null for the callback URL. */
   readonly connectUrl: string | null
   readonly callbackUrl: string
   readonly customerId: string | null
   readonly customerReferenceId: string | null
   readonly locationId: string | null
   readonly locationReferenceId: string | null
-  /** The tariff that is renewed. */
+  /** Tariff to renew. */
   readonly tariffId: string | null
   readonly addressType: 'RESIDENTIAL' | 'COMMERCIAL' | null
 }

@@ -1,22 +1,22 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import type { AccumulatorChange } from '../tariff/accumulator.ts'
 import { countingStart } from '../tariff/evaluate.ts'
 import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
 import type { TariffType } from '../tariff/tariff.ts'
+import { tariffTypes } from '../tariff/tariff.ts'
 import { countsTowardsTiers, energyShareAt } from './cut-record.ts'
-import type { Interval } from './record-segments.ts'
 
-const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []
 
-/** What a record has passed of its energy before an instant; one without length has it all at its end. */
+/** Return the energy of a record before an instant. A record without length has all its energy at its end. */
 const energyPassedAt = (record: MeterRecord, at: number): Energy =>
   at === record.start ? 0n : energyShareAt(record, at)
 
-/** The energy of a part of a record that counts: without what `covered`, from its index on, takes of it. */
+/** Return the energy of [from, to) of a record that counts: without the energy in `covered`, from index `first`. */
 const countedEnergy = (
   record: MeterRecord,
   from: number,
@@ -35,9 +35,11 @@ const countedEnergy = (
 }
 
 /**
- * Give the accumulators that a record stands in and what it adds to each: those of `costRecord` with nothing counted, without its pieces.
- * Takes time in proportion to the record's months, price periods and covered intervals, however many prices its time has.
- * `covered`: see `costRecord`. Source: docs/rules/tariffs.md #tiers.
+ * Return the accumulators of a record and the energy that it adds to each. The result equals the changes of
+ * `costRecord` without earlier counts.
+ * The time grows with the months, price periods and covered intervals of the record, not with its prices. For `covered`
+ * see `costRecord`.
+ * Source: docs/rules/tariffs.md #tiers.
  */
 export const accumulatorChangesOf = (
   snapshot: PricingSnapshot,
@@ -65,7 +67,7 @@ export const accumulatorChangesOf = (
     const to = Math.min(end, pricePeriod.end, nextLocalMonth(snapshot.timeZone, at))
     while ((covered[first]?.end ?? Number.POSITIVE_INFINITY) <= at) first += 1
     const energy = isCounted ? countedEnergy(record, at, to, covered, first) : 0n
-    for (const type of bothTypes) addChange(type, pricePeriod, month, energy)
+    for (const type of tariffTypes) addChange(type, pricePeriod, month, energy)
     if (to >= pricePeriod.end) index += 1
     at = to
   } while (at < end)

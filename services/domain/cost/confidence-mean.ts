@@ -1,8 +1,9 @@
 import { divideHalfEven, type Energy } from '../quantity.ts'
 
 /**
- * A running mean of confidence: weighed by energy; by time if there is no energy; alike if there is neither.
- * Confidences are integers of a unit that the caller knows. Source: docs/rules/costs.md #confidence.
+ * Running mean of confidence: weighted by energy; without energy by time; without both by count.
+ * Confidences are integers; the caller chooses their unit.
+ * Source: docs/rules/costs.md #confidence.
  */
 export type ConfidenceMean = {
   energy: bigint
@@ -13,7 +14,7 @@ export type ConfidenceMean = {
   byCount: bigint
 }
 
-/** Begin a mean of nothing. The caller owns it. */
+/** Create an empty mean. */
 export const createMean = (): ConfidenceMean => ({
   energy: 0n,
   byEnergy: 0n,
@@ -23,7 +24,7 @@ export const createMean = (): ConfidenceMean => ({
   byCount: 0n,
 })
 
-/** Add a part, or `count` of them together, with their energy, their length (ms) and their confidence. */
+/** Add a part with its energy, length (ms) and confidence, or `count` such parts together. */
 export const addToMean = (
   mean: ConfidenceMean,
   energy: Energy,
@@ -40,7 +41,7 @@ export const addToMean = (
   mean.byCount += count * confidence
 }
 
-/** Give the mean divided by `unit`, half to even; `undefined` when nothing was added. */
+/** Return the mean divided by `unit`, rounded half to even; undefined for an empty mean. */
 export const confidenceOfMean = (mean: ConfidenceMean, unit: bigint): number | undefined => {
   if (mean.count === 0n) return undefined
   if (mean.energy > 0n) return Number(divideHalfEven(mean.byEnergy, mean.energy * unit))

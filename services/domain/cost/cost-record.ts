@@ -1,7 +1,9 @@
-import { dayMs } from '../civil-date.ts'
+import { dayMs, type Interval } from '../interval.ts'
 import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
+import { fullConfidence } from '../record/validate-record.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
+import { noAccumulatorCounts } from '../tariff/accumulator.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'
 import { atMarketPrice, getPlanDay, type PriceSegment, segmentIndex } from '../tariff/price-plan.ts'
 import { type DirectionPrices, type PricePeriod, type PricingSnapshot, pricePeriodIndex } from '../tariff/snapshot.ts'
@@ -15,17 +17,17 @@ import {
   type RecordCutting,
   startCutting,
 } from './cut-record.ts'
-import type { Interval } from './record-segments.ts'
 
-/** Part of a record whose energy actuals take or leave. */
+/** Part of an estimate that actuals cover or leave, with the energy that remains. */
 export type EnergyCut = Interval & { readonly energy: Energy }
 
 /**
- * What a record costs. UNPRICED has no cost, no pieces and confidence 0; its energy still counts.
- * `cuts`: of an UNPRICED estimate the parts that actuals take (without energy) and leave, contiguous; empty where actuals cut nothing.
- * `energy` is what counts and is charged: less than the record's where actuals cover an estimate. Pieces are contiguous and ordered,
- * cover the record, and add up to its energy and cost. Confidence in 1e-4. `priceConfidence` is that of the price alone, weighed by energy,
- * in 1e-6; 0 for UNPRICED. `moves`: the accumulators the record stands in.
+ * Cost of a record. An UNPRICED record has no cost, no pieces and confidence 0; its energy still counts towards tiers.
+ * `energy` counts and is charged: less than the record's energy if actuals cover an estimate. The pieces are contiguous
+ * and ordered, cover the record, and add up to `energy` and `cost`.
+ * `confidence` is in 1e-4. `priceConfidence` is that of the price alone, weighted by energy, in 1e-6; 0 for UNPRICED.
+ * `cuts` are the covered (without energy) and remaining parts of an UNPRICED estimate, contiguous; empty if actuals cut
+ * nothing.
  */
 export type RecordCost = {
   readonly status: 'PRICED' | 'UNPRICED'
@@ -39,12 +41,13 @@ export type RecordCost = {
   readonly accumulatorChanges: readonly AccumulatorChange[]
 }
 
-const noTierCounts: AccumulatorCounts = new Map()
 const noChanges: readonly AccumulatorChange[] = []
 const noIntervals: readonly Interval[] = []
 const noCuts: readonly EnergyCut[] = []
 
-/** Cut a record at the edges of what covers it; energies are cumulative shares from the start of the record. */
+/**
+ * Cut a record at the ends of the covered intervals. The energies are cumulative shares from the start of the record.
+ */
 const cutEnergy = (record: MeterRecord, covered: readonly Interval[]): readonly EnergyCut[] => {
   const cuts: EnergyCut[] = []
   let at = record.start
@@ -60,12 +63,12 @@ const cutEnergy = (record: MeterRecord, covered: readonly Interval[]): readonly 
   return cuts.length < 2 ? noCuts : cuts
 }
 
-const fullConfidence = 1_000_000
-
-/** From 1e-4 to 1e-6. */
+/** Factor from 1e-4 to 1e-6. */
 const millionthsPerUnit = 100
 
-/** The mean of the confidences of pieces (1e-4), weighed by energy, times a factor, divided by `unit`, half to even. */
+/**
+ * Return the mean of the piece confidences (1e-4), weighted by energy, times `factor`, divided by `unit`, half to even.
+ */
 const meanConfidence = (weights: Iterable<ConfidenceWeight>, factor: number, unit: bigint): number => {
   const mean = createMean()
   for (const { confidence, energy, timeMs, count } of weights) {
@@ -74,7 +77,7 @@ const meanConfidence = (weights: Iterable<ConfidenceWeight>, factor: number, uni
   return confidenceOfMean(mean, unit) ?? 0
 }
 
-/** The confidences of a record and of its price, from those of its pieces. */
+/** Return the confidences of a record and of its price, from those of its pieces. */
 const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, weights }: RecordCutting) => {
   const pieceWeights = weights !== null ? [...weights.values()] : weight === null ? [] : [weight]
   const isOneConfidence = pieceWeights.length === 1
@@ -88,7 +91,7 @@ const confidencesOf = ({ confidence: recordConfidence }: MeterRecord, { weight, 
   }
 }
 
-/** A record that lies within one stretch without tiers: the usual case, without a walk. */
+/** Cost a record that lies within one price segment without tiers: the most frequent case. */
 const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCost | undefined => {
   const { start, end, energy } = record
   const pricePeriod = prices.pricePeriods[pricePeriodIndex(prices.pricePeriods, start)] as PricePeriod
@@ -131,7 +134,7 @@ const costAtOnePrice = (prices: DirectionPrices, record: MeterRecord): RecordCos
   }
 }
 
-/** What a record costs that is sliced to its end, with the pieces that were not taken yet. */
+/** Return the cost of a record that is cut to its end, with the pieces that were not yielded yet. */
 const costOfPieces = (cutting: RecordCutting): RecordCost => {
   const {
     record,
@@ -172,7 +175,7 @@ const costOfPieces = (cutting: RecordCutting): RecordCost => {
   }
 }
 
-/** Cost a record that depends on nothing else, if it lies within one price. */
+/** Cost a record without tiers and without covered parts, if it lies within one price. */
 const tryCostAtOnePrice = (
   snapshot: PricingSnapshot,
   record: MeterRecord,
@@ -185,17 +188,20 @@ const tryCostAtOnePrice = (
 }
 
 /**
- * Cost a record: cut it where price, tariff, tier or confidence changes and at the edges of `covered`, and charge each piece.
- * `counted` holds what the location's accumulators have counted before this record in their order (`compareInCount`); it is not
- * changed: `moves` say what they hold after it. `covered`: where actuals cover this estimate, sorted, apart from each other and within
- * the record; those pieces have no energy. The record is UNPRICED as a whole if any of its time has no price.
- * OUTBOUND with IMPORT is priced at the tier in force and moves nothing.
+ * Cost a record: cut it where price, tariff, tier or confidence changes and at the ends of `covered`, and charge each
+ * piece.
+ * `counted` contains the counts of the location's accumulators before this record, in the counting order
+ * (`compareSortKeys`). It is not changed: `accumulatorChanges` contain the counts after the record.
+ * `covered` are the intervals in which actuals cover this estimate: sorted, separate, within the record. Pieces there
+ * have no energy.
+ * The record is UNPRICED if any part of its time has no price. OUTBOUND with IMPORT is priced at the current tier and
+ * adds nothing to the counts.
  * Source: docs/rules/tariffs.md #cutting-a-record.
  */
 export const costRecord = (
   snapshot: PricingSnapshot,
   record: MeterRecord,
-  counted: AccumulatorCounts = noTierCounts,
+  counted: AccumulatorCounts = noAccumulatorCounts,
   covered: readonly Interval[] = noIntervals,
 ): RecordCost => {
   const recordCost = tryCostAtOnePrice(snapshot, record, covered)
@@ -206,14 +212,15 @@ export const costRecord = (
 }
 
 /**
- * Cost a record as `costRecord` does, day by day: give the pieces that each day of UTC has ended, and in the end the cost, without pieces.
- * Of a record that turns out UNPRICED, what was given before is void. A record may have 527,040 pieces and more: whoever takes them decides
- * what is held, and may let others run between two days.
+ * Cost a record as `costRecord` does, one UTC day at a time. Yields the pieces that each day completes; returns the
+ * cost without pieces.
+ * If the record is UNPRICED, the caller discards the yielded pieces. A record can have more than 527,040 pieces: the
+ * caller decides how many it retains, and can pause between two days.
  */
 export function* costByDay(
   snapshot: PricingSnapshot,
   record: MeterRecord,
-  counted: AccumulatorCounts = noTierCounts,
+  counted: AccumulatorCounts = noAccumulatorCounts,
   covered: readonly Interval[] = noIntervals,
 ): Generator<readonly CostPiece[], RecordCost, undefined> {
   const recordCost = tryCostAtOnePrice(snapshot, record, covered)

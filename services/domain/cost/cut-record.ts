@@ -1,3 +1,4 @@
+import type { Interval } from '../interval.ts'
 import { costOf, cumulativeShare, divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
@@ -12,11 +13,13 @@ import {
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import { type TierPrice, tierAt } from '../tariff/tier-price.ts'
-import { continuesSegment, type Interval, type RecordSegment } from './record-segments.ts'
+import { continuesSegment, type RecordSegment } from './record-segments.ts'
 
 /**
- * A part of a record at one price: `cost` is price × energy, half to even to 1e-9. `tier` is the lower bound of the commodity tier.
- * Confidence (1e-4) is that of the price. A part without length holds what a tier cut leaves at an instant, or an impulse.
+ * Part of a record at one price. `cost` is price × energy, half to even to 1e-9. `tier` is the lower bound of the
+ * commodity tier.
+ * `confidence` (1e-4) is that of the price. A piece without length is an impulse, or the rest of a tier cut at an
+ * instant.
  */
 export type CostPiece = Interval & {
   readonly energy: Energy
@@ -28,7 +31,7 @@ export type CostPiece = Interval & {
   readonly nonCommodityId: string | null
 }
 
-/** The piece that is being made: what follows at the same price joins it. `price` null has none. */
+/** Piece that can still grow: the next part joins it if its price is equal. `price` is null if there is no price. */
 type OpenPiece = {
   readonly start: number
   end: number
@@ -41,10 +44,10 @@ type OpenPiece = {
   readonly isCovered: boolean
 }
 
-/** Energy, time and number of the pieces of one confidence (1e-4). */
+/** Energy, time and number of the pieces with one confidence (1e-4). */
 export type ConfidenceWeight = { readonly confidence: number; energy: Energy; timeMs: number; count: number }
 
-/** One accumulator as a record passes through it. */
+/** Running count of one accumulator while a record is cut. */
 type Accumulator = {
   readonly type: TariffType
   readonly direction: TariffDirection
@@ -53,7 +56,7 @@ type Accumulator = {
   after: Energy
 }
 
-/** The accumulators in which a part of a record counts; null for a type that counts nothing there. */
+/** Accumulators in which a part of a record counts; null for a type without tiers or without a tariff. */
 type SegmentAccumulators = {
   readonly pricePeriod: PricePeriod | null
   readonly monthStart: number
@@ -62,8 +65,9 @@ type SegmentAccumulators = {
 }
 
 /**
- * A record on its way to its pieces. `submitted` is the cumulative share of its energy, `kept` what of it counts. `pieces` are those that
- * are done and not taken yet. `isUnpriced`: some of its time has no price, and no more pieces are made.
+ * State while a record is cut into pieces. `passedEnergy` is the cumulative share of the record's energy,
+ * `countedEnergy` the part that counts.
+ * `pieces` are complete and not yielded yet. If `isUnpriced`, some time has no price, and no more pieces are created.
  */
 export type RecordCutting = {
   readonly record: MeterRecord
@@ -75,7 +79,7 @@ export type RecordCutting = {
   readonly accumulators: Accumulator[]
   segmentAccumulators: SegmentAccumulators
   segment: RecordSegment | null
-  /** Intervals of `covered` before this one end before the segment. */
+  /** Index of the first covered interval that does not end before the segment. */
   firstCoveredIndex: number
   openPiece: OpenPiece | null
   pieces: CostPiece[]
@@ -84,9 +88,9 @@ export type RecordCutting = {
   cost: Money
   isUnpriced: boolean
   firstPeriod: PricePeriod | null
-  /** The ids of all eras; null while there is one. */
+  /** Tariff ids of all price periods; null while there is one period. */
   tariffIds: Set<string> | null
-  /** That of the last piece. */
+  /** Weight of the confidence of the last piece. */
   weight: ConfidenceWeight | null
   /** All weights by confidence; null while there is one. */
   weights: Map<number, ConfidenceWeight> | null
@@ -117,7 +121,7 @@ const accumulatorFor = (
   return accumulator
 }
 
-/** Give the accumulators of a part, opened as the record's time reaches them. */
+/** Return the accumulators of a price period in a month. They are created when the record reaches them. */
 const accumulatorsOf = (cutting: RecordCutting, pricePeriod: PricePeriod, monthStart: number): SegmentAccumulators => {
   const latest = cutting.segmentAccumulators
   if (latest.pricePeriod === pricePeriod && latest.monthStart === monthStart) return latest
@@ -146,7 +150,7 @@ const addWeight = (cutting: RecordCutting, confidence: number, energy: Energy, t
   cutting.weight = added
 }
 
-/** End the piece that is being made. */
+/** Complete the open piece. */
 const closePiece = (cutting: RecordCutting): void => {
   const { openPiece } = cutting
   if (openPiece === null) return
@@ -195,19 +199,19 @@ const energyToBound = (tier: TierPrice | undefined, accumulator: Accumulator | n
 const smallerEnergy = (a: Energy | null, b: Energy | null): Energy | null =>
   a === null ? b : b === null || a < b ? a : b
 
-/** The share of a record's energy that it has passed at an instant behind its start, or at its end. */
+/** Return the energy of a record from its start to an instant after its start, or to its end. */
 export const energyShareAt = ({ start, end, energy }: MeterRecord, at: number): Energy =>
   at === end ? energy : cumulativeShare(energy, at - start, end - start)
 
-/** The instant at which a record has passed a share of its energy. */
+/** Return the instant at which a record has passed a share of its energy. */
 const instantOfShare = ({ start, end, energy }: MeterRecord, share: Energy): number =>
   start + Number(divideHalfEven(BigInt(end - start) * share, energy))
 
-/** Tell whether the energy of a record moves the accumulators that it stands in. */
+/** Check if the energy of a record counts towards tiers. */
 export const countsTowardsTiers = ({ energyFlowDirection, tariffDirection }: MeterRecord): boolean =>
   !(energyFlowDirection === 'OUTBOUND' && tariffDirection === 'IMPORT')
 
-/** Add the pieces of a part of the segment: one, or one more for each tier bound that its energy passes. */
+/** Add the pieces of a part of the segment: one, and one more for each tier bound that its energy passes. */
 const cutPart = (
   cutting: RecordCutting,
   segment: RecordSegment,
@@ -260,7 +264,7 @@ const cutPart = (
   }
 }
 
-/** End the segment that is being made: cut it at the edges of the covered intervals, which are sorted and apart from each other. */
+/** Complete the open segment: cut it at the ends of the covered intervals, which are sorted and separate. */
 const closeSegment = (cutting: RecordCutting): void => {
   const { segment, covered } = cutting
   if (segment === null) return
@@ -282,9 +286,10 @@ const closeSegment = (cutting: RecordCutting): void => {
 }
 
 /**
- * Begin to cut a record where price, tariff, tier or confidence changes and where actuals cover it; equal neighbours are one.
- * Energy goes to the parts cumulatively; a tier cut takes the exact energy to the bound, and its time is
- * start + length × energy to the bound / energy of the record, half to even to 1 ms.
+ * Start to cut a record where price, tariff, tier or confidence changes and where actuals cover it. Equal neighbours
+ * are joined.
+ * Each part gets its cumulative share of the energy. A tier cut takes the exact energy to the bound. The time of the
+ * cut is start + length × energy to the bound / energy of the record, half to even to 1 ms.
  * Source: docs/rules/tariffs.md #cutting-a-record.
  */
 export const startCutting = (
@@ -325,7 +330,7 @@ export const startCutting = (
   return cutting
 }
 
-/** Slice the next day of a record at most; true once it is sliced to its end. */
+/** Cut up to one more day of a record. Returns true if the record is cut to its end. */
 export const cutDay = (cutting: RecordCutting): boolean => {
   const { record, snapshot, cursor, visitSegment } = cutting
   advanceCursor(snapshot.directions[record.tariffDirection].pricePeriods, cursor, record.end, visitSegment)
@@ -335,5 +340,5 @@ export const cutDay = (cutting: RecordCutting): boolean => {
   return true
 }
 
-/** What a record that is sliced to its end stands in. */
+/** Return the accumulator changes of a record that is cut to its end. */
 export const changesOf = ({ accumulators }: RecordCutting): readonly AccumulatorChange[] => accumulators

@@ -1,14 +1,17 @@
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../civil-time.ts'
+import type { Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Money } from '../quantity.ts'
+import { runToEnd } from '../run-to-end.ts'
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from './confidence-mean.ts'
-import type { Interval } from './record-segments.ts'
 
-/** What a stored piece contributes: confidence (1e-4) is that of its price, without the record's. */
+/** Stored piece of a row. Its confidence (1e-4) is that of the price, without the confidence of the record. */
 export type StoredPiece = Interval & { readonly energy: Energy; readonly cost: Money; readonly confidence: number }
 
 /**
- * A stored row: UNPRICED if `cost` is null. The pieces are contiguous, cover the row and add up to its energy and cost; a priced row that
- * was not cut has one. Pieces of an UNPRICED row tell where its energy lies; none: evenly in the row. `recordConfidence` in 1e-6.
+ * Stored row; UNPRICED if `cost` is null. The pieces are contiguous, cover the row and add up to its energy and cost. A
+ * priced row has at least one piece. The pieces of an UNPRICED row locate its energy; without pieces the energy is even
+ * over the row.
+ * `recordConfidence` is in 1e-6.
  */
 export type CostRow = Interval & {
   readonly energy: Energy
@@ -18,8 +21,9 @@ export type CostRow = Interval & {
 }
 
 /**
- * Energy and cost of a half-open span; `energy` leaves out what is unpriced. `records`: all that share time with the span, priced or not.
- * Confidence in 1e-4: unpriced energy has confidence 0, a span without records has confidence 1.
+ * Energy and cost of an interval. `energy` excludes unpriced energy. `records` counts all records that share time with
+ * the interval, priced or not.
+ * `confidence` is in 1e-4: unpriced energy has confidence 0, an interval without records has confidence 1.
  */
 export type EnergyCostElement = Interval & {
   readonly records: number
@@ -31,8 +35,9 @@ export type EnergyCostElement = Interval & {
 }
 
 /**
- * Sums over rows that lie in one bucket as a whole. `weighted…` are sums of energy, time (ms) and rows, each times the confidence of
- * the record and of its price, both in 1e-6. `records` and `time` are of all rows, priced or not; an unpriced row has no weight.
+ * Sums of the rows that lie completely within one bucket. `weighted…` are sums of energy, time (ms) and rows, each
+ * times the confidence of the record and of its price, both in 1e-6.
+ * `records` and `time` include all rows, priced or not. An unpriced row adds no weight.
  */
 export type BucketRows = {
   readonly bucket: number
@@ -67,7 +72,7 @@ const createBucket = (start: number, end: number): BucketTotals => ({
   unpricedEnergy: 0n,
 })
 
-/** The index of the last bucket that begins at or before an instant; -1 before the first. */
+/** Return the index of the last bucket that begins at or before an instant; -1 before the first. */
 const bucketAt = (buckets: readonly BucketTotals[], at: number): number => {
   let low = 0
   let high = buckets.length
@@ -82,8 +87,9 @@ const bucketAt = (buckets: readonly BucketTotals[], at: number): number => {
 type BucketShare = Interval & { readonly bucket: BucketTotals; readonly share: (amount: bigint) => bigint }
 
 /**
- * Cut an interval of a row at the edges of the buckets: each part takes its cumulative share of any amount.
- * What has no length lies whole in the bucket of its instant, or of the row's last instant if it ends a row that has length.
+ * Cut an interval of a row at the edges of the buckets. Each share takes its cumulative part of any amount.
+ * An interval without length belongs to the bucket of its instant. If it ends a row that has length, it belongs to the
+ * bucket of the last ms before its instant.
  */
 const bucketSharesOf = (buckets: readonly BucketTotals[], piece: Interval, row: Interval): BucketShare[] => {
   if (piece.start === piece.end) {
@@ -159,17 +165,10 @@ const addBucketRows = (buckets: readonly BucketTotals[], rows: BucketRows): void
   bucket.mean.byCount += rows.weightedRecords
 }
 
-/** Run steps to their end without a pause. */
-const runToEnd = <T>(steps: Generator<undefined, T>): T => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
-}
-
 /**
- * Give the elements between edges (ascending, at least two): every one present, empty ones with confidence 1. `whole` adds rows that were
- * summed up already because no edge cuts them. Source: docs/rules/costs.md #buckets, #confidence.
+ * Return the elements between edges (ascending, at least two): every element is present, empty ones have confidence 1.
+ * `bucketRows` adds sums of rows that no edge cuts.
+ * Source: docs/rules/costs.md #buckets, #confidence.
  */
 export const costInBuckets = (
   edges: readonly number[],
@@ -177,7 +176,7 @@ export const costInBuckets = (
   bucketRows: Iterable<BucketRows> = [],
 ): EnergyCostElement[] => runToEnd(costInBucketsByRow(edges, rows, bucketRows))
 
-/** Calculate the same as `costBetween`, with a pause after each row. */
+/** Calculate the same as `costInBuckets`, with a `yield` after each row. */
 export function* costInBucketsByRow(
   edges: readonly number[],
   rows: Iterable<CostRow>,
@@ -194,13 +193,16 @@ export function* costInBucketsByRow(
   return buckets.map(elementOf)
 }
 
-/** The span that is asked for, and in which parts of the location's calendar; `null` is one element for the whole. */
+/** Requested interval and the calendar unit of its elements; `aggregation` null means one element for the interval. */
 export type CostInterval = Interval & { readonly timeZone: TimeZone; readonly aggregation: CalendarUnit | null }
 
 /**
- * Give what stored rows cost in a span, in elements of the local calendar clipped to it: contiguous, in order, every one present.
- * Pieces are cut cumulatively, so the elements of any cut of a span add up to those of the whole; an impulse lies in the element that
- * holds it. Rows may come in any order and reach beyond the span. Confidence is weighed by energy over the parts of pieces.
+ * Return the cost of stored rows in an interval, in elements of the local calendar that are clipped to it: contiguous,
+ * in order, all present.
+ * The rows may have any order and extend beyond the interval. Confidence is weighted by energy over the parts of
+ * pieces.
+ * Law: pieces are cut cumulatively, so the elements of any division of an interval add up to the cost of the interval.
+ * An impulse belongs to the element that contains it.
  * Source: docs/rules/costs.md #cumulative-shares, #confidence.
  */
 export const energyCost = (
@@ -210,8 +212,9 @@ export const energyCost = (
   costInBuckets(aggregation === null ? [start, end] : calendarEdges(timeZone, start, end, aggregation), rows)
 
 /**
- * Give what a session's rows cost as one element, from the first start to the last end; `undefined` without rows.
- * An impulse at the last end belongs to it. Source: docs/rules/costs.md #sessions.
+ * Return the cost of a session's rows as one element, from the first start to the last end; undefined without rows.
+ * An impulse at the last end is included.
+ * Source: docs/rules/costs.md #sessions.
  */
 export const sessionCost = (rows: readonly CostRow[]): EnergyCostElement | undefined => {
   if (rows.length === 0) return undefined

@@ -1,14 +1,15 @@
-import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
+import { civilDate, weekdayOf } from '../civil-date.ts'
+import { dayMs } from '../interval.ts'
 import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
 import type { DirectionPrices } from '../tariff/snapshot.ts'
 import type { MarketSeries } from '../tariff/tariff.ts'
 
-/** Of a schedule with fewer bands no day is looked at. */
+/** Schedules with at most this number of time bands are not examined by day. */
 const fewTimeBands = 24
-/** A longer record has days of all kinds. */
+/** Records longer than this are assumed to touch every kind of day. */
 const longRecordMs = 2 * dayMs
 
-/** Records of one direction: from the first start to the last end, their lengths together and that of the longest one, in ms. */
+/** Records of one direction: first start and last end (instants), their total length and the longest length in ms. */
 export type RecordDurations = {
   readonly from: number
   readonly to: number
@@ -29,8 +30,8 @@ const marketPricesPerDay = (market: MarketSeries | null): number =>
   market === null ? 0 : dayMs / Math.max(1, (market.ends[0] ?? dayMs) - (market.starts[0] ?? 0))
 
 /**
- * Tell about how many edges of prices lie within records: a record has one piece more. An estimate for shares of time, from the prices of a
- * day: it is no bound.
+ * Estimate the number of price edges within records, from the prices of one day. Each record has one piece more.
+ * The result sizes time slices; it is not a bound.
  */
 export const estimatePieceCount = (
   { pricePeriods }: DirectionPrices,

@@ -3,10 +3,7 @@ import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricePeriod } from '../tariff/snapshot.ts'
 import type { Rate, TariffType } from '../tariff/tariff.ts'
 
-/** A half-open span of instants. */
-export type Interval = { readonly start: number; readonly end: number }
-
-/** A part of a record in which only a tier can change the price. */
+/** Part of a record in which only a tier can change the price. */
 export type RecordSegment = {
   readonly start: number
   end: number
@@ -27,7 +24,7 @@ const isSameRate = (a: Rate, b: Rate | undefined): boolean =>
 const areSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
   a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index])))
 
-/** Whether stretches on both sides of a new version of a tariff have the same rates. */
+/** Check if segments on both sides of a new version of a tariff have the same rates. */
 const isSameAcrossVersions = (
   { pricePeriod: a, priceSegment: segmentA }: RecordSegment,
   b: PricePeriod,
@@ -45,8 +42,9 @@ const isSameAcrossVersions = (
 }
 
 /**
- * Tell whether a segment goes on in the next stretch. Neighbours must differ in more than a tier: an edge at which nothing else changes
- * must not be one, for a tier bound met close by would move to it.
+ * Check if a segment continues in the next price segment.
+ * Segments must differ in more than the tier. An edge at which nothing else changes must not cut a record: a tier bound
+ * near it would move to the edge.
  */
 export const continuesSegment = (
   segment: RecordSegment,

@@ -3,7 +3,7 @@ import { forecastHours, type HourForecast, minKnownHours } from './hour-forecast
 import type { HourGrid } from './hour-grid.ts'
 import { rankCorrelation } from './statistics.ts'
 
-/** How forecasts so many days ahead did: `mae` and `naiveMae` in the unit of the prices, `rmae` their quotient. */
+/** Quality of forecasts for one day ahead: `mae` and `naiveMae` in the unit of the prices, `rmae` is their quotient. */
 export type BacktestDay = {
   readonly ahead: number
   readonly hours: number
@@ -13,7 +13,10 @@ export type BacktestDay = {
   readonly meanConfidence: number
 }
 
-/** `doubtCorrelation`: rank correlation of 1 − confidence with the absolute error, over all hours of all days. */
+/**
+ * Result of a backtest. `uncertaintyCorrelation` is the rank correlation of 1 − confidence with the absolute error,
+ * over all hours of all days.
+ */
 export type Backtest = {
   readonly forecasts: number
   readonly days: readonly BacktestDay[]
@@ -30,7 +33,7 @@ type BacktestTotals = {
 
 const hoursPerWeek = 7 * hoursPerBlock
 
-/** Compare a forecast with what came; hours of which one of both prices is not known are left out. */
+/** Compare a forecast with actual prices. Hours with an unknown price now or a week before are left out. */
 const addErrors = (
   { values, known }: HourGrid,
   origin: number,
@@ -52,7 +55,7 @@ const addErrors = (
   }
 }
 
-/** The places of the midnights from which a forecast is made: one a day, from `firstHour` of the grid on. */
+/** Return the indexes of the midnights from which forecasts are made: one per day, from index `from` of the grid. */
 export const backtestMidnights = (grid: HourGrid, from: number): readonly number[] => {
   const firstMidnight = from + ((hoursPerBlock - ((grid.firstHour + from) % hoursPerBlock)) % hoursPerBlock)
   const midnights: number[] = []
@@ -62,8 +65,8 @@ export const backtestMidnights = (grid: HourGrid, from: number): readonly number
 }
 
 /**
- * Forecast five days from each of some places of a grid, each from the prices before it alone, and compare with what came and with the
- * weekly naive forecast, the same hour a week before. Yields the number of forecasts that are done.
+ * Forecast five days from each origin in a grid, only from the prices before it, and compare with the actual prices and
+ * with the weekly naive forecast: the same hour a week before. Yields the number of completed forecasts.
  */
 export function* backtest(grid: HourGrid, origins: readonly number[]): Generator<number, Backtest> {
   const sums = Array.from({ length: horizonDays }, () => ({ hours: 0, error: 0, naive: 0, confidence: 0 }))

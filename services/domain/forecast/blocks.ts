@@ -6,11 +6,13 @@ export const hoursPerBlock = 24
 export const horizonDays = 5
 
 /**
- * Prices before an instant on the stabilised scale, cut from it backwards into blocks of 24 wall-clock hours; where it is no midnight a
- * block begins at its hour of the day. Block `days` begins at the instant: it and the four behind it are what is asked for.
- * `z` and `prices` at block × 24 + hour, as `known`: 0 where an hour was filled. `means`: of a block; `levels`: of the week that ends with it.
- * `shapes` reach over the blocks asked for: what an hour of that weekday stood above the level of its week, by the median of weeks before,
- * leaning on days of the same kind; `sameDayShapes` do not lean.
+ * Prices before an instant, on the stabilised scale, in blocks of 24 local hours, counted back from the instant. If the
+ * instant is no midnight, blocks begin at its hour of the day. Block `days` begins at the instant; it and the four
+ * after it are forecast.
+ * `scaled`, `prices` and `known` are at block × 24 + hour; `known` is 0 for a filled hour. `dayMeans` are the means of
+ * blocks; `levels` the means of the week that ends with a block.
+ * `shapes` extend over the forecast blocks: the deviation of an hour of a weekday from the level of its week, as the
+ * median of past weeks, pulled towards days of the same kind. `sameDayShapes` are not pulled.
  */
 export type Blocks = {
   readonly days: number
@@ -24,7 +26,7 @@ export type Blocks = {
   readonly sameDayShapes: Float64Array
 }
 
-/** A year to learn from, and the weeks before it that its oldest day looks back on. */
+/** One year of training data, and the weeks before it that describe its oldest day. */
 const maxDays = 364 + 70
 const scaleDays = 364
 
@@ -49,7 +51,7 @@ const calculateDayMeans = (scaled: Float64Array, days: number): Float64Array => 
 const calculateWeekLevels = (dayMeans: Float64Array): Float64Array => {
   const levels = new Float64Array(dayMeans.length)
   for (let block = 0; block < dayMeans.length; block += 1) {
-    // The first week stands for the days in it, which have no week before them.
+    // The first week also serves the days in it, which have no week before them.
     const end = Math.min(dayMeans.length - 1, Math.max(block, 6))
     let sum = 0
     const start = Math.max(0, end - 6)
@@ -59,12 +61,15 @@ const calculateWeekLevels = (dayMeans: Float64Array): Float64Array => {
   return levels
 }
 
-/** The weekday (0 is Monday) of an hour of a block. */
+/** Weekday (0 is Monday) of an hour of a block. */
 type Weekday = (block: number, hour: number) => number
 
-/** Weeks whose median makes a shape. */
+/** Number of weeks in the median of a shape. */
 const shapeWeeks = 8
-/** Days of the same kind (Monday to Friday, Saturday, Sunday) that a shape leans on, and how much, so that single days weigh less. */
+/**
+ * Days of the same kind (Monday to Friday, Saturday, Sunday) that pull a shape, and their weight. They reduce the
+ * effect of single days.
+ */
 const kindDays = 21
 const kindShare = 0.5
 
@@ -101,7 +106,7 @@ const shapesOf = (
   return { shapes, sameDayShapes }
 }
 
-/** Cut the hours before place `until` of a grid into blocks. The grid holds a week before it at least. */
+/** Cut the hours before index `end` of a grid into blocks. The grid has at least one week before it. */
 export const cutBlocks = (grid: HourGrid, end: number): Blocks => {
   const days = Math.min(maxDays, Math.floor(end / hoursPerBlock))
   const start = end - days * hoursPerBlock

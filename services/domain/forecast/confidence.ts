@@ -1,10 +1,13 @@
 import { hoursPerBlock } from './blocks.ts'
 
-/** Nothing that is forecast is certain, and nothing is worth nothing. */
+/** A forecast is never certain and never without value. */
 const minConfidence = 0.0001
 const maxConfidence = 0.9999
 
-/** 1 − share while errors are below half of a typical price; beyond, on the same slope, towards 0 and never there. */
+/**
+ * Return 1 − share while errors are below half of a typical price; above that, with the same slope, a value that
+ * approaches 0.
+ */
 const confidenceOfShare = (share: number): number => (share <= 0.5 ? 1 - share : 0.25 / share)
 
 const typicalPrice = (prices: Float64Array): number => {
@@ -13,7 +16,7 @@ const typicalPrice = (prices: Float64Array): number => {
   return sum / Math.max(1, prices.length)
 }
 
-/** Hours beside one another have like errors: each leans on its neighbours, by halves. */
+/** Smooth errors: neighbouring hours have similar errors, so each counts half and its neighbours a quarter. */
 const smoothErrors = (day: Float64Array): Float64Array =>
   day.map((error, hour) => {
     const before = day[hour - 1] ?? error
@@ -23,22 +26,21 @@ const smoothErrors = (day: Float64Array): Float64Array =>
 
 const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Move doubts up so that their mean reaches `mean`; all stay below 1 and in their order. */
+/** Raise uncertainties so that their mean reaches `mean`. All stay below 1 and in their order. */
 const raiseMean = (doubts: Float64Array, mean: number): Float64Array => {
   const ownMean = meanOf(doubts)
   const raisedShare = ownMean < mean ? (mean - ownMean) / (1 - ownMean) : 0
   return doubts.map(doubt => doubt + (1 - doubt) * raisedShare)
 }
 
-/**
- * What errors in price are expected at each hour of each day ahead: `hourly` by the hour, times `factors` for the moment.
- */
+/** Expected errors in price for each hour of each day ahead: `hourly` times `factors` for the current market. */
 type ExpectedErrors = { readonly hourly: Float64Array; readonly factors: Float64Array }
 
 /**
- * Say how far forecast hours can be trusted: 1 − expected absolute error / mean absolute price of the past, held between 0 and 1.
- * The hours of all days up to one share the course of their errors over the day. Errors by the hour do not fall from one day ahead to the
- * next, nor does the mean confidence of a day rise.
+ * Return the confidence of forecast hours: 1 − expected absolute error / mean absolute price of the past, limited to
+ * values between 0 and 1.
+ * The hours of all days up to one share the daily course of their errors. From one day ahead to the next, hourly errors
+ * do not fall and the mean confidence does not rise.
  */
 export const confidencesOf = (pastPrices: Float64Array, { hourly, factors }: ExpectedErrors): Float64Array => {
   const typicalPriceOfPast = typicalPrice(pastPrices)

@@ -2,30 +2,37 @@ import { hoursPerBlock } from './blocks.ts'
 import { errorDays } from './experts.ts'
 import { solveSymmetric } from './statistics.ts'
 
-/** Past forecasts of days so far ahead, at age × 24 + hour: absolute errors in price (NaN: not known), and what was said, as z of the scale. */
+/**
+ * Errors of past forecasts for one number of days ahead, at age × 24 + hour: absolute errors in price (NaN: unknown),
+ * and the predictions on the stabilised scale.
+ */
 export type PastErrors = { readonly errors: Float64Array; readonly predictions: Float64Array }
 
-/** The days after which an error weighs half. */
+/** Age in days at which an error has half weight. */
 const halfLifeDays = 50
-/** How many of the last days tell whether times are wild, and what each counts for less than the one after it. */
+/**
+ * Number of recent days that measure the current volatility, and the factor by which each day counts less than the
+ * next.
+ */
 const recentDays = 4
 const decayPerDay = 0.7
-/** Errors below this share of the mean one are not told apart. */
+/** Share of the mean error below which errors are not distinguished. */
 const minErrorShare = 0.2
 /**
- * By how much a standard deviation of each feature lifts the logarithm of an error where nothing else is known, and what that weighs beside
- * what past errors tell, as a share of them: errors of a day go together, so that they tell less than their number says.
+ * Prior slopes: the rise of the logarithm of an error per standard deviation of each feature, without data. `ridgeLoad`
+ * is their weight relative to past errors. Errors of one day are correlated, so they contain less information than
+ * their number suggests.
  */
 const priorSlopes: readonly number[] = [0.06, 0, 0.1]
 const ridgeLoad = 0.3
-/** How far (as a logarithm) the moment may lift or lower what is expected. */
+/** Maximum change of the expected error by the current market, as a logarithm. */
 const maxLogFactor = 1.2
-/** A feature that varies by less does not vary. */
+/** Minimum deviation of a feature. Below it the feature counts as constant. */
 const minDeviation = 1e-9
-/** Errors without which nothing is told from the moment. */
+/** Minimum number of errors to fit a model. */
 const minSamples = 240
 
-/** The mean past error of each hour; `prior` stands for a day's until there are some. */
+/** Return the mean past error of each hour. `prior` has the weight of one day. */
 export const hourlyErrors = ({ errors }: PastErrors, prior: number): Float64Array => {
   const averages = new Float64Array(hoursPerBlock)
   for (let hour = 0; hour < hoursPerBlock; hour += 1) {
@@ -44,7 +51,7 @@ export const hourlyErrors = ({ errors }: PastErrors, prior: number): Float64Arra
 
 const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** How large errors of one day ahead were of late, seen so many days ago, as a logarithm; null where that is not known. */
+/** Return the recent level of errors for one day ahead, as seen `daysAgo` days ago, as a logarithm; null if unknown. */
 const recentErrorLevel = ({ errors }: PastErrors, daysAgo: number, offset: number): number | null => {
   let [sum, weights] = [0, 0]
   for (let daysBack = 0; daysBack < recentDays; daysBack += 1) {
@@ -58,14 +65,17 @@ const recentErrorLevel = ({ errors }: PastErrors, daysAgo: number, offset: numbe
   return weights === 0 ? null : Math.log(sum / weights + offset)
 }
 
-/** How far the scale is stretched at a forecast, the forecast itself, so that low prices and high ones are told apart, and the unrest. */
+/**
+ * Return the features of an error: stretch of the scale at the prediction, the prediction (low and high prices differ),
+ * and the recent error level.
+ */
 const errorFeatures = (prediction: number, errorLevel: number): readonly number[] => [
   Math.log(Math.cosh(prediction)),
   prediction,
   errorLevel,
 ]
 
-/** A past error: by how much it passed that of its hour, as a logarithm, and the features that are to explain it. */
+/** Past error: the logarithm of its excess over the error of its hour, and the features that explain it. */
 type Sample = { readonly features: readonly number[]; readonly logExcess: number }
 
 const samplesOf = (
@@ -92,10 +102,10 @@ const samplesOf = (
   return samples
 }
 
-/** By how much the logarithm of an error rises with each feature, from the features' `middles` on. */
+/** Rise of the logarithm of an error with each feature, from the mean of the feature. */
 type ErrorModel = { readonly featureMeans: readonly number[]; readonly slopes: readonly number[] }
 
-/** Learn by ridge regression towards what is supposed, on features of variance 1. */
+/** Fit by ridge regression towards the prior slopes, on features of variance 1. */
 const fitErrorModel = (samples: readonly Sample[]): ErrorModel => {
   const size = priorSlopes.length
   const mean = (toValue: (sample: Sample) => number): number =>
@@ -129,9 +139,10 @@ const fitErrorModel = (samples: readonly Sample[]): ErrorModel => {
 }
 
 /**
- * Tell by which factors the errors of a day ahead are expected above or below those of its hours: from how large errors were of late, and from
- * what is said (`said`, the forecast as z of the scale): how high or low, and how far from usual prices. What each does to errors is learned
- * from past ones, by ridge regression of their logarithms. All 1 where there are too few. `dayAhead` are the errors of one day ahead.
+ * Return the factors of the expected errors of a day ahead, relative to the errors of its hours.
+ * They depend on recent errors and on the predictions: how high or low, and how far from usual prices. The effects are
+ * fitted to the logarithms of past errors by ridge regression. All factors are 1 if there are too few errors.
+ * `dayAhead` are the errors for one day ahead.
  */
 export const errorFactors = (
   past: PastErrors,

@@ -2,23 +2,29 @@ import { type Blocks, hoursPerBlock } from './blocks.ts'
 import { blockAnomaly, gatherOriginFacts, type OriginFacts, profileBase } from './features.ts'
 import { createWorkspace, fitHour, minTrainingDays, type RegressionWorkspace, warmUpDays } from './regression.ts'
 
-/** Past days whose errors tell what to expect. */
+/** Number of past days whose errors estimate future errors. */
 export const errorDays = 112
-/** The days after which an expert's error weighs half. */
+/** Age in days at which the error of an expert has half weight. */
 const halfLifeDays = 60
-/** Days to learn from with which the regressions have their full weight. */
+/** Training days at which the regressions have their full weight. */
 const fullTrainingDays = 84
-/** The weight of the profile beside what was learned, and how much of the last day's anomaly it carries on, one to five days ahead. */
+/**
+ * Weight of the profile relative to the regressions, and the share of the last day's anomaly that it continues, for one
+ * to five days ahead.
+ */
 const profileShares = [0.25, 0.35, 0.4, 0.45, 0.5]
 const carriedShares = [0.75, 0.5, 0.35, 0.27, 0.2]
-/** The parts of the profile's weight that what is simpler has when all err alike: beside much to learn from, and more where there is none. */
+/** Shares of the profile's weight for simpler experts with equal errors: with regressions, and (larger) without. */
 const sameDayShares = { fitted: 0.1, alone: 0.3 }
 const lastWeekShares = { fitted: 0.03, alone: 0.25 }
-/** How fast an expert that errs more loses its weight, and the least error that is told apart from none, as a share of the profile's. */
+/**
+ * Exponent by which an expert with larger errors loses weight, and the smallest error that counts, as a share of the
+ * profile's error.
+ */
 const errorExponent = 4
 const minErrorShare = 0.02
 
-/** What the experts look at, gathered once for a forecast; no `facts` where there is too little to learn from. */
+/** Input of the experts, collected once per forecast. `facts` is null if there is too little training data. */
 type ExpertPanel = {
   readonly blocks: Blocks
   readonly facts: readonly OriginFacts[] | null
@@ -26,7 +32,7 @@ type ExpertPanel = {
   readonly workspace: RegressionWorkspace
 }
 
-/** Gather what the experts look at. */
+/** Collect the input of the experts. */
 export const createExpertPanel = (blocks: Blocks): ExpertPanel => {
   const { days } = blocks
   const anomalies = new Float64Array(days)
@@ -38,8 +44,8 @@ export const createExpertPanel = (blocks: Blocks): ExpertPanel => {
 }
 
 /**
- * What one or more experts say of the hours of a day ahead, on the stabilised scale. `misses` at age × 24 + hour: what they missed on past
- * days; NaN where that is not known.
+ * Prediction for the hours of a day ahead, on the stabilised scale. `residuals` at age × 24 + hour are those of past
+ * days; NaN if unknown.
  */
 export type DayPrediction = { readonly values: Float64Array; readonly residuals: Float64Array }
 
@@ -48,7 +54,7 @@ const emptyPrediction = (): DayPrediction => ({
   residuals: new Float64Array(errorDays * hoursPerBlock),
 })
 
-/** What the experts that do not learn say of an hour of a block when `from` is the last block known. */
+/** Return the predictions of the experts without training for an hour of a block, if `from` is the last known block. */
 const baselinePredictions = (
   { blocks, anomalies }: ExpertPanel,
   from: number,
@@ -116,7 +122,7 @@ const weightsOf = (
   daysAhead: number,
   predictions: readonly DayPrediction[],
 ): readonly number[] => {
-  // What was learned from few days counts for less.
+  // A model trained on few days counts for less.
   const trainedShare = facts === null ? 0 : Math.min(1, (blocks.days - warmUpDays) / fullTrainingDays)
   const profileWeight = 1 - (1 - (profileShares[daysAhead - 1] as number)) * trainedShare
   const [sameDay, lastWeek] = [sameDayShares, lastWeekShares].map(
@@ -133,8 +139,9 @@ const weightsOf = (
 }
 
 /**
- * Say what the hours of a day ahead (1 … 5) are expected to be: the mean of all experts, of whom those that erred less of late weigh more.
- * Yields between slices of some milliseconds.
+ * Predict the hours of a day ahead (1 … 5): the weighted mean of all experts. Experts with smaller recent errors have
+ * more weight.
+ * Yields between time slices of a few milliseconds.
  * Source: Timmermann, Forecast Combinations (2006), https://doi.org/10.1016/S1574-0706(05)01004-9.
  */
 export function* predictDay(panel: ExpertPanel, daysAhead: number): Generator<void, DayPrediction> {

@@ -1,6 +1,6 @@
 import { type Blocks, hoursPerBlock } from './blocks.ts'
 
-/** How many numbers describe an hour that is to be forecast. */
+/** Number of features of an hour to forecast. */
 export const featureCount = 15
 
 const anomaly = ({ scaled, shapes }: Blocks, level: number, block: number, hour: number): number => {
@@ -8,18 +8,21 @@ const anomaly = ({ scaled, shapes }: Blocks, level: number, block: number, hour:
   return (scaled[index] as number) - level - (shapes[index] as number)
 }
 
-/** What the profile alone says of an hour: the level of the week before the forecast, and what the weekday's hour stands above it. */
+/**
+ * Return the prediction of the profile for an hour: the level of the week before the forecast plus the shape of the
+ * weekday's hour.
+ */
 export const profileBase = ({ levels, shapes }: Blocks, origin: number, block: number, hour: number): number =>
   (levels[origin] as number) + (shapes[block * hoursPerBlock + hour] as number)
 
-/** What the last block stood above its profile, on the mean. */
+/** Return the mean deviation of a block from its profile. */
 export const blockAnomaly = (blocks: Blocks, origin: number, block: number): number => {
   let sum = 0
   for (let hour = 0; hour < hoursPerBlock; hour += 1) sum += blocks.shapes[block * hoursPerBlock + hour] as number
   return (blocks.dayMeans[block] as number) - (blocks.levels[origin] as number) - sum / hoursPerBlock
 }
 
-/** What is known of the last block of an origin, the same for all hours that are forecast from it. */
+/** Features of the last known block of an origin, equal for all hours that are forecast from it. */
 export type OriginFacts = {
   readonly min: number
   readonly max: number
@@ -32,7 +35,7 @@ export type OriginFacts = {
 
 const levelWeeks = 4
 
-/** Gather the facts of an origin: its last block, the one before, and the levels of weeks before. */
+/** Collect the facts of an origin: its last block, the block before, and the levels of earlier weeks. */
 export const gatherOriginFacts = (blocks: Blocks, origin: number): OriginFacts => {
   const { scaled, levels } = blocks
   const level = levels[origin] as number
@@ -59,13 +62,14 @@ export const gatherOriginFacts = (blocks: Blocks, origin: number): OriginFacts =
   }
 }
 
-/** An hour of a block, and the last block that is known when it is looked at. */
+/** Hour of a block, and the last block that is known at the time of the forecast. */
 export type ForecastTarget = { readonly origin: number; readonly block: number; readonly hour: number }
 
 /**
- * Describe an hour of a block as seen from the last known block: what stood above the profile at that hour on the last two days, a week
- * and two weeks before, around it, over the last day; levels; the shape, and what the same weekdays alone stand above it. All relative to
- * the level, so that a market that moves to another level is described alike.
+ * Write the features of an hour of a block, as seen from the last known block.
+ * They are the anomalies at that hour on the last two days, one and two weeks before, around it and over the last day;
+ * levels; the shape, and the deviation of the same weekdays from it. All are relative to the level, so that they do not
+ * change if a market moves to another level.
  */
 export const describeHour = (
   blocks: Blocks,

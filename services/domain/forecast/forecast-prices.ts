@@ -1,52 +1,55 @@
 import { offsetAt, type TimeZone } from '../civil-time.ts'
+import { hourMs, type Interval } from '../interval.ts'
 import { horizonDays, hoursPerBlock } from './blocks.ts'
 import { forecastHours, minKnownHours } from './hour-forecast.ts'
-import { hourGrid, hourMs, type PriceHistory } from './hour-grid.ts'
+import { hourGrid, type PriceHistory } from './hour-grid.ts'
 import { slotShape } from './slot-shape.ts'
 
-/** A price that is expected over a half-open interval (ms), in the unit of the past ones; 0 < confidence < 1. */
-export type ForecastPrice = {
-  readonly start: number
-  readonly end: number
+/** Expected price over an interval, in the unit of the past prices; 0 < confidence < 1. */
+export type ForecastPrice = Interval & {
   readonly value: number
   readonly confidence: number
 }
 
-/** What is forecast: the time from the end of known prices to `until` (exclusive, ms). */
-export type ForecastInterval = { readonly start: number; readonly end: number }
+/**
+ * Maximum time in ms from the last known price to the end of a forecast.
+ * Source: docs/rules/markets-and-forecasts.md #forecasts.
+ */
+export const maxForecastMs: number = horizonDays * hoursPerBlock * hourMs
 
-/** How far past a known price there are forecasts. Source: docs/rules/markets-and-forecasts.md #forecasts. */
-export const maxForecastMs = horizonDays * hoursPerBlock * hourMs
-
-/** How far back prices are looked at: a year to learn from, weeks that describe its first day, and what a clock change takes. */
-export const historyMs = 436 * hoursPerBlock * hourMs
+/**
+ * Length in ms of the history that a forecast uses: one training year, the weeks that describe its first day, and a
+ * clock change.
+ */
+export const historyMs: number = 436 * hoursPerBlock * hourMs
 
 const minSlotMs = 300_000
 
-/** The length in which the market publishes, where it divides the hour; else the hour. */
+/** Return the length of the market's published intervals if it divides the hour; otherwise an hour. */
 const slotMsOf = ({ starts, ends }: PriceHistory, end: number): number => {
   const last = starts.findLastIndex(start => start < end)
   const slotMs = last < 0 ? hourMs : (ends[last] as number) - (starts[last] as number)
   return slotMs >= minSlotMs && hourMs % slotMs === 0 ? slotMs : hourMs
 }
 
-/** The step to which prices are rounded: five digits of a typical one, so that forecasts look like prices. */
+/** Return the step to which prices are rounded: five digits of a typical price. */
 const roundingStep = (prices: Float64Array): number => {
   const largest = prices.reduce((max, price) => Math.max(max, Math.abs(price)), 0)
   return largest === 0 ? 1 : 10 ** (Math.floor(Math.log10(largest)) - 4)
 }
 
 /**
- * Forecast the prices of a market behind known ones, in the market's own intervals, cut at the hours of its wall clock: each hour as
- * `forecastHours` says, and within it what the intervals usually stand above or below their hour. Contiguous, from `span.from` to
- * `span.until`, 5 days at most; empty with less than 7 days of history. Prices at or after `span.from` are not looked at. Yields between
- * slices of some milliseconds. The same prices give the same forecast; a shorter span gives the beginning of a longer one's.
+ * Forecast the prices of a market after the known ones, in the market's own intervals, cut at local hours: the forecast
+ * of the hour, plus the usual deviation of the interval within its hour.
+ * The result is contiguous from `interval.start` to `interval.end`, at most 5 days; empty with less than 7 days of
+ * history. Prices from `interval.start` on are ignored. Yields between time slices of a few milliseconds.
+ * Law: the same prices give the same forecast, and a shorter interval gives the beginning of a longer forecast.
  * Source: docs/rules/markets-and-forecasts.md #forecasts.
  */
 export function* forecastPrices(
   history: PriceHistory,
   zone: TimeZone,
-  interval: ForecastInterval,
+  interval: Interval,
 ): Generator<void, readonly ForecastPrice[]> {
   const forecastEnd = Math.min(interval.end, interval.start + maxForecastMs)
   const grid = hourGrid(history, zone, interval.start)
@@ -70,7 +73,7 @@ export function* forecastPrices(
   for (let start = interval.start; start < forecastEnd; ) {
     const local = start + offsetAt(zone, start)
     const end = Math.min(forecastEnd, start + slotMs - (local % slotMs))
-    // What the clock brings beyond the last day is as that day.
+    // Hours that a clock change adds after the last day repeat that day.
     const hour = Math.max(0, hourOf(start))
     const index = hour < hours.prices.length ? hour : hours.prices.length - hoursPerBlock + (hour % hoursPerBlock)
     const value = (hours.prices[index] as number) + deviationInHour(local)

@@ -5,12 +5,12 @@ import { createExpertPanel, type DayPrediction, predictDay } from './experts.ts'
 import type { HourGrid } from './hour-grid.ts'
 import type { PriceScale } from './statistics.ts'
 
-/** Prices of the wall-clock hours that follow, in the unit of the past ones, and how far each can be trusted (0 < c < 1). */
+/** Prices of the next local hours, in the unit of the past prices, and their confidences (0 < c < 1). */
 export type HourForecast = { readonly prices: Float64Array; readonly confidences: Float64Array }
 
-/** Hours that must be known for a forecast: seven days, one of which may have lost an hour to the clock. */
+/** Minimum number of known hours: seven days, of which one may lack an hour because of a clock change. */
 export const minKnownHours = 167
-/** How far a forecast may pass what the market has seen, on the stabilised scale. */
+/** Maximum distance of a forecast beyond the observed prices, on the stabilised scale. */
 const maxOvershoot = 0.25
 
 const toPrice = ({ centre, spread }: PriceScale, scaled: number): number => centre + spread * Math.sinh(scaled)
@@ -24,7 +24,7 @@ const rangeOf = (scaled: Float64Array): readonly [number, number] => {
   return [lowest - maxOvershoot, highest + maxOvershoot]
 }
 
-/** What past forecasts said, and missed in price. */
+/** Return the predictions and absolute price errors of past forecasts. */
 const pastErrorsOf = (scale: PriceScale, scaled: Float64Array, { residuals }: DayPrediction): PastErrors => {
   const [errors, predictions] = [new Float64Array(residuals.length), new Float64Array(residuals.length)]
   for (const [index, residual] of residuals.entries()) {
@@ -36,18 +36,22 @@ const pastErrorsOf = (scale: PriceScale, scaled: Float64Array, { residuals }: Da
   return { errors, predictions }
 }
 
-/** What a week's prices stray from their level, in price: it stands for an error until there are some. */
+/**
+ * Return the mean deviation of a week's prices from their level, in price. It replaces past errors if there are none.
+ */
 const typicalDeviationOf = (scale: PriceScale, scaled: Float64Array, level: number): number => {
   const week = scaled.subarray(-7 * hoursPerBlock)
   return (scale.spread * week.reduce((sum, value) => sum + Math.abs(value - level), 0)) / week.length
 }
 
 /**
- * Forecast the hours that follow place `until` of a grid, `daysAhead` days (1 … 5) of 24 hours, in slices between which the caller may do
- * something else. An hour of a day ahead is the mean of a median weekday profile, which carries a part of the last day's anomaly on, of simpler
- * forms of it, and of robust ridge regressions over windows of two lengths, on prices that asinh has made stable; those that erred less of
- * late weigh more. Under eight weeks nothing is learned. Only what stands before `until` is used, a week at least. A longer forecast begins with the
- * shorter one; prices times a factor give forecasts times that factor, and the same confidence.
+ * Forecast the hours after index `end` of a grid, for `daysAhead` days (1 … 5) of 24 hours. Yields between time slices.
+ * Each hour is a weighted mean of experts on asinh-stabilised prices; experts with smaller recent errors have more
+ * weight. They are a median weekday profile that continues a share of the last day's anomaly, simpler forms of it, and
+ * robust ridge regressions over two training windows. With less than eight weeks there is no regression.
+ * Only prices before `end` are used, at least one week.
+ * Laws: a longer forecast begins with the shorter one. Prices times a factor give forecasts times that factor, with the
+ * same confidence.
  * Source: Lago et al., LEAR (2021), https://doi.org/10.1016/j.apenergy.2021.116983.
  */
 export function* forecastHours(grid: HourGrid, end: number, daysAhead: number): Generator<void, HourForecast> {
@@ -75,12 +79,4 @@ export function* forecastHours(grid: HourGrid, end: number, daysAhead: number): 
     factors.set(errorFactors(past, dayAhead, day + 1, errors, predictions), day * hoursPerBlock)
   }
   return { prices, confidences: confidencesOf(blocks.prices, { hourly, factors }) }
-}
-
-/** Run a forecast through in one go. */
-export const runToEnd = <T>(steps: Generator<void, T>): T => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
 }

@@ -1,6 +1,7 @@
 import { type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
+import { hourMs } from '../interval.ts'
 
-/** Prices over half-open intervals (ms) in the order of time, without overlap; gaps are allowed. Any unit. */
+/** Prices over half-open intervals (ms) in order of time, without overlap, in any unit. Gaps are allowed. */
 export type PriceHistory = {
   readonly starts: readonly number[]
   readonly ends: readonly number[]
@@ -8,12 +9,11 @@ export type PriceHistory = {
 }
 
 /**
- * One price for each hour of the wall clock, from the first known one on. `firstHour` counts wall-clock hours from 1970-01-01T00:00.
- * `values` has no gap: an hour that is not `known` repeats the week before, or else the day or the hour before.
+ * One price for each local hour from the first known one. `firstHour` counts local hours from 1970-01-01T00:00.
+ * `values` has no gap: an hour that is not `known` repeats the week before, otherwise the day or the hour before.
  */
 export type HourGrid = { readonly firstHour: number; readonly values: Float64Array; readonly known: Uint8Array }
 
-export const hourMs = 3_600_000
 const hoursPerWeek = 168
 
 type HourSums = { readonly firstHour: number; readonly weightedPrices: Float64Array; readonly coveredMs: Float64Array }
@@ -50,9 +50,10 @@ const fillGaps = ({ weightedPrices, coveredMs }: HourSums): Pick<HourGrid, 'valu
 }
 
 /**
- * Lay prices on the hours of a zone's wall clock, up to `until` (exclusive, ms): each hour has the mean, by time, of what is there. The
- * hour that a clock change repeats has the mean of both, the one that it leaves out is filled. Hours that `until` cuts are left out.
- * Null where no whole hour is there.
+ * Convert prices to the local hours of a zone, up to `end` (exclusive, ms). Each hour has the time-weighted mean of its
+ * prices.
+ * An hour that a clock change repeats has the mean of both; a skipped hour is filled. Hours that `end` cuts are left
+ * out. Null if there is no complete hour.
  */
 export const hourGrid = (history: PriceHistory, zone: TimeZone, end: number): HourGrid | null => {
   const from = history.starts[0]

@@ -1,7 +1,7 @@
 import type { Price } from '../quantity.ts'
 import type { MarketSeries } from '../tariff/tariff.ts'
 
-/** Prices over half-open intervals (ms), in the order of time, without overlap. */
+/** Prices over half-open intervals (ms), in order of time, without overlap. */
 export type PriceSeriesColumns = {
   readonly starts: readonly number[]
   readonly ends: readonly number[]
@@ -15,12 +15,12 @@ type SeriesColumns = {
   readonly confidences: number[]
 }
 
-/** Forecasts or published prices that are joined between two points where the work can be interrupted. */
+/** Prices joined between two pauses. */
 const pricesAtOnce = 1_024
 
 /**
- * Join published prices, which are certain, and forecasts, each with its confidence, to one series: where both have a price the published
- * one holds, and of a forecast that it cuts the rest stays.
+ * Join published prices (confidence 1) and forecasts to one series. If both have a price, the published price applies;
+ * the rest of a forecast that it cuts remains.
  * Source: docs/rules/markets-and-forecasts.md #storing-prices.
  */
 export function* provisionalSeries(
@@ -46,7 +46,7 @@ export function* provisionalSeries(
     let start = forecast.starts[index] as number
     const end = forecast.ends[index] as number
     const priceAndConfidence = [forecast.values[index] as Price, forecast.confidences[index] as number] as const
-    // A published price may have begun before, and reach over several forecasts.
+    // A published price can begin earlier, and extend over several forecasts.
     while (publishedIndex < starts.length && (starts[publishedIndex] as number) < end) {
       if ((starts[publishedIndex] as number) > start)
         addPrice(start, starts[publishedIndex] as number, ...priceAndConfidence)

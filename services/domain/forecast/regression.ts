@@ -2,21 +2,24 @@ import { type Blocks, hoursPerBlock } from './blocks.ts'
 import { describeHour, featureCount, type OriginFacts, profileBase } from './features.ts'
 import { solveSymmetric } from './statistics.ts'
 
-/** Days that are learned from, at most; each window gives a forecast, and their mean holds. */
+/** Maximum training days of each window. Each window gives a forecast; the result is their mean. */
 const trainingWindowDays: readonly number[] = [182, 364]
-/** Weeks that the first day to learn from is described by. */
+/** Days before the first training day, which describe it. */
 export const warmUpDays = 21
-/** Days without which nothing is learned: the profile holds alone. */
+/** Minimum number of training days. With fewer, only the profile is used. */
 export const minTrainingDays = 35
-/** How much the diagonal is loaded at a full year; fewer days are trusted less. */
+/** Diagonal load of the ridge regression for a full year; fewer days get a larger load. */
 const ridgeLoad = 0.05
 const daysPerYear = 364
-/** Misses above this multiple of the mean one weigh as much as if they were at it: single wild days and holidays do not lead. */
+/**
+ * Multiple of the mean residual above which a residual gets less weight, so that single extreme days and holidays do
+ * not dominate.
+ */
 const maxResidualRatio = 1.5
 
 const columnCount = featureCount
 
-/** Room that is used again for each hour: a row of features and a target for each day, and the normal equations. */
+/** Buffers that are used again for each hour: a row of features and a target for each day, and the normal equations. */
 export type RegressionWorkspace = {
   readonly rows: Float64Array
   readonly targets: Float64Array
@@ -37,7 +40,10 @@ export const createWorkspace = (days: number): RegressionWorkspace => ({
   residuals: new Float64Array(days),
 })
 
-/** What few days cannot tell is left to the profile: the diagonal is loaded, that of the constant least. */
+/**
+ * Solve the normal equations with a loaded diagonal, so that few days change the profile little. The constant has the
+ * smallest load.
+ */
 const solve = ({ gram, vector, matrix, weights }: RegressionWorkspace, count: number): void => {
   matrix.set(gram)
   weights.set(vector)
@@ -71,8 +77,9 @@ const addRow = ({ rows, targets, gram, vector }: RegressionWorkspace, row: numbe
 }
 
 /**
- * Solve for the first `count` days so that large misses count by their size, not by its square: a step of reweighted least squares from the
- * plain solution. The equations stay as they were. Source: Huber (1964), https://doi.org/10.1214/aoms/1177703732.
+ * Solve for the first `count` days with linear instead of quadratic weight for large residuals: one step of reweighted
+ * least squares from the plain solution. The equations do not change.
+ * Source: Huber (1964), https://doi.org/10.1214/aoms/1177703732.
  */
 const solveRobust = (workspace: RegressionWorkspace, count: number): void => {
   const { rows, targets, gram, vector, weights, residuals } = workspace
@@ -94,7 +101,7 @@ const solveRobust = (workspace: RegressionWorkspace, count: number): void => {
   vector.set(rightBefore)
 }
 
-/** One hour of the day, so many days ahead (1 … 5); `facts` are those of every block. */
+/** Training set for one hour of the day, 1 … 5 days ahead. `facts` are those of every block. */
 export type TrainingSet = {
   readonly blocks: Blocks
   readonly facts: readonly OriginFacts[]
@@ -102,10 +109,13 @@ export type TrainingSet = {
   readonly hour: number
 }
 
-/** A forecast on the stabilised scale, and what the longest window misses on past days, by their age; NaN where it has none. */
+/** Forecast on the stabilised scale, and the residuals of the longest window on past days, by age; NaN if unknown. */
 export type FittedModel = { readonly value: number; readonly residuals: Float64Array }
 
-/** Describe past days, the newest first, and solve at the end of each window; gives the mean of what the windows say of `asked`. */
+/**
+ * Describe past days, the newest first, and solve at the end of each window. Returns the mean prediction of the windows
+ * for `requestedFeatures`.
+ */
 const fitWindows = (
   { blocks, facts, daysAhead, hour }: TrainingSet,
   requestedFeatures: Float64Array,
@@ -142,8 +152,9 @@ const fitWindows = (
 }
 
 /**
- * Learn by robust ridge regression what an hour so many days ahead stands above its profile, from how the last days stood above theirs,
- * and forecast it. The longest window is solved last: its weights tell what was missed on each of the last `errorDays` days.
+ * Fit by robust ridge regression the deviation of an hour from its profile, from the deviations of recent days, and
+ * forecast it.
+ * The longest window is solved last: its weights give the residuals of each of the last `errorDays` days.
  */
 export const fitHour = (trainingSet: TrainingSet, errorDays: number, workspace: RegressionWorkspace): FittedModel => {
   const { blocks, facts, daysAhead, hour } = trainingSet
@@ -154,7 +165,7 @@ export const fitHour = (trainingSet: TrainingSet, errorDays: number, workspace: 
   const rowAges: number[] = []
   const prediction = fitWindows(trainingSet, requestedFeatures, rowAges, workspace)
   const residuals = new Float64Array(errorDays).fill(Number.NaN)
-  // Weights miss less on the days that they were learned from than on others, the more so the fewer those are.
+  // Residuals are smaller on training days than on other days, the more so with fewer training days.
   const unseenFactor = 1 + columnCount / Math.max(1, rowAges.length)
   for (const [row, age] of rowAges.entries()) {
     if (age >= errorDays) break

@@ -1,12 +1,16 @@
 import { offsetAt, type TimeZone } from '../civil-time.ts'
+import { hourMs } from '../interval.ts'
 import { hoursPerBlock } from './blocks.ts'
-import { hourMs, type PriceHistory } from './hour-grid.ts'
+import type { PriceHistory } from './hour-grid.ts'
 import { medianOf } from './statistics.ts'
 
 const shapeDays = 28
 const dayMs = hoursPerBlock * hourMs
 
-/** The hours of the last weeks that were published in slots of one length, whole: prices of the slots by hour of the day. */
+/**
+ * Return the complete hours of the last weeks that were published in slots of one length: prices of the slots by hour
+ * of the day.
+ */
 const completeHours = (
   { starts, ends, values }: PriceHistory,
   zone: TimeZone,
@@ -44,8 +48,8 @@ const slotDeviations = (hours: readonly (readonly number[])[], slotsPerHour: num
 }
 
 /**
- * Tell what a slot of an hour usually stands above the mean of its hour, by its local time (ms since 1970 on the wall clock): the median of
- * the last four weeks before `until`. The slots of an hour sum to 0. `length` divides the hour.
+ * Return a function for the usual deviation of a slot from the mean of its hour, by local time (ms since 1970): the
+ * median of the four weeks before `end`. The slots of an hour sum to 0. `slotMs` divides the hour.
  */
 export const slotShape = (
   history: PriceHistory,

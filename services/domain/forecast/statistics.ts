@@ -1,4 +1,4 @@
-/** Give the median of the first `count` members of a buffer, which is reordered; 0 of none. */
+/** Return the median of the first `count` values of a buffer; 0 for none. Reorders the buffer. */
 export const medianOf = (buffer: Float64Array, count: number): number => {
   if (count === 0) return 0
   const sorted = buffer.subarray(0, count)
@@ -22,15 +22,16 @@ const insertionSort = (values: Float64Array): void => {
   }
 }
 
-/** A scale on which spikes weigh less: z = asinh((price − centre) / spread). */
+/** Scale on which spikes weigh less: z = asinh((price − centre) / spread). */
 export type PriceScale = { readonly centre: number; readonly spread: number }
 
-/** For normal values the median of absolute deviations × this is their standard deviation. */
+/** Factor from the median absolute deviation to the standard deviation of normal values. */
 const normalMadFactor = 1.4826
 
 /**
- * Measure the median of prices and their spread, by the median of absolute deviations, or their mean where more than half are equal.
- * `spread` is 0 when all are equal. Both go with the unit of the prices.
+ * Return the median of prices and their spread: the median absolute deviation, or the mean one if more than half of the
+ * prices are equal.
+ * `spread` is 0 if all prices are equal. Both have the unit of the prices.
  */
 export const scaleOf = (prices: Float64Array): PriceScale => {
   const buffer = prices.slice()
@@ -43,13 +44,13 @@ export const scaleOf = (prices: Float64Array): PriceScale => {
   }
   const mean = sum / Math.max(1, prices.length)
   const medianDeviation = medianOf(buffer, buffer.length) * normalMadFactor
-  // A market that stands still most of the time is measured by the times when it does not.
+  // A market with mostly constant prices is measured by its other prices.
   return { centre, spread: medianDeviation > mean / 5 ? medianDeviation : mean }
 }
 
 /**
- * Solve a symmetric positive definite system of order `size`, of which the lower half is given row by row, by Cholesky's method. Both
- * arguments are overwritten; the solution stands in `right`.
+ * Solve a symmetric positive definite system of order `size` by Cholesky's method. `matrix` contains the lower half,
+ * row by row. Both arguments are overwritten; `vector` becomes the solution.
  */
 export const solveSymmetric = (matrix: Float64Array, vector: Float64Array, size: number): void => {
   for (let row = 0; row < size; row += 1) {
@@ -75,7 +76,7 @@ export const solveSymmetric = (matrix: Float64Array, vector: Float64Array, size:
   }
 }
 
-/** Ranks of values from 0 on; equal ones share the mean of theirs. */
+/** Return the ranks of values from 0. Equal values share the mean of their ranks. */
 const ranksOf = (values: readonly number[]): Float64Array => {
   const order = values.map((_, index) => index).sort((a, b) => (values[a] as number) - (values[b] as number))
   const ranks = new Float64Array(values.length)
@@ -88,7 +89,7 @@ const ranksOf = (values: readonly number[]): Float64Array => {
   return ranks
 }
 
-/** Give Spearman's rank correlation of two lists of equal length, −1 … 1; 0 where one of them does not vary. */
+/** Return Spearman's rank correlation of two lists of equal length, −1 … 1; 0 if one of them is constant. */
 export const rankCorrelation = (valuesA: readonly number[], valuesB: readonly number[]): number => {
   const [ranksA, ranksB] = [ranksOf(valuesA), ranksOf(valuesB)]
   const mean = (valuesA.length - 1) / 2

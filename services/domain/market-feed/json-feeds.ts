@@ -61,10 +61,10 @@ export const readEnergyCharts = (text: string): readonly FeedPrice[] => {
 type Dataset = { readonly name: string; readonly time: string; readonly price: string; readonly lengthMs: number }
 
 /** Data sets of day-ahead prices: hours until the end of September 2025, quarter hours after that. */
-export const energiDatasets = {
+export const energiDatasets: Readonly<Record<'quarters' | 'hours', Dataset>> = {
   quarters: { name: 'DayAheadPrices', time: 'TimeUTC', price: 'DayAheadPrice', lengthMs: 15 * minuteMs },
   hours: { name: 'Elspotprices', time: 'HourUTC', price: 'SpotPrice', lengthMs: hourMs },
-} as const satisfies Readonly<Record<string, Dataset>>
+}
 
 /** Times of these columns are in UTC, without an offset in the text. */
 const readEnergiRow = (

@@ -1,24 +1,24 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
+import { overlaps } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import { accumulatorKey, countingStartOf } from '../tariff/accumulator.ts'
 import type { CompiledSchedule } from '../tariff/compiled-schedule.ts'
 import { countingStart } from '../tariff/evaluate.ts'
 import type { PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import { tariffTypes } from '../tariff/tariff.ts'
 
-/** A half-open span in which the energy of a direction goes to the same accumulators, given by `tierKey`. */
+/** Interval in which the energy of a direction counts towards the same accumulators (`accumulatorKey`). */
 export type CountingInterval = {
   readonly start: number
   readonly end: number
   readonly accumulatorKeys: readonly number[]
 }
 
-const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
-
 const tariffOf = (pricePeriod: PricePeriod, type: TariffType): string | null =>
   type === 'COMMODITY' ? pricePeriod.commodityId : pricePeriod.nonCommodityId
 
-/** The parts of a local month in which the eras, and so the accumulators, do not change. */
+/** Return the parts of a local month in which the price periods, and so the accumulators, do not change. */
 const intervalsOfMonth = (
   snapshot: PricingSnapshot,
   direction: TariffDirection,
@@ -27,11 +27,11 @@ const intervalsOfMonth = (
 ): readonly CountingInterval[] => {
   const { pricePeriods, isTiered } = snapshot.directions[direction]
   return pricePeriods
-    .filter(pricePeriod => pricePeriod.start < end && pricePeriod.end > start)
+    .filter(pricePeriod => overlaps(pricePeriod, { start, end }))
     .map(pricePeriod => ({
       start: Math.max(start, pricePeriod.start),
       end: Math.min(end, pricePeriod.end),
-      accumulatorKeys: bothTypes
+      accumulatorKeys: tariffTypes
         .filter(type => isTiered[type] && tariffOf(pricePeriod, type) !== null)
         .map(type => accumulatorKey(type, direction, countingStart(pricePeriod, type, start))),
     }))
@@ -40,7 +40,7 @@ const intervalsOfMonth = (
 const isSameAccumulators = (a: CountingInterval, b: CountingInterval): boolean =>
   a.accumulatorKeys.join() === b.accumulatorKeys.join()
 
-/** Join cells that follow each other and count alike, so that a record which passes from one to the next is whole. */
+/** Join neighbours with the same accumulators, so that a record across their edge counts as one. */
 const joinIntervals = (intervals: readonly CountingInterval[]): readonly CountingInterval[] => {
   const merged: CountingInterval[] = []
   for (const interval of intervals) {
@@ -53,8 +53,9 @@ const joinIntervals = (intervals: readonly CountingInterval[]): readonly Countin
 }
 
 /**
- * Give the cells whose energy can decide on the tiers of [from, to): without a gap, from the counting start of the first accumulator in
- * force there to the end of the last cell. Empty where nothing is counted. Source: docs/rules/tariffs.md #tiers.
+ * Return the intervals whose energy can decide on the tiers of [from, to): without a gap, from the counting start of
+ * the first accumulator that applies there to the end of the last interval. Empty if nothing is counted.
+ * Source: docs/rules/tariffs.md #tiers.
  */
 export const countingIntervals = (
   snapshot: PricingSnapshot,
@@ -69,14 +70,14 @@ export const countingIntervals = (
     month = next
   }
   const keysInForce = intervals
-    .filter(interval => interval.start < to && interval.end > from)
+    .filter(interval => overlaps(interval, { start: from, end: to }))
     .flatMap(({ accumulatorKeys }) => accumulatorKeys)
   if (keysInForce.length === 0) return []
   const countingStartOfFirst = Math.min(...keysInForce.map(countingStartOf))
   return joinIntervals(intervals.filter(interval => interval.end > countingStartOfFirst && interval.start < to))
 }
 
-/** The bounds of all tiers of a schedule. */
+/** Bounds of all tiers by schedule. */
 const scheduleBounds = new WeakMap<CompiledSchedule, readonly Energy[]>()
 
 const tierBoundsOf = (schedule: CompiledSchedule): readonly Energy[] => {
@@ -91,8 +92,8 @@ const tierBoundsOf = (schedule: CompiledSchedule): readonly Energy[] => {
 }
 
 /**
- * Give the bounds of the tiers that may be in force at some time in [from, to), of both types, ascending; none stands twice.
- * They are those of the whole schedules that are in force then: the time for this does not grow with the span.
+ * Return the distinct bounds of the tiers that can apply in [from, to), of both types, ascending.
+ * They are the bounds of all schedules that apply then: the time does not grow with the interval.
  */
 export const tierBounds = (
   snapshot: PricingSnapshot,
@@ -100,8 +101,8 @@ export const tierBounds = (
   from: number,
   to: number,
 ): readonly Energy[] => {
-  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(
-    pricePeriod => pricePeriod.start < to && pricePeriod.end > from,
+  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(period =>
+    overlaps(period, { start: from, end: to }),
   )
   const schedules = new Set(
     pricePeriods.flatMap(({ plan }) => [plan.commodity, plan.nonCommodity]).filter(one => one !== null),

@@ -1,21 +1,27 @@
-import { dayMs } from '../civil-date.ts'
+import { instantsAt, offsetAt, type TimeZone } from '../civil-time.ts'
+import { dayMs, hourMs, type Interval } from '../interval.ts'
 import type { Energy, Price } from '../quantity.ts'
 import { runToEnd } from '../run-to-end.ts'
-import { type CountedEnergy, evaluate, nothingCounted, type PricedInterval } from '../tariff/evaluate.ts'
+import {
+  type CountedEnergy,
+  evaluate,
+  nothingCounted,
+  type PricedInterval,
+  type UnpricedInterval,
+} from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 
-/** A half-open span with one price (1e-9 per kWh) and confidence (1e-4). */
-export type PriceElement = {
-  readonly start: number
-  readonly end: number
+/** Interval with one price (1e-9 per kWh) and confidence (1e-4). */
+export type PriceElement = Interval & {
   readonly price: Price
   readonly confidence: number
 }
 
 /**
- * How a price is made up. `market + fixed + percentage === aggregate` and `aggregate + nonCommodity.fixed === price`.
- * `tier` is the lower bound of the tier in force.
+ * Components of a price. Law: `market + fixed + percentage === aggregate` and `aggregate + nonCommodity.fixed ===
+ * price`.
+ * `tier` is the lower bound of the current tier.
  */
 export type PriceBreakdown = {
   readonly commodity: {
@@ -30,21 +36,14 @@ export type PriceBreakdown = {
 
 export type PriceAuditElement = PriceElement & { readonly breakdown: PriceBreakdown }
 
-/** A half-open span without a price, and what it lacks. */
-export type UnpricedInterval = {
-  readonly start: number
-  readonly end: number
-  readonly missing: 'TARIFF' | 'MARKET_PRICE'
-}
-
-/** Elements in order; together with the unpriced spans they cover what was asked, without overlap. */
+/** Elements in order. Elements and unpriced intervals together cover the requested interval, without overlap. */
 export type PriceSeries<Element> = {
   readonly elements: readonly Element[]
   readonly unpriced: readonly UnpricedInterval[]
   readonly marketSourceIds: readonly string[]
 }
 
-/** What to price: a half-open span and what its tiers have counted (none, if it is not given). */
+/** Interval to price, and the counted energy of its tiers (default: none). */
 export type PriceRequest = {
   readonly direction: TariffDirection
   readonly start: number
@@ -52,9 +51,7 @@ export type PriceRequest = {
   readonly counted?: CountedEnergy
 }
 
-type Interval = { readonly start: number; readonly end: number }
-
-/** Append to a list whose last member grows when it is equal and adjacent. */
+/** Append to a list; an equal neighbour grows instead. */
 const appendMerged = <T extends Interval>(list: T[], addition: T, isEqual: (a: T, b: T) => boolean): void => {
   const last = list.at(-1)
   if (last !== undefined && last.end === addition.start && isEqual(last, addition))
@@ -62,7 +59,7 @@ const appendMerged = <T extends Interval>(list: T[], addition: T, isEqual: (a: T
   else list.push(addition)
 }
 
-/** Evaluate a UTC day at a time: prices are cut there anyway, so the spans are the same. */
+/** Evaluate one UTC day at a time. Prices are cut at days anyway, so the elements are the same. */
 function* evaluateSeries<T extends PriceElement>(
   snapshot: PricingSnapshot,
   { direction, start, end, counted = nothingCounted }: PriceRequest,
@@ -92,8 +89,9 @@ function* evaluateSeries<T extends PriceElement>(
 const isSamePrice = (a: PriceElement, b: PriceElement): boolean => a.price === b.price && a.confidence === b.confidence
 
 /**
- * Give the prices of a span: cut where the price or its confidence changes, equal neighbours merged. Yields after each day, so that a caller
- * may pause. Source: docs/rules/prices-and-audits.md #elements.
+ * Return the prices of an interval, cut where the price or its confidence changes. Equal neighbours are merged. Yields
+ * after each day, so that the caller can pause.
+ * Source: docs/rules/prices-and-audits.md #elements.
  */
 export const priceSeriesByDay = (
   snapshot: PricingSnapshot,
@@ -106,7 +104,7 @@ export const priceSeriesByDay = (
     isSamePrice,
   )
 
-/** Give the prices of a span, as `priceSeriesByDay` does, without a pause. */
+/** Return the prices of an interval, as `priceSeriesByDay` does, without a pause. */
 export const priceSeries = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceElement> =>
   runToEnd(priceSeriesByDay(snapshot, request))
 
@@ -135,8 +133,9 @@ const isSameBreakdown = (a: PriceAuditElement, b: PriceAuditElement): boolean =>
 }
 
 /**
- * Give the prices of a span with their parts: cut where any part changes, equal neighbours merged. Yields after each day, so that a caller
- * may pause. Source: docs/rules/prices-and-audits.md #audit.
+ * Return the prices of an interval with their components, cut where a component changes. Equal neighbours are merged.
+ * Yields after each day, so that the caller can pause.
+ * Source: docs/rules/prices-and-audits.md #audit.
  */
 export const priceAuditByDay = (
   snapshot: PricingSnapshot,
@@ -155,6 +154,20 @@ export const priceAuditByDay = (
     isSameBreakdown,
   )
 
-/** Give the prices of a span with their parts, as `priceAuditByDay` does, without a pause. */
+/** Return the prices of an interval with their components, as `priceAuditByDay` does, without a pause. */
 export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): PriceSeries<PriceAuditElement> =>
   runToEnd(priceAuditByDay(snapshot, request))
+
+const eveningMs = 23 * hourMs
+
+/**
+ * Return the instant (ms) at which prices should be requested again: the next publication of their market source (null:
+ * unknown), at the latest the next 23:00 of the location's clock after `at`.
+ * Source: docs/rules/earlier-version.md #prices.
+ */
+export const nextUpdate = (zone: TimeZone, at: number, publication: number | null): number => {
+  const today = Math.floor((at + offsetAt(zone, at)) / dayMs)
+  const evenings = [today, today + 1, today + 2].flatMap(day => instantsAt(zone, day * dayMs + eveningMs))
+  const next = evenings.find(found => found > at) ?? at + dayMs
+  return publication === null ? next : Math.min(next, publication)
+}

@@ -1,5 +1,5 @@
-import { dayMs } from '../civil-date.ts'
 import type { TimeZone } from '../civil-time.ts'
+import { dayMs, type Interval, overlaps } from '../interval.ts'
 import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
 import type { PricePlan } from '../tariff/price-plan.ts'
 import type { DirectionPrices, PricePeriod, PricingSnapshot } from '../tariff/snapshot.ts'
@@ -12,12 +12,12 @@ type PlanCopy = {
   readonly isFree: boolean
 }
 
-/** `plan` null: the era is outside of the span. */
+/** `plan` is null if the price period is outside the copied interval. */
 type PricePeriodCopy = Omit<PricePeriod, 'plan'> & { readonly plan: number | null }
 
 /**
- * What a snapshot says of some directions, as plain data without functions. Schedules, market prices and plans are in it once each;
- * the others name them by their index. Market prices are those of the span that the copy is made for, and no more.
+ * Prices of some directions of a snapshot as plain data without functions. Schedules, market prices and plans are
+ * listed once and referenced by index. The market prices are those of the copied interval only.
  */
 export type PricingCopy = {
   readonly locationId: string
@@ -29,14 +29,11 @@ export type PricingCopy = {
   readonly directions: readonly {
     readonly direction: TariffDirection
     readonly pricePeriods: readonly PricePeriodCopy[]
-    readonly tiered: DirectionPrices['isTiered']
+    readonly isTiered: DirectionPrices['isTiered']
   }[]
 }
 
-/** Half-open, in ms. */
-type Interval = { readonly start: number; readonly end: number }
-
-/** The first index from which on a sorted list is above (`isAbove`) or at an instant. */
+/** Return the index of the first value above (`isAbove`) or at an instant, in a sorted list. */
 const firstIndexAfter = (list: readonly number[], elementAt: number, isAbove: boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -48,7 +45,7 @@ const firstIndexAfter = (list: readonly number[], elementAt: number, isAbove: bo
   return low
 }
 
-/** Which prices of a series share time with a span. */
+/** Return the range of prices of a series that share time with an interval. */
 const indexesWithin = ({ starts, ends }: MarketSeries, { start, end }: Interval): readonly [number, number] => [
   firstIndexAfter(ends, start, true),
   firstIndexAfter(starts, end, false),
@@ -79,21 +76,22 @@ const timeBandCount = (schedules: CompiledSchedule | null): number => {
   return count
 }
 
-/** Give the most pieces into which the prices of a direction may cut a span, roughly and at once: bands of all its days, and market prices. */
+/**
+ * Return an upper estimate of the pieces into which the prices of a direction cut an interval: time bands of all days,
+ * and market prices.
+ */
 export const maxPieces = (snapshot: PricingSnapshot, direction: TariffDirection, interval: Interval): number => {
-  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(
-    pricePeriod => pricePeriod.start < interval.end && pricePeriod.end > interval.start,
-  )
+  const pricePeriods = snapshot.directions[direction].pricePeriods.filter(period => overlaps(period, interval))
   return pricePeriods.reduce((sum, { start: from, end: to, plan }) => {
     const range = { start: Math.max(from, interval.start), end: Math.min(to, interval.end) }
     const days = Math.ceil((range.end - range.start) / dayMs) + 1
     const [first, endIndex] = plan.market === null ? [0, 0] : indexesWithin(plan.market, range)
-    // A band that passes midnight lies in two parts of a day.
+    // A time band that passes midnight has two parts in a day.
     return sum + days * (2 + 2 * (timeBandCount(plan.commodity) + timeBandCount(plan.nonCommodity))) + endIndex - first
   }, 0)
 }
 
-/** Collect things once each, in the order in which they are first asked for. */
+/** Collect distinct items with an index, in the order of first use. */
 const createCollector = <T, Copy>(copyOf: (one: T) => Copy) => {
   const indexes = new Map<T, number>()
   const copies: Copy[] = []
@@ -109,8 +107,8 @@ const createCollector = <T, Copy>(copyOf: (one: T) => Copy) => {
 }
 
 /**
- * Copy what prices some directions of a location in a span, for use outside of this thread. `openPricingCopy` gives a snapshot back whose
- * prices in the span, and tiers' counting starts, are the same.
+ * Copy the prices of some directions of a location in an interval, for another thread.
+ * Law: `snapshotFromCopy` returns a snapshot with the same prices in the interval and the same counting starts.
  */
 export const copyPricing = (
   snapshot: PricingSnapshot,
@@ -132,16 +130,14 @@ export const copyPricing = (
   )
   const { locationId, currencyCode, timeZone } = snapshot
   const directionCopies = directions.map(direction => {
-    const { pricePeriods, isTiered: tiered } = snapshot.directions[direction]
-    const isWithinInterval = (pricePeriod: PricePeriod): boolean =>
-      pricePeriod.start < interval.end && pricePeriod.end > interval.start
+    const { pricePeriods, isTiered } = snapshot.directions[direction]
     const copies = pricePeriods.map(
       (pricePeriod): PricePeriodCopy => ({
         ...pricePeriod,
-        plan: isWithinInterval(pricePeriod) ? plans.indexOf(pricePeriod.plan) : null,
+        plan: overlaps(pricePeriod, interval) ? plans.indexOf(pricePeriod.plan) : null,
       }),
     )
-    return { direction, tiered, pricePeriods: copies }
+    return { direction, isTiered, pricePeriods: copies }
   })
   return {
     locationId,
@@ -156,7 +152,7 @@ export const copyPricing = (
 
 const noPrices: DirectionPrices = { pricePeriods: [], isTiered: { COMMODITY: false, NON_COMMODITY: false } }
 
-/** Make a snapshot of a copy. Only prices of the directions and the span that were copied may be asked for. */
+/** Create a snapshot from a copy. Only prices of the copied directions and interval may be requested. */
 export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
   const { locationId, currencyCode, timeZone: zone } = copy
   const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
@@ -179,16 +175,15 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
   })
   const plans = copy.plans.map(createPlan)
   const emptyPlan = createPlan({ commodity: null, nonCommodity: null, market: null, isFree: false })
-  const openedDirections = copy.directions.map(
-    ({ direction, pricePeriods, tiered }) =>
-      [
-        direction,
-        {
-          tiered,
-          pricePeriods: pricePeriods.map(({ plan, ...era }) => ({ ...era, plan: elementAt(plans, plan) ?? emptyPlan })),
-        },
-      ] as const,
-  )
-  const directions = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices, ...Object.fromEntries(openedDirections) }
+  const directions: Record<TariffDirection, DirectionPrices> = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices }
+  for (const { direction, pricePeriods, isTiered } of copy.directions) {
+    directions[direction] = {
+      isTiered,
+      pricePeriods: pricePeriods.map(({ plan, ...period }) => ({
+        ...period,
+        plan: elementAt(plans, plan) ?? emptyPlan,
+      })),
+    }
+  }
   return { locationId, currencyCode, timeZone: zone, directions }
 }

@@ -1,41 +1,47 @@
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import { countingStartOf } from '../tariff/accumulator.ts'
 import type { CountedStep } from '../tariff/evaluate.ts'
 import type { CountingInterval } from './counting-interval.ts'
 
-/** The energy of the records that start in a half-open span and lie in one cell as a whole, and how many they are. */
-export type EnergyBucket = {
-  readonly start: number
-  readonly end: number
+/** Energy and number of the records that start in an interval and lie completely in one counting interval. */
+export type EnergyBucket = Interval & {
   readonly energy: Energy
   readonly records: number
 }
 
-/** What a record that lies across cells brings to one accumulator: it counts from `at` on, its start or the counting start, if later. */
+/**
+ * Energy that a record across counting intervals adds to one accumulator. It counts from `at`: the start of the record,
+ * or a later counting start.
+ */
 export type CrossingEnergy = { readonly key: number; readonly at: number; readonly energy: Energy }
 
-/** What is known of the records at a location: buckets in order, apart from each other, each within one cell, and what lies across cells. */
+/**
+ * Counted records of a location: separate buckets in order, each within one counting interval, and energy across
+ * counting intervals.
+ */
 export type CountedRecords = {
   readonly intervals: readonly CountingInterval[]
   readonly buckets: readonly EnergyBucket[]
   readonly crossing: readonly CrossingEnergy[]
 }
 
-/** The steps of each accumulator by key, and the buckets that must be told more finely before the steps are right. */
+/** Steps of each accumulator by key, and the buckets that must be divided before the steps are exact. */
 export type TierSteps = {
   readonly steps: ReadonlyMap<number, readonly CountedStep[]>
   readonly tooCoarse: readonly EnergyBucket[]
 }
 
-/** What one accumulator gains within a span of instants. */
-type AccumulatorGain = {
-  readonly start: number
-  readonly end: number
+/** Energy that one accumulator gains in an interval. */
+type AccumulatorGain = Interval & {
   readonly bucket: EnergyBucket | null
   energy: Energy
 }
 
-/** The gains of an accumulator in order; what lies across cells is told with the bucket that it falls into. */
+/**
+ * Return the gains of an accumulator in order. Energy across counting intervals is added to the bucket that contains
+ * its instant.
+ */
 const accumulatorGainsOf = (
   key: number,
   { intervals, buckets, crossing }: CountedRecords,
@@ -53,7 +59,7 @@ const accumulatorGainsOf = (
   return [...gains, ...crossingGains].sort((a, b) => a.start - b.start)
 }
 
-/** The steps of one accumulator; what it has gained by `from` is its first step. */
+/** Return the steps of one accumulator. Its energy up to `from` is the first step. */
 const countedStepsOf = (
   key: number,
   gains: readonly AccumulatorGain[],
@@ -77,9 +83,10 @@ const countedStepsOf = (
 }
 
 /**
- * Tell from when on accumulators have counted how much: what is counted at `from`, and each instant behind it at which a tier's bound is
- * met. A record counts from its start on, so of those that start at an instant a further one would come last.
- * A bucket that ends by `from + 1` need not be told more finely.
+ * Return the counted energy of accumulators by instant: the energy at `from`, and each later instant at which a tier
+ * bound is reached.
+ * A record counts from its start. Of records that start at the same instant, the next record would come last. A bucket
+ * that ends by `from + 1` need not be divided.
  * Source: docs/rules/prices-and-audits.md #tier-in-force.
  */
 export const tierSteps = (records: CountedRecords, bounds: readonly Energy[], from: number): TierSteps => {

@@ -3,7 +3,7 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 
 export type EnergyFlowDirection = 'INBOUND' | 'OUTBOUND'
 
-/** A metering record as accepted: directions resolved, energy exact. `start === end` is an impulse. */
+/** Accepted meter record with resolved directions and exact energy. If `start === end`, the record is an impulse. */
 export type MeterRecord = {
   readonly locationId: string
   readonly deviceId: string | null
@@ -12,7 +12,7 @@ export type MeterRecord = {
   readonly start: number
   readonly end: number
   readonly energy: Energy
-  /** In 1e-6, 1 … 1_000_000; below 1_000_000 the record is an estimate. */
+  /** In 1e-6, 1 … 1_000_000. Below 1_000_000 the record is an estimate. */
   readonly confidence: number
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string | null

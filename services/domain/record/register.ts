@@ -3,8 +3,9 @@ import { type Refusal, refused } from '../refusal.ts'
 import { maxRecordMs } from './validate-record.ts'
 
 /**
- * What a register showed at an instant (ms), in 1e-6 Wh. `sourceVersion` orders readings of one instant: the higher one holds.
- * `version` is that of the message which brought it into the lane, and never below `sourceVersion`.
+ * Value of a register (1e-6 Wh) at an instant (ms). Of readings with the same time, the highest `sourceVersion` is
+ * valid.
+ * `version` is the version of the partition message that contains the reading. It is never below `sourceVersion`.
  */
 export type RegisterReading = {
   readonly time: number
@@ -14,9 +15,11 @@ export type RegisterReading = {
 }
 
 /**
- * The interval that a reading opens, as it stands now. `metered` null: there is none, and one that is stored is withdrawn.
- * `end`: that of the interval; of one that is withdrawn how far it can have reached, which is where the next reading is.
- * The versions are the higher ones of both ends.
+ * Current interval from one reading (`opening`) to the next. `consumption` is null if there is no valid interval; a
+ * stored one is then withdrawn.
+ * `end` is the end of the interval. For a withdrawn interval it is the time of the next reading: the stored interval
+ * cannot end later.
+ * The versions are the higher ones of both readings.
  */
 export type RegisterInterval<Reading> = {
   readonly opening: Reading
@@ -26,24 +29,27 @@ export type RegisterInterval<Reading> = {
   readonly sourceVersion: bigint
 }
 
-/** A reading that cannot close an interval with the one before it. */
+/** Reading that cannot close an interval with the reading before it. */
 export type RegisterFailure<Reading> = { readonly closing: Reading; readonly refusal: Refusal }
 
 export type RegisterUpdate<Reading> = {
-  /** Of the readings that arrived those that hold, by time. */
+  /** Arrived readings that are valid, by time. */
   readonly readings: readonly Reading[]
-  /** Of every instant at which one arrived, and of the reading before it; by time. */
+  /** Intervals that open at the time of an arrived reading or at the reading before it, by time. */
   readonly intervals: readonly RegisterInterval<Reading>[]
-  /** Each reading once, with what was judged last. */
+  /** Each refused reading once, with its latest refusal. */
   readonly failures: readonly RegisterFailure<Reading>[]
 }
 
 /**
- * Settle readings of one register as they arrived in its lane.
- * `stored` holds, for the time of each of them, the stored reading at that time and the nearest ones before and after; more do no harm.
- * Intervals join neighbours in time: energy is their difference, and none spans more than 366 days. Each reading, fallen or not, is the
- * base of the next. Intervals are those of all readings together, whatever the order of arrival and however it is cut into steps;
- * failures are judged as each reading arrives. Source: docs/rules/metering.md #register-readings.
+ * Add readings to one register, in the order of arrival in the partition.
+ * For the time of each arrived reading, `storedReadings` contains the stored reading at that time and the nearest
+ * readings before and after. Further readings are allowed.
+ * Intervals join neighbours in time: the energy is their difference, and no interval is longer than 366 days. A reading
+ * below the one before it is refused but is still the base of the next interval.
+ * Law: the intervals depend on all readings together, in any order of arrival and any division into steps. Failures
+ * depend on the order of arrival.
+ * Source: docs/rules/metering.md #register-readings.
  */
 export const updateRegister = <Reading extends RegisterReading>(
   storedReadings: readonly Reading[],
@@ -69,7 +75,7 @@ export const updateRegister = <Reading extends RegisterReading>(
   }
 }
 
-/** What stands in the end at the instants of some readings. */
+/** Return the valid readings and the intervals at the times of the arrived readings. */
 const stateAt = <Reading extends RegisterReading>(
   readings: readonly Reading[],
   arrivedReadings: readonly Reading[],
@@ -103,7 +109,7 @@ const intervalOf = <Reading extends RegisterReading>(
   }
 }
 
-/** Tell why there is no interval between two neighbours; null where there is one. */
+/** Return the reason why two neighbours have no interval; null if they have one. */
 const refusePair = (opening: RegisterReading, closing: RegisterReading): Refusal | null => {
   if (closing.value < opening.value) {
     return refused('register_decreased', 'value must not be below that of the reading before it', 'value').refusal
@@ -113,13 +119,13 @@ const refusePair = (opening: RegisterReading, closing: RegisterReading): Refusal
     .refusal
 }
 
-/** Two readings so far apart have never been neighbours with an interval between them. */
+/** Two readings that are further apart can never have had an interval between them. */
 const isTooLong = (opening: RegisterReading, closing: RegisterReading): boolean =>
   closing.time - opening.time > maxRecordMs
 
 const maxVersion = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
-/** The place of the first reading that is not before `time`. */
+/** Return the index of the first reading at or after `time`. */
 const firstIndexFrom = (readings: readonly RegisterReading[], time: number): number => {
   let [low, high] = [0, readings.length]
   while (low < high) {

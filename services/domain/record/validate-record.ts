@@ -1,20 +1,21 @@
-import { dayMs } from '../civil-date.ts'
+import { dayMs } from '../interval.ts'
 import { divideHalfEven, readDecimal } from '../quantity.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import type { EnergyFlowDirection } from './record.ts'
 
-/** The longest that one record, or the interval between two register readings, may span. */
-export const maxRecordMs = 366 * dayMs
+/** Maximum length of a record, and of the interval between two register readings, in ms. */
+export const maxRecordMs: number = 366 * dayMs
 /** 2000-01-01T00:00:00Z, the earliest instant of a record. */
 export const earliestRecordAt = 946_684_800_000
-/** How far after the present a record may end. */
-export const maxAheadMs = 7 * dayMs
+/** Maximum time from now to the end of a record, in ms. */
+export const maxAheadMs: number = 7 * dayMs
 
 /**
- * Tell what is wrong with the interval of a record that arrives at `at`; null when it may stand.
- * An interval without length is an impulse. Refuses an end before the start, more than 366 days, and times before 2000-01-01 or more
- * than 7 days after `at`. Source: docs/rules/metering.md #intervals.
+ * Return the reason to refuse the interval of a record that arrives at `at` (ms); null if the interval is valid.
+ * An interval without length is an impulse. Refuses an end before the start, a length above 366 days, a start before
+ * 2000-01-01 and an end more than 7 days after `at`.
+ * Source: docs/rules/metering.md #intervals.
  */
 export const refuseInterval = (start: number, end: number, at: number): Refusal | null => {
   if (end >= start && end - start <= maxRecordMs && start >= earliestRecordAt && end <= at + maxAheadMs) return null
@@ -32,15 +33,17 @@ const explainInterval = (start: number, end: number): Refusal => {
 }
 
 /**
- * Give the tariff direction of a record that names none: what comes in is bought, what goes out is sold.
+ * Return the default tariff direction of a record: IMPORT for INBOUND, EXPORT for OUTBOUND.
  * Source: docs/rules/metering.md #directions.
  */
 export const defaultTariffDirection = (flow: EnergyFlowDirection): TariffDirection =>
   flow === 'INBOUND' ? 'IMPORT' : 'EXPORT'
 
 /**
- * Tell why two directions cannot stand together; null when they can: bought, sold, own generation used, supplied from storage.
- * Refuses INBOUND with EXPORT and OUTBOUND with LOCAL. Source: docs/rules/metering.md #directions.
+ * Return the reason to refuse a pair of directions; null if it is valid. Valid pairs are energy that is bought, sold,
+ * used from own generation or supplied from storage.
+ * Refuses INBOUND with EXPORT and OUTBOUND with LOCAL.
+ * Source: docs/rules/metering.md #directions.
  */
 export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: TariffDirection): Refusal | null => {
   if (flow === 'INBOUND' && tariffDirection === 'EXPORT') {
@@ -56,7 +59,7 @@ export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: Tar
   return null
 }
 
-/** A confidence of 1 in 1e-6: the record is an actual. */
+/** Confidence 1 in 1e-6: the record is an actual. */
 export const fullConfidence = 1_000_000
 
 const parsingScale = 40
@@ -64,8 +67,9 @@ const millionthDivisor = 10n ** 34n
 const fullAtParsingScale = 10n ** 40n
 
 /**
- * Read a confidence from its decimal text, in 1e-6, half to even.
- * What is below 1 stays below, for it is an estimate, and what is above 0 stays above. Refuses what is not 0 < c ≤ 1.
+ * Read a confidence from its decimal text, in 1e-6, rounded half to even.
+ * Values below 1 stay below 1, because they mark an estimate. Values above 0 stay above 0. Refuses values outside 0 < c
+ * ≤ 1.
  * Source: docs/rules/metering.md #estimates.
  */
 export const readConfidence = (text: string): Result<number> => {

@@ -1,5 +1,5 @@
 import { startOfLocalMonth } from '../civil-time.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import { type AccumulatorChange, compareSortKeys, type RecordSortKey } from '../tariff/accumulator.ts'
 import type { ChangeSet, VersionedRecord } from './change-set.ts'
@@ -88,7 +88,7 @@ export const tailAfter = <Entry extends VersionedRecord>(
   { end: until }: Interval,
   { entries, total }: Pick<RecostDecision<Entry>, 'entries' | 'total'>,
   release: (entry: Entry) => Entry,
-  since = Number.NEGATIVE_INFINITY,
+  since: number = Number.NEGATIVE_INFINITY,
 ): AccumulatorTail<Entry> | null => {
   const from = startOfLocalMonth(changeSet.prices.snapshot.timeZone, until - 1)
   let crossed = Number.NEGATIVE_INFINITY

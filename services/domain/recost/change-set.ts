@@ -1,5 +1,5 @@
 import { nextLocalMonth, startOfLocalMonth } from '../civil-time.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 import type { MeterRecord } from '../record/record.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'

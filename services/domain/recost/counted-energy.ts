@@ -1,6 +1,6 @@
 import { nextLocalMonth } from '../civil-time.ts'
 import { accumulatorChangesOf } from '../cost/accumulator-changes.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import { type EnergyFlowDirection, noTexts } from '../record/record.ts'
 import { fullConfidence } from '../record/validate-record.ts'

@@ -1,5 +1,5 @@
 import { accumulatorChangesOf } from '../cost/accumulator-changes.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
 import {
   type AccumulatorChange,

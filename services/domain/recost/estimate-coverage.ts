@@ -1,5 +1,5 @@
-import { intervalsWithin, isEstimate, unionOfIntervals } from '../cost/covered-intervals.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import { isEstimate } from '../cost/covered-intervals.ts'
+import { type Interval, intervalsWithin, unionOfIntervals } from '../interval.ts'
 import type { VersionedRecord } from './change-set.ts'
 
 /** Record that is valid after a change. `isNew`: its energy or its sort key can differ from the stored form. */

@@ -1,6 +1,6 @@
 import { nextLocalMonth, startOfLocalMonth, type TimeZone } from '../civil-time.ts'
 import { estimatePieceCount, type RecordDurations } from '../cost/estimate-piece-count.ts'
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import { directions } from './change-set.ts'

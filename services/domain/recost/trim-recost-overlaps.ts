@@ -1,4 +1,4 @@
-import type { Interval } from '../cost/record-segments.ts'
+import type { Interval } from '../interval.ts'
 
 /** Deferred recost request, as far as work can be shared. An open end of the interval is ±Infinity. */
 export type DeferredRecost = {

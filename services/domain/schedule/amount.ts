@@ -1,10 +1,10 @@
 import { type AnswerOffset, answerOffset } from '../answer-offset.ts'
 import { divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import { accepted, type Result } from '../refusal.ts'
-import type { CountedEnergy } from '../tariff/evaluate.ts'
+import type { CountedEnergy, UnpricedInterval } from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
-import { amountFlow } from './amount-flow.ts'
+import { amountFlow, serveInOrder } from './amount-flow.ts'
 import type {
   AmountRequest,
   ExpectedGeneration,
@@ -12,32 +12,32 @@ import type {
   PlanPiece,
   PlanPrice,
   PlanPrices,
-  UnpricedInterval,
 } from './amount-request.ts'
 import type { AmountFlow, FlowInput } from './flow-input.ts'
-import { priceRange } from './limit.ts'
 import { isShort, minCut } from './min-cut.ts'
 import { costPlan } from './plan-cost.ts'
 import { planPrices } from './plan-prices.ts'
 import { flowProblem, planScale, planSlots, priceGeneration } from './plan-slots.ts'
 import { energiesAtFullPower, energiesOf, findRunningTimes, piecesOf, slotUsesOf } from './read-flow.ts'
 import { refuseInfeasible, refuseMissingPrice } from './refuse-infeasible.ts'
-import { serveInOrder } from './serve-in-order.ts'
+import { priceRange } from './slot.ts'
 
-/** What plans are priced from: the location's prices, what its tiers have counted, and the generation that it expects. */
+/** Pricing input of a plan: prices of the location, counted energy of its tiers, and its expected generation. */
 export type AmountPricing = {
   readonly snapshot: PricingSnapshot
   readonly counted: CountedEnergy
   readonly generation: readonly ExpectedGeneration[]
-  /** Path that refusals name for posting a missing tariff; /tariffs by default. */
+  /** Path that refusals name for creating a missing tariff; default /tariffs. */
   readonly tariffPath?: string
-  /** Tell whether the tariff of a direction is on its way from its provider. */
+  /** Return true if the tariff of a direction is pending at its provider. */
   readonly isPending?: (direction: TariffDirection) => boolean
 }
 
 /**
- * What one device does. Pieces are in order and do not overlap; `energy` is what they hold. Imports cost, exports earn (below 0).
- * `baseline` is what the same energy costs from the window's start at full power without cap. Confidence in 1e-4.
+ * Plan of one device. Pieces are in order and do not overlap; `energy` is their sum. Imports cost; exports earn (below
+ * 0).
+ * `baseline` is the cost of the same energy from the start of the window at full power without a site limit. Confidence
+ * is in 1e-4.
  */
 export type DevicePlan = {
   readonly device: PlannedDevice
@@ -48,7 +48,7 @@ export type DevicePlan = {
   readonly confidence: number
 }
 
-/** A plan: `devices` in the order of the request; `cost` is imports less exports, the sum of theirs. */
+/** Plan with `devices` in the order of the request. `cost` is imports less exports: the sum over the devices. */
 export type AmountPlan = Pick<DevicePlan, 'cost' | 'baseline' | 'confidence'> & {
   readonly devices: readonly DevicePlan[]
   readonly unpriced: readonly UnpricedInterval[]
@@ -57,13 +57,14 @@ export type AmountPlan = Pick<DevicePlan, 'cost' | 'baseline' | 'confidence'> & 
 type PlanDirection = PlannedDevice['direction']
 
 /**
- * Plan when devices take and give their energy at the least cost of all together.
- *
- * The cost is that of the linear program over all devices under their powers and windows and the location's cap on imports; the same
- * request gives the same plan. With a threshold nothing is planned beyond it: first the most energy, then the least cost, then the
- * order of the request. Own generation supplies imports outside the cap. Yields between short pieces of work. `requestedOffset` (minutes)
- * decides on the offsets of instants in refusals. Refuses `schedule_infeasible` with the devices and hours that bind, and `no_price_data` or `no_tariff_connected`
- * where time without a price would be needed. Source: docs/rules/schedules.md #amount, #threshold.
+ * Plan when devices take and deliver their energy at the minimum total cost.
+ * The cost is that of the linear program over all devices with their powers and windows and the site limit on imports.
+ * The same request gives the same plan. With a threshold nothing is planned beyond it; the priorities are maximum
+ * energy, minimum cost, order of the request. Own generation supplies imports outside the site limit.
+ * Yields between short parts of the work. `requestedOffset` (minutes) selects the UTC offsets of instants in refusals.
+ * Refuses `schedule_infeasible` with the limiting devices and hours, and `no_price_data` or `no_tariff_connected` if
+ * time without a price would be needed.
+ * Source: docs/rules/schedules.md #amount, #threshold.
  */
 export function* planAmount(
   request: AmountRequest,
@@ -104,7 +105,7 @@ const intervalOf = (devices: readonly PlannedDevice[]) => ({
   end: Math.max(...devices.map(({ end }) => end)),
 })
 
-/** Imports and exports share nothing, so each is planned alone. */
+/** Plan one direction. Imports and exports share no limit, so each direction is planned alone. */
 function* planDirection(
   direction: PlanDirection,
   devices: readonly PlannedDevice[],
@@ -161,7 +162,7 @@ function* planDirection(
   return accepted({ devices: yield* plansOf(input, amountFlowFound, devices), unpriced })
 }
 
-/** All time with some price, to see what could be done if all of it had one. */
+/** Give unpriced time a placeholder price, to test whether the missing price is the only obstacle. */
 const withPlaceholderPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
   [
     ...priced.map(scaleOfOne => ({ ...scaleOfOne, accumulator: null })),
@@ -192,7 +193,7 @@ const thresholdOf = (
 
 const devicesPerPause = 32
 
-/** Give what each device is turned into; yields between some, so that a caller may pause. */
+/** Transform each device; yields between some, so that the caller can pause. */
 function* mapDevices<T>(
   devices: readonly PlannedDevice[],
   transform: (device: PlannedDevice, job: number) => T,

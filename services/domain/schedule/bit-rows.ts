@@ -1,7 +1,7 @@
-/** Rows of flags, 32 to a word, so that many are looked at together. */
+/** Rows of flags, 32 per word, so that many are examined together. */
 export type BitRows = { readonly wordsPerRow: number; readonly bits: Int32Array }
 
-/** Give as many rows, all of their flags down. */
+/** Create rows with all flags cleared. */
 export const createBitRows = (rows: number, columns: number): BitRows => {
   const wordsPerRow = (columns + 31) >>> 5
   return { wordsPerRow, bits: new Int32Array(rows * wordsPerRow) }
@@ -15,8 +15,9 @@ export const setBit = ({ wordsPerRow, bits }: BitRows, row: number, column: numb
 }
 
 /**
- * Append the columns from `first` up to `last` that are up in a row and not in `seen`, which is one row, to a list, ascending, and put them
- * up in `seen`. No other column of that row is up.
+ * Append to `columns` the flags of a row from `startColumn` to `endColumn` that `seenBits` lacks, ascending, and set
+ * them in `seenBits`.
+ * The row has no other flags set.
  */
 export const collectUnseen = (
   { wordsPerRow, bits }: BitRows,
@@ -40,19 +41,19 @@ export const collectUnseen = (
   }
 }
 
-/** Put some columns up in one row. */
+/** Set some flags of one row. */
 export const setBits = (row: Int32Array, columns: readonly number[]): void => {
   for (const column of columns) row[column >>> 5] = (row[column >>> 5] as number) | (1 << (column & 31))
 }
 
-/** Put one column of one row down. */
+/** Clear one flag of one row. */
 export const clearBit = (row: Int32Array, column: number): void => {
   row[column >>> 5] = (row[column >>> 5] as number) & ~(1 << (column & 31))
 }
 
 /**
- * Give the first column from `first` up to `last` that is up in a row and in `mask`, which is one row; −1 when there is none. No column from
- * `last` on is up in that row.
+ * Return the first column from `startColumn` to `endColumn` that is set in both a row and `mask`; −1 if there is none.
+ * The row has no flags set from `endColumn` on.
  */
 export const firstCommonColumn = (
   { wordsPerRow, bits }: BitRows,

@@ -3,7 +3,10 @@ import type { Power } from './amount-request.ts'
 import type { Flow, FlowProblem } from './flow-problem.ts'
 import { onScale, type PlanScale, type PlanSlot } from './plan-slots.ts'
 
-/** Slots and jobs of one direction; `sign` turns prices into costs (−1n for exports), `isAllowed` holds against the threshold. */
+/**
+ * Slots and jobs of one direction. `sign` converts prices to costs (−1n for exports). `isAllowed` tests a price against
+ * the threshold.
+ */
 export type FlowInput = {
   readonly slots: readonly PlanSlot[]
   readonly problem: FlowProblem
@@ -13,13 +16,13 @@ export type FlowInput = {
   readonly isAllowed: (price: Price) => boolean
 }
 
-/** A flow, and how much of each slot's energy is its own generation. */
+/** Flow, and the own generation used in each slot. */
 export type AmountFlow = { readonly flow: Flow; readonly generated: Float64Array }
 
-/** Give the energy that all jobs want. */
+/** Return the energy that all jobs request. */
 export const totalDemand = ({ demand }: FlowProblem): number => demand.reduce((sum, one) => sum + one, 0)
 
-/** Give the most that each slot can take from the grid. */
+/** Return the maximum grid energy of each slot. */
 export const gridCapacities = ({
   problem,
   scale,

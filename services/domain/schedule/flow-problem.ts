@@ -1,7 +1,7 @@
 /**
- * Energy to be brought from slots to jobs, in whole units of one kind, as plain numbers.
- * Job j wants `demand[j]` in the slots from `first[j]` up to `last[j]` (exclusive), at most `rate[j]` × `length[t]` in slot t.
- * `grain` is the least energy that is told apart.
+ * Energy to deliver from slots to jobs, in integer units of one kind, as plain numbers.
+ * Job j requests `demand[j]` in the slots from `firstSlot[j]` to `endSlot[j]` (exclusive), at most `rate[j]` ×
+ * `slotLength[t]` in slot t. `minEnergy` is the smallest energy that is distinguished.
  */
 export type FlowProblem = {
   readonly slotLength: Float64Array
@@ -12,12 +12,12 @@ export type FlowProblem = {
   readonly minEnergy: number
 }
 
-/** What a slot can draw on: so much energy, at a price that gives its rank among all supplies. */
+/** Supply of a slot: its maximum energy. The price decides its position among all supplies. */
 export type Supply = { readonly slot: number; readonly capacity: number }
 
 /**
- * Who gets what: job j gets `energy[row[j] + t - first[j]]` in slot t. `unmet[j]` is what it lacks.
- * `used` is what was drawn from each supply, in the order of the supplies given.
+ * Energy of jobs: job j gets `energy[rowStart[j] + t - firstSlot[j]]` in slot t. `unmet[j]` is its missing energy.
+ * `used` is the energy drawn from each supply, in the order of the supplies.
  */
 export type Flow = {
   readonly rowStart: Int32Array
@@ -26,7 +26,7 @@ export type Flow = {
   readonly used: Float64Array
 }
 
-/** Give an empty flow: all demand is unmet. */
+/** Create an empty flow: all demand is unmet. */
 export const emptyFlow = (problem: FlowProblem, supplies: number): Flow => {
   const jobs = problem.demand.length
   const rowStart = new Int32Array(jobs)
@@ -43,24 +43,24 @@ export const emptyFlow = (problem: FlowProblem, supplies: number): Flow => {
   }
 }
 
-/** Give the place of a job's energy in a slot of its window. */
+/** Return the index of the energy of a job in a slot of its window. */
 export const cellOf = (problem: FlowProblem, flow: Flow, job: number, slot: number): number =>
   (flow.rowStart[job] as number) + slot - (problem.firstSlot[job] as number)
 
-/** Give how much more energy a job can take in a slot; 0 outside its window. */
+/** Return the energy that a job can still take in a slot; 0 outside its window. */
 export const remainingCapacity = (problem: FlowProblem, flow: Flow, job: number, slot: number): number => {
   if (slot < (problem.firstSlot[job] as number) || slot >= (problem.endSlot[job] as number)) return 0
   const capacity = (problem.rate[job] as number) * (problem.slotLength[slot] as number)
   return capacity - (flow.energy[cellOf(problem, flow, job, slot)] as number)
 }
 
-/** Tell whether a job gets energy in a slot, of its window or not. */
+/** Check if a job gets energy in a slot. The slot may be outside its window. */
 export const isRunningIn = (problem: FlowProblem, flow: Flow, job: number, slot: number): boolean =>
   slot >= (problem.firstSlot[job] as number) &&
   slot < (problem.endSlot[job] as number) &&
   (flow.energy[cellOf(problem, flow, job, slot)] as number) > 0
 
-/** Give what each slot gives to all jobs together. */
+/** Return the energy of each slot over all jobs. */
 export const slotTotals = (problem: FlowProblem, flow: Flow): Float64Array => {
   const totals = new Float64Array(problem.slotLength.length)
   for (const job of problem.demand.keys()) {

@@ -11,8 +11,8 @@ import {
 } from './residual-graph.ts'
 
 /**
- * A flow that is drawn from givers. `wanted` is what each taker still wants. The last search has reached all that is `seen`, step by step in
- * `levels`. What more energy can never reach is `closed`.
+ * Flow from givers to takers. `demand` is the missing energy of each taker. The last search reached the nodes in
+ * `seen`, step by step in `levels`. Nodes in `closed` can never get further energy.
  */
 export type FlowSearch = ResidualGraph & {
   readonly demand: Float64Array
@@ -21,7 +21,7 @@ export type FlowSearch = ResidualGraph & {
   readonly levels: NodeMarks[]
 }
 
-/** Begin with an empty flow. */
+/** Create a search with an empty flow. */
 export const createFlowSearch = (
   problem: FlowProblem,
   flow: Flow,
@@ -32,15 +32,15 @@ export const createFlowSearch = (
   return { ...graph, demand, closed: createMarks(graph), seen: createMarks(graph), levels: [] }
 }
 
-/** The columns that a row can have up: the window of a job, or all jobs. */
+/** Range of columns that a row can have set: the window of a job, or all jobs. */
 const firstColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number =>
   isJobRow ? (problem.firstSlot[row] as number) : 0
 const endColumn = ({ problem }: FlowSearch, row: number, isJobRow: boolean): number =>
   isJobRow ? (problem.endSlot[row] as number) : problem.demand.length
 
 /**
- * Draw what is left in some givers by moving energy of others out of them or into them; `left`, for each giver, is what nobody can take
- * when it ends. Fills all shortest ways before it searches again. Yields between searches.
+ * Draw the available energy of some givers by moving other energy between givers. At the end, `available` is the energy
+ * of each giver that no taker can take. Fills all shortest paths before the next search. Yields between searches.
  * Source: Dinitz (1970), https://en.wikipedia.org/wiki/Dinic's_algorithm.
  */
 export function* drawAvailable(
@@ -54,7 +54,7 @@ export function* drawAvailable(
     yield undefined
     const depth = findLevels(flowSearch, sources)
     if (depth === 0) {
-      // What a search without result has reached can never take or give more: no later search needs to go there.
+      // Nodes reached by a search without result can never take or give more, so no later search visits them.
       copyMarks(flowSearch.closed, flowSearch.seen)
       return
     }
@@ -67,7 +67,10 @@ const copyMarks = (marks: NodeMarks, { givers, takers }: NodeMarks): void => {
   marks.takers.set(takers)
 }
 
-/** Walk from givers over all that can make room in them to the nearest takers that want energy; gives the number of levels, 0 when none wants any. */
+/**
+ * Search from givers, over givers that can free capacity, to the nearest takers with demand. Returns the number of
+ * levels; 0 if no taker has demand.
+ */
 const findLevels = (flowSearch: FlowSearch, sources: readonly number[]): number => {
   const { demand, isByJob, openTakers, activeGivers, closed, seen, levels } = flowSearch
   copyMarks(seen, closed)
@@ -105,10 +108,13 @@ const findLevels = (flowSearch: FlowSearch, sources: readonly number[]): number 
   return 0
 }
 
-/** A way from giver to giver: each taker moves from the giver behind it to that before it, and the last taker takes more. */
+/**
+ * Path from giver to giver: each taker moves from the giver after it to the giver before it, and the last taker takes
+ * more.
+ */
 type FlowPath = { readonly givers: number[]; readonly takers: number[] }
 
-/** Push what is left in a giver along all ways that the search found. */
+/** Push the available energy of a giver along all paths that the search found. */
 const pushAvailable = (flowSearch: FlowSearch, source: number, available: Float64Array, depth: number): void => {
   const { demand, isByJob, openTakers, activeGivers, levels } = flowSearch
   const path: FlowPath = { givers: [source], takers: [] }
@@ -156,7 +162,10 @@ const pushAvailable = (flowSearch: FlowSearch, source: number, available: Float6
   }
 }
 
-/** Move as much energy along a way as it holds, at most `most`; gives how much, and cuts the way where it is used up. */
+/**
+ * Move energy along a path, limited by its capacity and `maxEnergy`. Returns the energy, and cuts the path where it is
+ * full.
+ */
 const pushAlong = (flowSearch: FlowSearch, { givers, takers }: FlowPath, maxEnergy: number): number => {
   const { demand } = flowSearch
   const last = takers.length - 1

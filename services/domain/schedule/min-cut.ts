@@ -1,13 +1,13 @@
 import { cellOf, type Flow, type FlowProblem, remainingCapacity } from './flow-problem.ts'
 
-/** Shares below this are what is lost where numbers do not fit 53 bits. */
+/** Shares below this can be rounding errors of numbers above 53 bits. */
 const negligibleShare = 1e-12
 
-/** Tell whether a job lacks energy: more than the one grain by which what it wants may have been rounded up. */
+/** Check if a job lacks energy: more than one unit, by which its demand may have been rounded up. */
 export const isShort = ({ demand, minEnergy }: FlowProblem, { unmet }: Flow, job: number): boolean =>
   (unmet[job] as number) > Math.max(minEnergy, (demand[job] as number) * negligibleShare)
 
-/** Tell whether energy of a job in a slot is more than what numbers that do not fit 53 bits leave there. */
+/** Check if the energy of a job in a slot exceeds the rounding errors of numbers above 53 bits. */
 const isSignificant = (
   { rate, slotLength, minEnergy }: FlowProblem,
   job: number,
@@ -16,8 +16,9 @@ const isSignificant = (
 ): boolean => energy > Math.max(minEnergy, (rate[job] as number) * (slotLength[slot] as number) * negligibleShare)
 
 /**
- * Find the min cut that a flow of the most energy leaves: the jobs that compete for too little, and the slots that they fill up.
- * Outside those slots they run at full power throughout their windows. Both ascend; empty when no job lacks energy.
+ * Find the minimum cut of a maximum flow: the jobs that compete for too little energy, and the slots that they fill.
+ * Outside those slots they run at full power in their windows. Both lists ascend; they are empty if no job lacks
+ * energy.
  */
 export const minCut = (
   problem: FlowProblem,

@@ -1,14 +1,14 @@
 import { costOf, divideHalfEven, type Energy, type Money, mulDivHalfEven, type Price } from '../quantity.ts'
 import type { PlanSlot } from './plan-slots.ts'
 
-/** Energy (1e-6 Wh) of a slot's jobs, of which `own` comes from generation. Jobs in ascending order, energies above 0. */
+/** Energy (1e-6 Wh) of the jobs of a slot, `ownEnergy` of it from generation. Jobs ascend; energies are above 0. */
 export type SlotUse = {
   readonly jobs: readonly number[]
   readonly energies: readonly Energy[]
   readonly ownEnergy: Energy
 }
 
-/** What each job costs, and its confidence in 1e-4 by energy (1 without energy). */
+/** Cost of each job, and its confidence in 1e-4, weighted by energy (1 without energy). */
 export type PlanCost = {
   readonly costs: readonly Money[]
   readonly confidences: readonly number[]
@@ -21,9 +21,10 @@ type PricedEnergy = { readonly energy: Energy; readonly price: Price; readonly c
 const slotsPerPause = 64
 
 /**
- * Cost the use of slots, which come in order of time. What comes from the grid counts in its accumulators in that order and pays the
- * tiers that it meets. A slot with one price costs each job price × energy; what a slot with several costs is shared by energy, and
- * shares add up to it. Yields between some slots, so that a caller may pause.
+ * Cost the use of slots, which are in order of time. Grid energy counts in its accumulators in that order and pays the
+ * tiers that it reaches.
+ * A slot with one price costs each job price × energy. The cost of a slot with several prices is shared by energy; the
+ * shares add up to it. Yields between some slots, so that the caller can pause.
  * Source: docs/rules/schedules.md #tiers-in-plans.
  */
 export function* costPlan(
@@ -83,7 +84,7 @@ const sharesOf = ({ energies }: SlotUse, pricedEnergies: readonly PricedEnergy[]
   })
 }
 
-/** What a slot's energy costs: its own generation, and the grid's tier by tier, which is counted. */
+/** Return the priced energy of a slot: own generation, and grid energy tier by tier, which is counted. */
 const priceSlot = ({ price, generated }: PlanSlot, use: SlotUse, counted: Map<string, Energy>): PricedEnergy[] => {
   const pricedEnergies: PricedEnergy[] =
     use.ownEnergy === 0n ? [] : [{ energy: use.ownEnergy, price: generated.price, confidence: generated.confidence }]

@@ -1,23 +1,31 @@
 import { startOfLocalMonth } from '../civil-time.ts'
+import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
-import { type CountedEnergy, evaluate, type PricedInterval, priceSteps } from '../tariff/evaluate.ts'
+import {
+  type CountedEnergy,
+  evaluate,
+  type PricedInterval,
+  priceSteps,
+  type UnpricedInterval,
+} from '../tariff/evaluate.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import type { TierPrice } from '../tariff/tier-price.ts'
-import type { PlanPrice, PlanPrices, PlanSteps, UnpricedInterval } from './amount-request.ts'
+import type { PlanPrice, PlanPrices, PlanSteps } from './amount-request.ts'
 
 /**
- * Give the prices of a plan's time: cut where they change, equal neighbours merged.
- * Tiers stand where they are at `start`, and count the energy of the plan from there. A tier that is cheaper than one before it is not
- * planned for: such a span has the price in force. Where both parts have tiers and the tariff of one of them changes within a month, the
- * steps of a pair of tariffs leave out what is planned before the change, for which the part that goes on does count: energy behind the change
- * is then planned as if it cost no more than it does, but is costed by the `parts`.
+ * Return the prices of the time of a plan, cut where they change. Equal neighbours are merged.
+ * Tiers begin with their counts at `start` and count the energy of the plan. A plan does not use a tier that is cheaper
+ * than the tier before it: such an interval has the current price.
+ * If both components have tiers, a tariff of one can change within a month. The steps of a pair of tariffs then ignore
+ * energy planned before the change, although the other component still counts it. Energy after the change is planned
+ * with a price that may be too low, but `components` give its exact cost.
  * Source: docs/rules/schedules.md #tiers-in-plans.
  */
 export const planPrices = (
   snapshot: PricingSnapshot,
   direction: TariffDirection,
-  { start, end }: { readonly start: number; readonly end: number },
+  { start, end }: Interval,
   counted: CountedEnergy,
 ): PlanPrices => {
   const priced: PlanPrice[] = []
@@ -58,7 +66,7 @@ const priceOf = (snapshot: PricingSnapshot, interval: PricedInterval): PlanPrice
   const steps = priceSteps(interval)
   const isRising = steps.every((step, index) => index === 0 || step.price >= (steps[index - 1]?.price ?? 0n))
   if (!isRising || steps.length < 2) return inForcePrice
-  // A part without tiers counts nothing: another tariff of it does not begin the count again.
+  // A component without tiers counts nothing, so a new tariff of it does not restart the count.
   const monthStart = startOfLocalMonth(snapshot.timeZone, start)
   const { segment, counted } = interval
   const components = [

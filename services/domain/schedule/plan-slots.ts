@@ -1,28 +1,27 @@
+import type { Interval } from '../interval.ts'
 import { cumulativeShare, divideHalfEven, type Energy, type Price } from '../quantity.ts'
 import type { ExpectedGeneration, PlannedDevice, PlanPrice, Power } from './amount-request.ts'
 import type { FlowProblem } from './flow-problem.ts'
 
-/** Generation with its price and confidence (1e-4), both constant. */
+/** Generation with its price; price and confidence (1e-4) are constant. */
 export type PricedGeneration = ExpectedGeneration & { readonly price: Price }
 
-/** What generation gives in a slot; confidence in 1e-4. */
+/** Generation of a slot; confidence in 1e-4. */
 type SlotGeneration = { readonly energy: Energy; readonly price: Price; readonly confidence: number }
 
-/** A half-open span in which no price changes, no window begins or ends, and generation is steady. */
-export type PlanSlot = {
-  readonly start: number
-  readonly end: number
+/** Interval in which no price changes, no window begins or ends, and generation is constant. */
+export type PlanSlot = Interval & {
   readonly price: PlanPrice
   readonly generated: SlotGeneration
 }
 
-/** Whole numbers stand for energy in multiples of `unit` (1e-6 W × ms) and for time in multiples of `timeUnit` (ms). */
+/** Scale of integers: energy in multiples of `unit` (1e-6 W × ms), time in multiples of `timeUnitMs`. */
 export type PlanScale = { readonly unit: bigint; readonly timeUnitMs: number }
 
 /** 1e-6 Wh in 1e-6 W × ms. */
 export const energyUnitMs = 3_600_000n
 
-/** Price generation: cut where the price changes; what has none is left out. */
+/** Price generation. It is cut where the price changes; unpriced generation is left out. */
 export const priceGeneration = (
   generation: readonly ExpectedGeneration[],
   prices: readonly PlanPrice[],
@@ -41,8 +40,8 @@ const shareOf = ({ start, end, energy }: ExpectedGeneration, from: number, to: n
   cumulativeShare(energy, to - start, end - start) - cumulativeShare(energy, from - start, end - start)
 
 /**
- * Cut the priced time of windows into slots; time outside every window is left out.
- * The generation of a slot is what its spans give in proportion to time; its confidence is their mean by energy.
+ * Cut the priced time of the windows into slots. Time outside every window is left out.
+ * The generation of a slot is a share of its intervals in proportion to time; its confidence is their mean by energy.
  */
 export const planSlots = (
   prices: readonly PlanPrice[],
@@ -70,7 +69,7 @@ export const planSlots = (
   return slots
 }
 
-/** Tell whether an instant lies in a window; instants must be asked for in order. */
+/** Return a function that checks if an instant lies in a window. Its calls must be in order of time. */
 const windowTest = (devices: readonly PlannedDevice[]): ((at: number) => boolean) => {
   const windows = devices.toSorted((a, b) => a.start - b.start)
   let next = 0
@@ -100,7 +99,7 @@ const generationIn = (activeGeneration: readonly PricedGeneration[], start: numb
 const greatestCommonDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestCommonDivisor(b, a % b))
 const greatestCommonDivisorMs = (a: number, b: number): number => (b === 0 ? a : greatestCommonDivisorMs(b, a % b))
 
-/** Find the coarsest scale on which every power, energy and length of a plan is whole. */
+/** Find the coarsest scale on which every power, energy and length of a plan is an integer. */
 export const planScale = (
   slots: readonly PlanSlot[],
   devices: readonly PlannedDevice[],
@@ -117,11 +116,11 @@ export const planScale = (
   return { unit: unit === 0n ? 1n : unit, timeUnitMs }
 }
 
-/** Give an amount of 1e-6 W × ms on a scale, exactly where it is whole and below 2^53. */
+/** Convert an amount of 1e-6 W × ms to a scale, exactly if the result is an integer below 2^53. */
 export const onScale = ({ unit }: PlanScale, amount: bigint): number =>
   amount % unit === 0n ? Number(amount / unit) : Number(amount) / Number(unit)
 
-/** Write slots and devices on a scale; job j is `devices[j]`. A window without a priced slot has none. */
+/** Convert slots and devices to a scale; job j is `devices[j]`. A window without a priced slot has no slots. */
 export const flowProblem = (
   slots: readonly PlanSlot[],
   devices: readonly PlannedDevice[],

@@ -3,24 +3,27 @@ import type { PoolNetwork } from './pool-network.ts'
 import { createMarks } from './residual-graph.ts'
 
 /**
- * What the next unit of energy costs at each node of a network; infinite where none can come, and at slots and jobs where it costs more than
- * `nearest`, which is what it costs at the cheapest job that wants some.
+ * Cost of the next unit of energy at each node of a network; infinite if none can arrive, and at slots and jobs that
+ * cost more than `nearest`: the cost at the cheapest job with demand.
  */
 export type Distances = { readonly nodeCosts: Float64Array; readonly nearest: number }
 
 const infinite = Number.POSITIVE_INFINITY
 
 /**
- * Measure what the next unit of energy costs. Jobs move between slots for nothing, so a slot costs what the cheapest one costs whose energy can be
- * moved to it. Only what slots give back to pools can lower the cost of a pool; there are few pools, so all is measured again until none falls.
- * Costs only rise as energy is sent, the cheapest way first, so no such way leads through a slot or a job that costs more than its end.
+ * Calculate the cost of the next unit of energy. Jobs move between slots at no cost, so a slot costs as much as the
+ * cheapest slot whose energy can move to it.
+ * Only energy that slots return to pools can lower the cost of a pool. There are few pools, so all costs are calculated
+ * again until none falls.
+ * Costs only rise as energy is sent along cheapest paths. No such path therefore leads through a slot or a job that
+ * costs more than its end.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 5.4, https://openlibrary.org/isbn/9780136175490.
  */
 export const distancesOf = (network: PoolNetwork): Distances => {
   const { pools, poolCapacity, nodes } = network
   const nodeCosts = new Float64Array(nodes.count).fill(infinite)
   for (const [pool, { cost }] of pools.entries()) nodeCosts[pool] = (poolCapacity[pool] as number) > 0 ? cost : infinite
-  // Beyond 2^53 what is lost in rounding could go on for ever.
+  // Above 2^53, rounding errors could make this loop endless.
   for (let round = 0; ; round += 1) {
     for (let pass = 0; pass < pools.length; pass += 1) {
       measureGrids(network, nodeCosts)
@@ -32,7 +35,7 @@ export const distancesOf = (network: PoolNetwork): Distances => {
   }
 }
 
-/** How far each queue is gone through, and what is to be added to its prices. */
+/** Position in each queue, and the amount to add to its prices. */
 const createQueueHeads = (
   queues: PoolNetwork['queues'],
   ownQueue: PoolNetwork['ownQueue'],
@@ -49,7 +52,10 @@ const createQueueHeads = (
   )
 }
 
-/** Measure slots and jobs by what pools, and slots' own energy, cost; gives the cost at the cheapest job that wants energy. */
+/**
+ * Calculate the costs of slots and jobs from those of pools and of own energy. Returns the cost at the cheapest job
+ * with demand.
+ */
 const measureSlotsAndJobs = (
   { graph, queues, ownQueue, ownCapacity, gridCapacity, nodes }: PoolNetwork,
   nodeCosts: Float64Array,
@@ -99,7 +105,7 @@ const measureSlotsAndJobs = (
   }
 }
 
-/** Measure grids: what comes from the cheapest pool, or what their slots give back. */
+/** Calculate the costs of grids: energy from the cheapest pool, or energy that their slots return. */
 const measureGrids = ({ offers, gridDrawn, nodes }: PoolNetwork, nodeCosts: Float64Array): void => {
   for (let slot = 0; slot < gridDrawn.length; slot += 1) {
     let cost = (gridDrawn[slot] as number) > 0 ? (nodeCosts[nodes.slot + slot] as number) : infinite
@@ -111,7 +117,7 @@ const measureGrids = ({ offers, gridDrawn, nodes }: PoolNetwork, nodeCosts: Floa
   }
 }
 
-/** Lower the costs of pools by what slots would give back to them; tells whether any fell. */
+/** Lower the costs of pools to those of energy that slots would return. Returns true if a cost fell. */
 const lowerPoolCosts = ({ offers, drawn, nodes }: PoolNetwork, nodeCosts: Float64Array): boolean => {
   let isLower = false
   for (let offer = 0; offer < drawn.length; offer += 1) {

@@ -5,9 +5,9 @@ import { findOffer, type PoolNetwork, type Queue } from './pool-network.ts'
 import { addFlow, flowBetween, type NodeMarks, residualCapacity } from './residual-graph.ts'
 
 /**
- * Send as much as possible to jobs at the least cost. The cheapest ways come first, and of those the ones of the fewest steps, each with as
- * much as it holds. Gives how many searches that took. The network has no cycle of negative cost. Yields between searches, so that a caller
- * may pause.
+ * Send as much energy as possible to jobs at minimum cost. The cheapest paths come first, among them those with the
+ * fewest steps, each with its full capacity. Returns the number of searches. The network has no cycle of negative cost.
+ * Yields between searches, so that the caller can pause.
  * Source: Ahuja, Magnanti, Orlin, Network Flows (1993), 9.8, https://openlibrary.org/isbn/9780136175490.
  */
 export function* fillFromPools(network: PoolNetwork): Generator<undefined, number> {
@@ -24,12 +24,12 @@ export function* fillFromPools(network: PoolNetwork): Generator<undefined, numbe
       layers,
       triedSlots: new Int32Array(network.pools.length),
     })
-    // Beyond 2^53 a cost is not exact, and a way of it may not be found again.
+    // Above 2^53 a cost is not exact, and its path may not be found again.
     if (!isAnySent) return searches
   }
 }
 
-/** `tried` is how many of its slots each pool has been left by. */
+/** State of a search for paths. `triedSlots` is the number of slots of each pool that the search has left. */
 type PathSearch = {
   readonly network: PoolNetwork
   readonly nodeCosts: Float64Array
@@ -38,7 +38,7 @@ type PathSearch = {
   readonly triedSlots: Int32Array
 }
 
-/** Send what the cheapest ways of the fewest steps hold; tells whether there was any. */
+/** Send energy along the cheapest paths with the fewest steps. Returns true if any energy was sent. */
 const sendCheapest = (search: PathSearch): boolean => {
   const { network, distances, layers } = search
   const { nodes, poolCapacity, ownCapacity } = network
@@ -64,14 +64,14 @@ const sendCheapest = (search: PathSearch): boolean => {
   return isAnySent
 }
 
-/** No way leads on from a node: leave it out. */
+/** Exclude a node from which no path continues. */
 const excludeNode = ({ nodes }: PoolNetwork, { level, levels }: Layers, node: number, depth: number): void => {
   level[node] = -1
   if (node >= nodes.job) clearBit((levels[depth] as NodeMarks).takers, node - nodes.job)
   else if (node >= nodes.slot) clearBit((levels[depth] as NodeMarks).givers, node - nodes.slot)
 }
 
-/** Give the next node on a way; −1 when none leads on. */
+/** Return the next node of a path; −1 if no path continues. */
 const nextNode = (search: PathSearch, node: number, depth: number): number => {
   const { grid, slot, job } = search.network.nodes
   if (node < grid) return nextAfterPool(search, node, depth)
@@ -131,7 +131,7 @@ const nextAfterJob = ({ network, nodeCosts, layers }: PathSearch, job: number, d
   return -1
 }
 
-/** Give how much more may go from one node to the next. */
+/** Return the remaining capacity from one node to the next. */
 const capacityBetween = (network: PoolNetwork, from: number, to: number): number => {
   const { graph, gridCapacity, gridDrawn, drawn, nodes } = network
   if (from < nodes.grid) return Number.POSITIVE_INFINITY
@@ -145,7 +145,7 @@ const capacityBetween = (network: PoolNetwork, from: number, to: number): number
     : residualCapacity(graph, from - nodes.slot, to - nodes.job)
 }
 
-/** Let so much go from one node to the next. */
+/** Add energy from one node to the next. */
 const addBetween = (network: PoolNetwork, from: number, to: number, energy: number): void => {
   const { graph, nodes } = network
   if (from < nodes.grid) drawFromPool(network, to - nodes.grid, from, energy)
@@ -166,7 +166,10 @@ const passGrid = ({ gridCapacity, gridDrawn }: PoolNetwork, slot: number, energy
   gridDrawn[slot] = (gridDrawn[slot] as number) + energy
 }
 
-/** Send as much along a way as it holds, at most `most`; gives how much, and cuts the way where it is used up. */
+/**
+ * Send energy along a path, limited by its capacity and `maxEnergy`. Returns the energy, and cuts the path where it is
+ * full.
+ */
 const sendAlong = (network: PoolNetwork, path: number[], maxEnergy: number): number => {
   const { graph, nodes } = network
   const { unmet } = graph.flow

@@ -3,12 +3,13 @@ import type { Distances } from './pool-distances.ts'
 import type { PoolNetwork, Queue } from './pool-network.ts'
 import { createMarks, type NodeMarks } from './residual-graph.ts'
 
-/** What leads to the nearest jobs: grids and pools on cheapest ways, and the costs of the slots and jobs on them. */
+/** Routes to the nearest jobs: grids and pools on cheapest paths, and the costs of the slots and jobs on them. */
 type NearestRoutes = { readonly costs: ReadonlySet<number>; readonly grids: Uint8Array; readonly pools: Uint8Array }
 
 /**
- * The nodes on cheapest ways by the number of steps from where energy comes from, as far as the first jobs that want some: the `level` of each, −1
- * when it is on none, and the slots and jobs of each of the `levels`. `sources` are the pools and slots of level 0.
+ * Nodes on cheapest paths by number of steps from their source, up to the first jobs with demand. `level` is the number
+ * of steps of a node (−1: on no path), `levels` the slots and jobs of each step, `sources` the pools and slots of level
+ * 0.
  */
 export type Layers = {
   readonly level: Int32Array
@@ -16,7 +17,10 @@ export type Layers = {
   readonly sources: readonly number[]
 }
 
-/** Find what leads to the nearest jobs, from them back: through slots of their cost to pools, and on to what gives back to those. */
+/**
+ * Find the routes to the nearest jobs, backwards: through slots of their cost to pools, and on to slots that return
+ * energy to those pools.
+ */
 const routesToNearest = (
   { offers, drawn, gridCapacity, gridDrawn, nodes }: PoolNetwork,
   { nodeCosts, nearest }: Distances,
@@ -51,7 +55,7 @@ const routesToNearest = (
   return { costs, grids, pools }
 }
 
-/** Flags of all slots and jobs that do not cost so much. */
+/** Return flags of all slots and jobs with another cost. */
 const marksOfOtherCosts = ({ graph, nodes }: PoolNetwork, nodeCosts: Float64Array, cost: number): NodeMarks => {
   const others = createMarks(graph)
   others.givers.fill(-1)
@@ -64,13 +68,13 @@ const marksOfOtherCosts = ({ graph, nodes }: PoolNetwork, nodeCosts: Float64Arra
   return others
 }
 
-/** Tell whether a node is a job that wants energy and comes by it at the least cost. */
+/** Check if a node is a job with demand that gets energy at the lowest cost. */
 export const isNearestJob = ({ graph, nodes }: PoolNetwork, { nodeCosts, nearest }: Distances, node: number): boolean =>
   node >= nodes.job && nodeCosts[node] === nearest && (graph.flow.unmet[node - nodes.job] as number) > 0
 
 /**
- * A walk over cheapest ways. `seen` are, for each cost on them, the slots and jobs that it need not enter; `next` are the nodes that are a
- * step further than those it leaves now.
+ * Search over cheapest paths. `seen` contains, for each cost on them, the slots and jobs to skip. `next` are the nodes
+ * one step after the current ones.
  */
 type LayerSearch = {
   readonly network: PoolNetwork
@@ -84,7 +88,7 @@ type LayerSearch = {
 const seenAtCost = ({ nodeCosts, seen }: LayerSearch, node: number): NodeMarks =>
   seen.get(nodeCosts[node] as number) as NodeMarks
 
-/** Find the cheapest ways of the fewest steps. */
+/** Find the cheapest paths with the fewest steps. */
 export const layersOf = (network: PoolNetwork, distances: Distances): Layers => {
   const { pools, poolCapacity, ownCapacity, ownPrice, nodes } = network
   const { nodeCosts } = distances

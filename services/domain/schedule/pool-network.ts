@@ -1,20 +1,23 @@
 import { emptyFlow, type FlowProblem } from './flow-problem.ts'
 import { createResidualGraph, type ResidualGraph } from './residual-graph.ts'
 
-/** Energy that several slots may draw on. Each unit of it costs so much besides the price that a slot pays. */
+/** Energy that several slots can draw on. Each unit costs `cost` in addition to the price of the slot. */
 export type Pool = { readonly capacity: number; readonly cost: number }
 
-/** A pool that a slot may draw on through the grid, at a price. Offers come in order of their slots. */
+/** Pool that a slot can draw on through the grid, at a price. Offers are in the order of their slots. */
 export type Offer = { readonly slot: number; readonly pool: number; readonly price: number }
 
-/** What each slot has of its own, at which price, and the most that it may draw through the grid. */
+/** Own energy of each slot, its price, and the maximum energy through the grid. */
 export type SlotSupply = {
   readonly ownEnergy: Float64Array
   readonly ownPrice: Float64Array
   readonly grid: Float64Array
 }
 
-/** Offers in columns, in order of their slots; those of a slot begin at `at[slot]`, and the next slot's where they end. */
+/**
+ * Offers in columns, in the order of their slots. The offers of a slot begin at `firstOffer[slot]` and end at
+ * `firstOffer[slot + 1]`.
+ */
 export type OfferColumns = {
   readonly firstOffer: Int32Array
   readonly pool: Int32Array
@@ -26,10 +29,10 @@ export type OfferColumns = {
 export type Queue = { readonly slots: Int32Array; readonly prices: Float64Array }
 
 /**
- * What flows from pools to jobs. A pool leads to the grid of each slot that has an offer of it, the grid to its slot, and the slot to the jobs whose
- * windows hold it; what a slot has of its own leads to it alone. Nodes are numbered in this order: pools, grids, slots, jobs; `grid`, `slot` and
- * `job` are the numbers of the first of each. `queues` are the slots that each pool leads
- * to, `ownQueue` those with energy of their own.
+ * Network from pools to jobs. A pool leads to the grid of each slot with an offer of it. The grid leads to its slot,
+ * and the slot to the jobs whose windows contain it. Own energy of a slot leads to that slot only.
+ * Nodes are numbered in the order pools, grids, slots, jobs; `nodes` contains the first number of each. `queues` are
+ * the slots of each pool, `ownQueue` the slots with own energy.
  */
 export type PoolNetwork = {
   readonly graph: ResidualGraph
@@ -66,7 +69,7 @@ const offerColumns = (offers: readonly Offer[], slots: number): OfferColumns => 
   }
 }
 
-/** Begin with nothing drawn. */
+/** Create a network without drawn energy. */
 export const createPoolNetwork = (
   problem: FlowProblem,
   pools: readonly Pool[],
@@ -99,7 +102,7 @@ export const createPoolNetwork = (
   }
 }
 
-/** Give the offer that a pool makes to a slot; −1 when it makes none. */
+/** Return the index of the offer of a pool to a slot; −1 if there is none. */
 export const findOffer = ({ offers: { firstOffer, pool: pools } }: PoolNetwork, slot: number, pool: number): number => {
   const last = firstOffer[slot + 1] as number
   for (let offer = firstOffer[slot] as number; offer < last; offer += 1) if (pools[offer] === pool) return offer

@@ -1,3 +1,4 @@
+import type { Interval } from '../interval.ts'
 import { divideHalfEven, type Energy } from '../quantity.ts'
 import type { PlannedDevice, PlanPiece } from './amount-request.ts'
 import type { FlowInput } from './flow-input.ts'
@@ -14,7 +15,10 @@ const energyOfAmount = ({ unit }: PlanScale, amount: number): Energy =>
 
 const minEnergy = (a: Energy, b: Energy): Energy => (a < b ? a : b)
 
-/** Collect energies of one job in order: each is the difference of what is rounded up to its slot, so nothing is lost. */
+/**
+ * Collect energies of one job in order. Each is the difference of the rounded sums up to its slot, so no energy is
+ * lost.
+ */
 const createCollector = (scale: PlanScale) => {
   const found: SlotEnergy[] = []
   let [amount, energy] = [0, 0n]
@@ -29,7 +33,10 @@ const createCollector = (scale: PlanScale) => {
   }
 }
 
-/** Read what a job gets in each slot, in order of slots. One that lacks nothing gets exactly what its device asks for. */
+/**
+ * Return the energy of a job in each slot, in order. If the job lacks nothing, the sum is exactly the energy of its
+ * device.
+ */
 export const energiesOf = (
   { slots, problem, scale }: FlowInput,
   flow: Flow,
@@ -52,7 +59,9 @@ export const energiesOf = (
   return found
 }
 
-/** Give the energies of a job when it runs at full power from its window's start until it has what is planned in all. */
+/**
+ * Return the energies of a job that runs at full power from the start of its window until it has its planned energy.
+ */
 export const energiesAtFullPower = (
   { problem, scale }: FlowInput,
   job: number,
@@ -76,7 +85,10 @@ export const energiesAtFullPower = (
   return energies
 }
 
-/** Turn energies of jobs into the use of slots. `generated` (null: none) is what each slot draws from generation, on the scale. */
+/**
+ * Convert energies of jobs to the use of slots. `generated` (null: none) is the own generation used in each slot, on
+ * the scale.
+ */
 export const slotUsesOf = (
   energies: readonly (readonly SlotEnergy[])[],
   slots: number,
@@ -103,15 +115,13 @@ export const slotUsesOf = (
 const secondMs = 1000
 
 /**
- * Lengthen what runs in a slot (ms), from its start or to its end, until its inner edge lies on a whole second; the power falls to the mean.
- * Within a slot the price does not change, so the cost stays. The exact length stays where the slot ends before that second.
+ * Extend the running time in a slot (ms), from its start or to its end, until the inner edge is a whole second. The
+ * power falls to the mean.
+ * The price is constant within a slot, so the cost does not change. If the slot ends before that second, the exact
+ * length remains.
  * Source: docs/rules/schedules.md #slot-edges.
  */
-const extendToWholeSecond = (
-  { start, end }: { readonly start: number; readonly end: number },
-  lengthMs: number,
-  startsLate: boolean,
-): number => {
+const extendToWholeSecond = ({ start, end }: Interval, lengthMs: number, startsLate: boolean): number => {
   const extendedMs = startsLate
     ? end - Math.floor((end - lengthMs) / secondMs) * secondMs
     : Math.ceil((start + lengthMs) / secondMs) * secondMs - start
@@ -119,8 +129,9 @@ const extendToWholeSecond = (
 }
 
 /**
- * Find how long (ms) what runs in each slot runs there; 0: each as long as it needs at its full power. Where their full powers are too much together
- * all run as fast as the cap and their powers let them, side by side; generation is used as it comes, over the whole slot.
+ * Return the running time (ms) in each slot; 0 if each job runs as long as it needs at its full power.
+ * If the full powers together exceed the site limit, all jobs run in parallel, as fast as the limit and their powers
+ * allow. Generation is used over the whole slot.
  */
 export const findRunningTimes = (input: FlowInput, flow: Flow, generated: Float64Array): Float64Array => {
   const { slots, problem, sitePower, scale } = input
@@ -159,8 +170,9 @@ export const findRunningTimes = (input: FlowInput, flow: Flow, generated: Float6
 }
 
 /**
- * Write what a job gets as stretches of constant power; neighbours of equal power are one. At full power it runs beside what it does before or
- * after, else from the slot's start. Edges within a slot lie on whole seconds. `times` are those of `runningTimes`.
+ * Return the energy of a job as intervals of constant power. Neighbours of equal power are joined.
+ * At full power a job runs next to its earlier or later piece, otherwise from the start of the slot. Edges within a
+ * slot are whole seconds. `runningMs` is the result of `findRunningTimes`.
  */
 export const piecesOf = (
   input: FlowInput,
@@ -196,13 +208,13 @@ const pieceInSlot = (
   if (amount === (problem.rate[job] as number) * (problem.slotLength[index] as number))
     return { start, end, power: device.power }
   const energy = BigInt(Math.round(amount)) * scale.unit
-  // Whole milliseconds, rounded up: the power may be a hair below the full one, never above.
+  // Whole milliseconds, rounded up: the power can be slightly below full power, never above.
   const neededMs = runningMs === 0 ? Number((energy + device.power - 1n) / device.power) : runningMs
   const isBefore = slots[index - 1]?.end === start && isRunningIn(problem, flow, job, index - 1)
   const isAfter = slots[index + 1]?.start === end && isRunningIn(problem, flow, job, index + 1)
   const startsLate = runningMs === 0 && !isBefore && isAfter
   const lengthMs = extendToWholeSecond({ start, end }, Math.min(Math.max(neededMs, 1), end - start), startsLate)
-  // Beyond 2^53 an amount may be a hair more than the device can take.
+  // Above 2^53, rounding can make an amount slightly more than the device can take.
   const power = minEnergy(divideHalfEven(energy, BigInt(lengthMs)), device.power)
   return startsLate ? { start: end - lengthMs, end, power } : { start, end: start + lengthMs, power }
 }

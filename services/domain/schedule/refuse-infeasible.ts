@@ -1,17 +1,18 @@
 import type { AnswerOffset } from '../answer-offset.ts'
 import { writeInstant } from '../instant.ts'
+import type { Interval } from '../interval.ts'
 import { formatDecimal } from '../quantity.ts'
 import { type Refusal, refused } from '../refusal.ts'
+import type { UnpricedInterval } from '../tariff/evaluate.ts'
 import { refuseMissingTariff } from '../tariff/missing-tariff.ts'
 import { refusePendingTariff } from '../tariff/pending-tariff.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
-import type { PlannedDevice, UnpricedInterval } from './amount-request.ts'
+import type { PlannedDevice } from './amount-request.ts'
 
-/** A half-open span of time. */
-type Interval = { readonly start: number; readonly end: number }
-
-/** The devices that bind, the hours in which the location's power is used up, and how much energy they can have in all (1e-6 Wh). */
+/**
+ * Limiting devices, the hours in which they use all power of the location, and their maximum energy together (1e-6 Wh).
+ */
 export type Shortage = {
   readonly devices: readonly PlannedDevice[]
   readonly hours: readonly Interval[]
@@ -37,14 +38,17 @@ const joinIntervals = (intervals: readonly Interval[]): Interval[] => {
   return merged
 }
 
-/** Energy to a whole Wh: what is asked for rounded up, what is possible down, so that the two never look alike. */
+/**
+ * Write energy in whole Wh. The requested energy is rounded up, the possible energy down, so that the two texts always
+ * differ.
+ */
 const kilowattHours = (energy: bigint, isRoundedUp: boolean): string => {
   const wattHours = (energy + (isRoundedUp ? 999_999n : 0n)) / 1_000_000n
   return `${formatDecimal(wattHours, 3)} kWh`
 }
 
 /**
- * Put a plan that cannot be into words; instants are written in the offsets of the answer.
+ * Create the refusal `schedule_infeasible`. Instants are written with the offsets of the answer.
  * Source: docs/rules/schedules.md #infeasible-plans.
  */
 export const refuseInfeasible = ({ devices, hours, possible }: Shortage, offsetOf: AnswerOffset): Refusal => {
@@ -69,7 +73,8 @@ export const refuseInfeasible = ({ devices, hours, possible }: Shortage, offsetO
 }
 
 /**
- * Say that there is no price where one is needed, or not yet (`isPending`); a missing tariff is posted to `path`.
+ * Create the refusal of a plan that needs unpriced time. If `isPending`, the tariff is awaited. A missing tariff is
+ * created with a request to `path`.
  * Source: docs/rules/schedules.md #time-without-a-price.
  */
 export const refuseMissingPrice = (

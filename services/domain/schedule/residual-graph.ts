@@ -2,9 +2,10 @@ import { type BitRows, createBitRows, setBit } from './bit-rows.ts'
 import { cellOf, type Flow, type FlowProblem, remainingCapacity } from './flow-problem.ts'
 
 /**
- * A flow from givers to takers, and where energy can go in it: from slots to the jobs whose windows hold them or, where `isByJob`, from jobs to the
- * slots of their windows. `open`, a row for each giver, are the takers that could take more from it; `running`, a row for each taker, the
- * givers that it gets energy from.
+ * Flow from givers to takers, and its free capacities: from slots to the jobs whose windows contain them or, if
+ * `isByJob`, from jobs to the slots of their windows.
+ * `openTakers` has a row for each giver: the takers that can take more from it. `activeGivers` has a row for each
+ * taker: the givers that it gets energy from.
  */
 export type ResidualGraph = {
   readonly problem: FlowProblem
@@ -17,7 +18,7 @@ export type ResidualGraph = {
 /** Flags of givers and of takers, one row each. */
 export type NodeMarks = { readonly givers: Int32Array; readonly takers: Int32Array }
 
-/** Begin with an empty flow. */
+/** Create the graph of an empty flow. */
 export const createResidualGraph = (problem: FlowProblem, flow: Flow, isByJob: boolean): ResidualGraph => {
   const [jobs, slots] = [problem.demand.length, problem.slotLength.length]
   const [givers, takers] = isByJob ? [jobs, slots] : [slots, jobs]
@@ -32,7 +33,7 @@ export const createResidualGraph = (problem: FlowProblem, flow: Flow, isByJob: b
   return { problem, flow, isByJob, openTakers, activeGivers }
 }
 
-/** Give flags that are all down. */
+/** Create cleared flags. */
 export const createMarks = ({ openTakers, activeGivers }: ResidualGraph): NodeMarks => ({
   givers: new Int32Array(activeGivers.wordsPerRow),
   takers: new Int32Array(openTakers.wordsPerRow),
@@ -41,15 +42,15 @@ export const createMarks = ({ openTakers, activeGivers }: ResidualGraph): NodeMa
 const cellBetween = ({ problem, flow, isByJob }: ResidualGraph, giver: number, taker: number): number =>
   isByJob ? cellOf(problem, flow, giver, taker) : cellOf(problem, flow, taker, giver)
 
-/** Give the energy that a taker gets from a giver. */
+/** Return the energy that a taker gets from a giver. */
 export const flowBetween = (graph: ResidualGraph, giver: number, taker: number): number =>
   graph.flow.energy[cellBetween(graph, giver, taker)] as number
 
-/** Give how much more a taker can take from a giver. */
+/** Return the energy that a taker can still take from a giver. */
 export const residualCapacity = ({ problem, flow, isByJob }: ResidualGraph, giver: number, taker: number): number =>
   isByJob ? remainingCapacity(problem, flow, giver, taker) : remainingCapacity(problem, flow, taker, giver)
 
-/** Let a taker have more from a giver, or less. */
+/** Add energy from a giver to a taker; a negative amount removes it. */
 export const addFlow = (graph: ResidualGraph, giver: number, taker: number, energy: number): void => {
   const { flow, openTakers, activeGivers } = graph
   const cell = cellBetween(graph, giver, taker)

@@ -5,7 +5,7 @@ import { type TierBounds, type TieredFlow, type TierLimits, tieredFlow, tierPric
 
 type SlotRange = { readonly from: number; readonly to: number }
 
-/** By how much the price of a slot rises at each bound, and in which of its tiers it may be used; the same text for the same rises. */
+/** Return the price rise of a slot at each bound and its allowed tiers, as a text: equal texts for equal rises. */
 const priceRisesOf = (slot: FlowInput['slots'][number], { isAllowed }: FlowInput, tierBounds: TierBounds): string => {
   const prices = tierPricesOf(slot, tierBounds)
   return [slot.price.accumulator, ...prices.map(price => (isAllowed(price) ? price - (prices[0] ?? 0n) : 'none'))].join(
@@ -14,8 +14,9 @@ const priceRisesOf = (slot: FlowInput['slots'][number], { isAllowed }: FlowInput
 }
 
 /**
- * The first and the last slot of the stretch in which each slot lies, all of whose slots rise alike. Where in a stretch a bound is met decides
- * nothing: its slots may draw on the tiers before and behind it in any order, for what that saves in one it costs in another.
+ * First and last slot of the run that contains each slot. All slots of a run have the same price rises.
+ * The position of a bound within a run does not matter: its slots may draw on the tiers before and after it in any
+ * order, because savings in one slot are costs in another.
  */
 type SlotRuns = { readonly first: Int32Array; readonly last: Int32Array }
 
@@ -33,8 +34,8 @@ const isUnrestricted = ({ slots, isAllowed }: FlowInput): boolean =>
   slots.every(({ price }) => price.steps.every(step => isAllowed(step.price)))
 
 /**
- * Tell whether tiers decide which slots are cheap. They do not where the plan cannot reach a bound, nor where all of its energy counts
- * in one accumulator whose tiers lift every price alike.
+ * Check if tiers affect which slots are cheap. They do not if the plan cannot reach a bound, or if all of its energy
+ * counts in one accumulator whose tiers raise every price equally.
  */
 export const isCoupled = (input: FlowInput, tierBounds: TierBounds): boolean => {
   const { slots, problem, scale } = input
@@ -50,7 +51,10 @@ export const isCoupled = (input: FlowInput, tierBounds: TierBounds): boolean => 
   return !(isOneAccumulator && isUnrestricted(input) && slotRunsOf(input, tierBounds).last[0] === slots.length - 1)
 }
 
-/** A flow as it is counted in order of time: its cost, where each bound is met, and how far what is drawn departs from what is counted. */
+/**
+ * Flow counted in order of time: its cost, the slot in which each bound is met, and the difference between drawn and
+ * counted energy.
+ */
 type CountedFlow = {
   readonly cost: number
   readonly isAllowed: boolean
@@ -58,7 +62,7 @@ type CountedFlow = {
   readonly deviations: ReadonlyMap<string, readonly number[]>
 }
 
-/** Count a flow slot by slot, as its records will be. */
+/** Count a flow slot by slot, as its records will be counted. */
 const countInOrder = (input: FlowInput, tierBounds: TierBounds, flow: TieredFlow): CountedFlow => {
   const { slots, scale, sign } = input
   const bounds = new Map(
@@ -98,7 +102,10 @@ const countInOrder = (input: FlowInput, tierBounds: TierBounds, flow: TieredFlow
 
 type UncertainBound = { readonly name: string; readonly bound: number; readonly from: number; readonly to: number }
 
-/** The bound about which a flow is most wrong; those of which it is not known whether they are met come first. Null where it is right. */
+/**
+ * Return the bound with the largest error of a flow; bounds that may or may not be met come first. Null if the flow is
+ * exact.
+ */
 const mostUncertainBound = (
   limits: TierLimits,
   { deviations }: CountedFlow,
@@ -120,7 +127,7 @@ const mostUncertainBound = (
   return uncertainBound
 }
 
-/** The two or three parts into which limits fall where a flow is in doubt; none where it is right. */
+/** Split limits into two or three parts at the most uncertain bound; empty if the flow is exact. */
 const splitLimits = (limits: TierLimits, counted: CountedFlow, slotRuns: SlotRuns): TierLimits[] => {
   const slots = slotRuns.last.length
   const uncertainBound = mostUncertainBound(limits, counted, slotRuns)
@@ -143,14 +150,17 @@ const splitLimits = (limits: TierLimits, counted: CountedFlow, slotRuns: SlotRun
   })
 }
 
-/** Let a bound be met within a span only: those behind it are met no sooner, those before it no later. */
+/** Limit a bound to a range. Later bounds are met no sooner, earlier bounds no later. */
 const narrowRanges = (ranges: readonly SlotRange[], bound: number, { from, to }: SlotRange): SlotRange[] =>
   ranges.map((span, index) => {
     if (index === bound) return { from, to }
     return index > bound ? { ...span, from: Math.max(span.from, from) } : { ...span, to: Math.min(span.to, to) }
   })
 
-/** Limits that leave all open but this: where all energy is sure to count in one accumulator, it is known which bounds are met. */
+/**
+ * Return the widest limits. If all energy counts in one accumulator, the bounds that are met are known; otherwise all
+ * is open.
+ */
 const widestLimits = (input: FlowInput, tierBounds: TierBounds): TierLimits => {
   const { slots, problem, scale } = input
   const [onlyAccumulator] = tierBounds.keys()
@@ -168,28 +178,31 @@ const widestLimits = (input: FlowInput, tierBounds: TierBounds): TierLimits => {
   return new Map([...tierBounds].map(([name, bounds]) => [name, bounds.map(rangeOf)]))
 }
 
-/** Limits under which no bound is met: what a slot may have of the tier in force it may have at any time. */
+/** Return limits under which no bound is met: a slot may use at any time what it may use of the current tier. */
 const limitsUnmet = (tierBounds: TierBounds, slots: number): TierLimits =>
   new Map([...tierBounds].map(([name, bounds]) => [name, bounds.map(() => ({ from: slots, to: slots }))]))
 
 /**
- * So much work is done for one plan; it bounds the time, and is the same for the same request. A network is as much work as it has arcs, and
- * besides as `fixedWork` of them.
+ * Maximum work for one plan. It bounds the time, and is the same for the same request. A network costs its number of
+ * arcs plus `fixedWork`.
  */
 const maxWork = 10_000_000
 const fixedWork = 20_000
 /**
- * Large networks are gone through a thousand times and more: each time is as much work as they have arcs, and besides as `fixedSearch` of
- * them. So much takes some 15 s.
+ * Maximum work of the searches, about 15 s. Large networks are searched more than a thousand times; each search costs
+ * its number of arcs plus `fixedSearch`.
  */
 const maxSearchWork = 4_000_000_000
 const fixedSearch = 200_000
 
-/** How near (in the units of a flow's cost) the best flow must come to what is possible. Source: docs/rules/schedules.md #amount. */
+/**
+ * Return the allowed difference to the optimum, in units of the cost of a flow.
+ * Source: docs/rules/schedules.md #amount.
+ */
 const toleranceOf = ({ scale }: FlowInput, cost: number): number =>
   Math.max((1e12 * Number(energyUnitMs)) / Number(scale.unit), 1e-6 * Math.abs(cost)) / 4
 
-/** Limits that leave each bound the stretch in which a flow has met it. */
+/** Return limits that allow each bound the run in which a flow has met it. */
 const limitsAsMet = ({ metSlots }: CountedFlow, { first, last }: SlotRuns): TierLimits =>
   new Map(
     [...metSlots].map(([name, metOfBounds]) => [
@@ -201,13 +214,13 @@ const limitsAsMet = ({ metSlots }: CountedFlow, { first, last }: SlotRuns): Tier
 type SearchNode = { readonly limits: TierLimits; readonly found: TieredFlow; readonly counted: CountedFlow }
 
 /**
- * Find the flow of the most energy and, of such flows, the one that costs the least when its energy is counted in order of time.
- *
- * A network in which slots choose their tiers freely costs no more than any plan; where it costs as much as the plan that it gives, that
- * plan is the best. It is so at once for imports whose tiers lift all prices of an accumulator alike. Elsewhere the time in which a bound is
- * met is parted, and each part searched that may still hold a cheaper plan: the likeliest first and, each third time, the one of the cheapest
- * plan. The best plan is improved at once where it meets its bounds: the cheaper it is, the fewer parts are left. Beyond `mostWork` and `mostSearching` the
- * best plan found is given. Yields between short pieces of work.
+ * Find a flow of maximum energy and, among those, the one of minimum cost when its energy is counted in order of time.
+ * A network in which slots choose their tiers freely costs no more than any plan. If it costs as much as its own plan,
+ * that plan is optimal. This holds at once for imports whose tiers raise all prices of an accumulator equally.
+ * Otherwise the time in which a bound is met is split, and each part that can contain a cheaper plan is searched: the
+ * most promising first and, every third time, the one with the cheapest plan. A better plan is improved at once at the
+ * bounds that it meets, because a cheaper plan leaves fewer parts.
+ * Above `maxWork` and `maxSearchWork` the best plan found is returned. Yields between short parts of the work.
  * Source: Land and Doig (1960), https://doi.org/10.2307/1910129.
  */
 export function* searchTiers(input: FlowInput, tierBounds: TierBounds): Generator<undefined, AmountFlow> {
@@ -256,12 +269,12 @@ const isBetter = (one: SearchNode, best: SearchNode | null): boolean =>
   one.found.energy > best.found.energy ||
   (one.found.energy === best.found.energy && one.counted.cost < best.counted.cost)
 
-/** Whether there may be a better plan within the limits of a flow. */
+/** Check if the limits of a flow can contain a better plan. */
 const isPromising = (input: FlowInput, { found }: SearchNode, best: SearchNode): boolean =>
   found.energy > best.found.energy ||
   (found.energy === best.found.energy && found.cost < best.counted.cost - toleranceOf(input, best.counted.cost))
 
-/** Whether the plans within the limits of a flow may be better than those within another's. */
+/** Check if the limits of one flow are more promising than those of another. */
 const isLikelier = (one: SearchNode, first: SearchNode): boolean =>
   one.found.energy > first.found.energy ||
   (one.found.energy === first.found.energy && one.found.cost < first.found.cost)

@@ -5,18 +5,19 @@ import { energyUnitMs, onScale } from './plan-slots.ts'
 import { fillFromPools } from './pool-flow.ts'
 import { createPoolNetwork, type Offer, type SlotSupply } from './pool-network.ts'
 
-/** The bounds of each accumulator's tiers, rising, counted from where it stands when the plan begins. */
+/** Tier bounds of each accumulator, ascending, counted from the start of the plan. */
 export type TierBounds = ReadonlyMap<string, readonly Energy[]>
 
 /**
- * From which slot to which each bound of each accumulator may be met, both inclusive; a `to` behind the last slot: it may stay unmet, and
- * must where `from` lies there too.
+ * Slots in which each bound of each accumulator may be met: from `from` to `to`, inclusive. If `to` is after the last
+ * slot, the bound may stay unmet; if `from` is too, it must.
  */
 export type TierLimits = ReadonlyMap<string, readonly { readonly from: number; readonly to: number }[]>
 
 /**
- * A flow in which slots draw on tiers as limits let them. `drawn` is what each slot draws from each tier of its accumulator, `cost` what all
- * of it costs; `isKept`: tiers whose bound must be met are full. `arcs` is how large its network is, `searches` how often it was gone through.
+ * Flow in which slots draw on tiers within limits. `drawn` is the energy of each slot from each tier of its
+ * accumulator, `cost` the total cost. If `meetsLimits`, tiers whose bound must be met are full. `arcs` is the size of
+ * the network, `searches` the number of searches.
  */
 export type TieredFlow = AmountFlow & {
   readonly drawn: readonly (readonly number[])[]
@@ -27,7 +28,7 @@ export type TieredFlow = AmountFlow & {
   readonly searches: number
 }
 
-/** Gather the bounds of all spans that share an accumulator. */
+/** Collect the bounds of all intervals that share an accumulator. */
 export const tierBoundsOf = ({ slots }: Pick<FlowInput, 'slots'>): TierBounds => {
   const all = new Map<string, Set<Energy>>()
   for (const { price } of slots) {
@@ -39,24 +40,24 @@ export const tierBoundsOf = ({ slots }: Pick<FlowInput, 'slots'>): TierBounds =>
   return new Map([...all].map(([name, bounds]) => [name, [...bounds].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))]))
 }
 
-/** Give the price of a span for what follows when so much of the plan has been counted. */
+/** Return the price of an interval after some energy of the plan has been counted. */
 const priceAt = ({ steps }: PlanPrice, counted: Energy): Price =>
   (steps.find(({ upTo }) => upTo === null || counted < upTo) ?? steps.at(-1))?.price ?? 0n
 
-/** Give the prices of a slot in the tiers of its accumulator, or its one price. */
+/** Return the prices of a slot in the tiers of its accumulator, or its only price. */
 export const tierPricesOf = ({ price }: FlowInput['slots'][number], tierBounds: TierBounds): Price[] =>
   [0n, ...(price.accumulator === null ? [] : (tierBounds.get(price.accumulator) ?? []))].map(from =>
     priceAt(price, from),
   )
 
-/** The pools of a network: what needs no tier, and then the tiers of all accumulators. */
+/** Create the pools of a network: energy without tiers, then the tiers of all accumulators. */
 const createPools = (input: FlowInput, tierBounds: TierBounds, limits: TierLimits) => {
   const { scale, problem, slots } = input
   const total = totalDemand(problem)
   const prices = slots.flatMap(slotOfPlan => tierPricesOf(slotOfPlan, tierBounds)).map(Number)
   const range =
     prices.reduce((max, price) => Math.max(max, price), 0) - prices.reduce((min, price) => Math.min(min, price), 0)
-  // What fills a tier that must be full is worth more than any price could save.
+  // The bonus for a tier that must be full exceeds any saving in price.
   const fullTierBonus = (range + 1) * 2 * (slots.length + 1)
   const first = new Map<string, number>()
   const pools = [{ capacity: total, cost: 0, mustBeFull: false }]
@@ -73,7 +74,7 @@ const createPools = (input: FlowInput, tierBounds: TierBounds, limits: TierLimit
 
 type TierOffer = Offer & { readonly tier: number }
 
-/** What each slot may draw on through the grid, as limits let it. */
+/** Return the tiers that each slot may draw on through the grid, within the limits. */
 const createOffers = (
   input: FlowInput,
   tierBounds: TierBounds,
@@ -91,7 +92,7 @@ const createOffers = (
     })
   })
 
-/** What each slot has of its own generation, at which price, and what it may draw through the grid. */
+/** Return the own generation of each slot, its price, and the capacity of the grid. */
 const createSupply = (input: FlowInput): SlotSupply => {
   const { slots, scale, sign, isAllowed } = input
   return {
@@ -103,7 +104,10 @@ const createSupply = (input: FlowInput): SlotSupply => {
   }
 }
 
-/** Find the cheapest flow of the most energy where each tier is a pool with its room, on which each slot may draw as limits let it. */
+/**
+ * Find the cheapest flow of maximum energy. Each tier is a pool with a capacity, on which each slot may draw within the
+ * limits.
+ */
 export function* tieredFlow(
   input: FlowInput,
   tierBounds: TierBounds,

@@ -2,26 +2,29 @@ import { type CalendarDayKind, dayPattern } from './day-pattern.ts'
 import { createDaySweep, type DaySweep, overlappingTimeBands } from './day-sweep.ts'
 import type { Rate, ScheduleEntry, TimeBand } from './tariff.ts'
 
-/** Which band holds from which second of a day on; -1 where none does. */
+/** Rates over one kind of day: `rateIndexes[i]` applies from second `starts[i]` to the next start; -1 for a gap. */
 export type DayPattern = { readonly starts: readonly number[]; readonly rateIndexes: readonly number[] }
 
-/** A schedule made ready for pricing. Equal schedules share one, whatever tariffs and locations they belong to. */
+/** Schedule prepared for look-ups. Equal schedules share one, across tariffs and locations. */
 export type CompiledSchedule = {
   readonly followsMarket: boolean
-  /** The schedule that the patterns are made of. */
+  /** The schedule that the patterns are built from. */
   readonly schedule: readonly ScheduleEntry[]
   readonly rateLists: readonly (readonly Rate[])[]
-  /** Give the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 = Monday). */
+  /** Return the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 is Monday). */
   readonly patternOn: (month: number, date: number, weekday: number) => DayPattern
-  /** Number of bands of the schedule, of all its days together. */
+  /** Number of time bands in the whole schedule. */
   readonly timeBandCount: number
-  /** Give the number of bands of the day that has most of them; where the schedule has dates, at least that. */
+  /** Return the largest number of time bands on one day; an upper bound if the schedule has dates. */
   readonly maxTimeBandsPerDay: () => number
 }
 
 const rateText = (rate: Rate): string => `${rate.fixed},${rate.to},${rate.surchargeFixed},${rate.surchargePercentage};`
 
-/** Give texts that are equal for schedules of equal content, band by band. Every list is closed by a mark that its members do not hold. */
+/**
+ * Yield texts that are equal for schedules of equal content, band by band. Every list ends with a mark that its members
+ * never contain.
+ */
 export function* scheduleTexts(schedule: readonly ScheduleEntry[]): Generator<string, void> {
   for (const { months, dates, daysAndHours } of schedule) {
     yield `${months.join(',')}/${dates.join(',')}{`
@@ -38,10 +41,10 @@ export function* scheduleTexts(schedule: readonly ScheduleEntry[]): Generator<st
   }
 }
 
-/** Give a text that is equal for schedules of equal content. */
+/** Return a text that is equal for schedules of equal content. */
 export const scheduleText = (schedule: readonly ScheduleEntry[]): string => [...scheduleTexts(schedule)].join('')
 
-/** The distinct rate lists of a schedule, in the order in which they are asked for. */
+/** Collect the distinct rate lists of a schedule, in the order of first use. */
 const createRateRegister = () => {
   const indexes = new Map<string, number>()
   const bands: (readonly Rate[])[] = []
@@ -56,10 +59,13 @@ const createRateRegister = () => {
   return { bands, indexOf }
 }
 
-/** A schedule of fewer bands is made ready anew for each of its few patterns: held, that would take more memory than the schedule. */
+/**
+ * Smaller schedules are prepared again for each of their few patterns: a cache would need more memory than the
+ * schedule.
+ */
 const manyTimeBands = 32
 
-/** Make the patterns of a schedule; `indexOf` gives the number of a list of rates. */
+/** Create a function that builds the pattern of a kind of day. `indexOf` returns the index of a rate list. */
 const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates: readonly Rate[]) => number) => {
   const byContent = new Map<string, DayPattern>()
   let sweepCache: {
@@ -75,7 +81,7 @@ const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates:
     return rateIndex
   }
 
-  /** Append the parts of a day; of bands that overlap, which no tariff that was read has, the first one holds. */
+  /** Append the parts of a day. If bands overlap, which no validated tariff has, the first band applies. */
   const visitDayParts = (
     days: DaySweep,
     kind: CalendarDayKind,
@@ -118,15 +124,15 @@ const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates:
   }
 }
 
-/** Months with weekdays. */
+/** All pairs of month and weekday. */
 const undatedDayKinds = Array.from({ length: 84 }, (_, index) => [1 + Math.floor(index / 7), index % 7] as const)
 
-/** Compile a schedule; patterns are made when a day first asks for them, equal ones once. */
+/** Compile a schedule. Patterns are built on first use, equal patterns once. */
 export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates: boolean): CompiledSchedule => {
   const { bands, indexOf } = createRateRegister()
   const byDay = new Map<number, DayPattern>()
   const makePattern = createPatternMaker(schedule, indexOf)
-  // Without dates in the schedule all days of a month and weekday are alike.
+  // Without dates in the schedule, all days of a month and weekday have the same bands.
   const hasDates = schedule.some(entry => entry.dates.length > 0)
   const patternOn = (month: number, date: number, weekday: number): DayPattern => {
     const key = (month * 32 + (hasDates ? date : 0)) * 8 + weekday

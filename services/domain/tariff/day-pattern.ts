@@ -17,14 +17,15 @@ export const monthNames: readonly Month[] = [
 export const dayNames: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 export const secondsPerDay = 86_400
 
-/** The kind of a calendar day that a schedule can tell apart: month 1 … 12, date 1 … 31, weekday 0 (Monday) … 6. */
+/** Properties of a calendar day that a schedule can distinguish: month 1 … 12, date 1 … 31, weekday 0 (Monday) … 6. */
 export type CalendarDayKind = { readonly month: number; readonly date: number; readonly weekday: number }
 
-/** The place of a band in its schedule: `schedule[entry].days_and_hours[block].hours[band]`. */
+/** Position of a time band in its schedule: `schedule[entry].days_and_hours[block].hours[band]`. */
 export type TimeBandIndex = { readonly entry: number; readonly block: number; readonly band: number }
 
 /**
- * A stretch of a day in seconds, half-open, with the bands of highest rank that cover it: none is a gap, two are an overlap.
+ * Part of a day, in seconds, half-open, with the time bands of highest rank that cover it. No band is a gap, two are an
+ * overlap.
  */
 export type DaySegment = {
   readonly startSecond: number
@@ -34,7 +35,10 @@ export type DaySegment = {
 
 type RankedTimeBand = TimeBandIndex & { readonly hours: TimeBand; readonly rank: number }
 
-/** Return the rank of the entry of an index in a month and on a date: dates with months, dates, months, none: 3 … 0; -1: it does not apply. */
+/**
+ * Return a function for the rank of an entry in a month on a date: dates with months 3, dates 2, months 1, none 0; -1
+ * if the entry does not apply.
+ */
 export const entryRanks = (
   schedule: readonly ScheduleEntry[],
 ): ((entry: number, month: number, date: number) => number) => {
@@ -57,14 +61,14 @@ export const entryRanks = (
   }
 }
 
-/** Return the rank of a block on a weekday: single day, group, All: 2 … 0; -1: it does not apply. */
+/** Return the rank of a block on a weekday: single day 2, group 1, All 0; -1 if the block does not apply. */
 export const blockRank = (block: DaysAndHours, weekday: number): number => {
   if (block.days.includes(dayNames[weekday] as Day)) return 2
   if (block.days.includes(weekday < 5 ? 'Weekdays' : 'Weekend')) return 1
   return block.days.includes('All') ? 0 : -1
 }
 
-/** Give the bands of every rank that hold on a kind of day, in the order of the schedule. */
+/** Return the time bands of every rank that apply on a kind of day, in the order of the schedule. */
 const timeBandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): RankedTimeBand[] => {
   const ranks = entryRanks(schedule)
   return schedule.flatMap((entry, entryIndex) => {
@@ -86,7 +90,10 @@ const timeBandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind):
 
 type TimeBandEdge = { readonly second: number; readonly isOpening: boolean; readonly band: RankedTimeBand }
 
-/** Where bands open and close, in order. A band that wraps holds at the day's end and at its beginning. */
+/**
+ * Return the starts and ends of bands, in order. A band that passes midnight covers the end and the beginning of the
+ * day.
+ */
 const edgesOf = (timeBands: readonly RankedTimeBand[]): TimeBandEdge[] =>
   timeBands
     .flatMap(band => {
@@ -102,17 +109,18 @@ const edgesOf = (timeBands: readonly RankedTimeBand[]): TimeBandEdge[] =>
     })
     .sort((a, b) => a.second - b.second)
 
-/** The bands of the highest rank that has any. */
+/** Return the bands of the highest rank that has an open band. */
 const highestRanked = (openBandsByRank: readonly ReadonlySet<RankedTimeBand>[]): RankedTimeBand[] => {
   const highestOpen = openBandsByRank.findLast(open => open.size > 0)
   return highestOpen === undefined ? [] : [...highestOpen]
 }
 
 /**
- * Give the bands that hold on a kind of day, in order and over the whole day.
- * Where several cover an instant the highest rank holds: dates with months, dates, months, none; then single day, group, All.
- * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
- * Neighbours of one band are one stretch. To look at many days, use `daySweep`, which is much faster.
+ * Return the time bands of a kind of day, in order, over the whole day.
+ * At each instant the highest rank applies: dates with months, dates, months, none; then single day, group, All. A band
+ * that passes midnight covers the end and the beginning of the same day: its months, dates and days are those of the
+ * instant.
+ * Neighbouring parts with the same single band are joined. For many days `createDaySweep` is much faster.
  * Source: docs/rules/tariffs.md #time-bands.
  */
 export const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): DaySegment[] => {

@@ -1,30 +1,36 @@
 import { blockRank, type CalendarDayKind, entryRanks, secondsPerDay } from './day-pattern.ts'
 import type { ScheduleEntry, TimeBand } from './tariff.ts'
 
-/** No band covers the interval. */
+/** No time band covers the part of the day. */
 export const noTimeBand = -1
-/** Several bands of the highest rank cover the interval. */
+/** Several time bands of the highest rank cover the part of the day. */
 export const overlappingTimeBands = -2
 
-/** Called for each part of a day, in seconds; `band` is the index of the band in `bands`, `gap` or `overlap`. True ends the sweep. */
+/**
+ * Visitor of the parts of a day, in seconds. `timeBand` is an index of `timeBands`, `noTimeBand` or
+ * `overlappingTimeBands`. Returns true to end the sweep.
+ */
 export type VisitTimeBand = (from: number, to: number, timeBand: number) => boolean
 
 /**
- * A schedule made ready to look at many kinds of days. Days of one class have the same bands at the same ranks.
- * Building it costs time in proportion to the schedule (but for one sort), a class some steps for each entry, and a sweep some steps for
- * each band that applies, and one for each 32 edges of the schedule.
+ * Schedule prepared to examine many kinds of days. Days of one class have the same bands at the same ranks.
+ * Creating it takes time in proportion to the schedule (except for one sort). A class takes a few steps for each entry.
+ * A sweep takes a few steps for each applicable band, and one for each 32 edges of the schedule.
  */
 export type DaySweep = {
   readonly timeBands: readonly TimeBand[]
   /** Return a text that is equal for kinds of days of one class. */
   readonly classOf: (kind: CalendarDayKind) => string
-  /** Return how many bands apply on a kind of day, of every rank. */
+  /** Return the number of bands that apply on a kind of day, of every rank. */
   readonly timeBandCount: (kind: CalendarDayKind) => number
-  /** Visit the parts of a kind of day in order, without gap; neighbours may have the same band. */
+  /** Visit the parts of a kind of day in order, without a gap. Neighbours can have the same band. */
   readonly sweep: (kind: CalendarDayKind, visit: VisitTimeBand) => void
 }
 
-/** `ranks`: by weekday, -1 if it does not apply. `edges`: places of the edges of its bands, ascending. */
+/**
+ * Block of a schedule: `ranks` by weekday, -1 if it does not apply; `edges` are ascending indexes of the edges of its
+ * bands.
+ */
 type Block = {
   readonly entry: number
   readonly timeBands: number
@@ -32,7 +38,10 @@ type Block = {
   readonly edges: number[]
 }
 
-/** Edges in order of time: second of the day, number of the block, index of the band, and 1 if the band opens, -1 if it closes. */
+/**
+ * Edges in order of time: second of the day, index of the block, index of the band, sign 1 for a start and -1 for an
+ * end.
+ */
 type Edges = {
   readonly second: Int32Array
   readonly block: Int32Array
@@ -43,7 +52,7 @@ type Edges = {
 const weekdays = [0, 1, 2, 3, 4, 5, 6]
 const maxEdges = 4_194_304
 
-/** The edges of a band as [second, sign]; a band that wraps opens twice. */
+/** Return the edges of a band as [second, sign]. A band that passes midnight starts twice. */
 const edgesOfTimeBand = ({ validFrom, validTo }: TimeBand): readonly (readonly [number, 1 | -1])[] => {
   if (validTo > validFrom)
     return [
@@ -59,7 +68,7 @@ const edgesOfTimeBand = ({ validFrom, validTo }: TimeBand): readonly (readonly [
       ]
 }
 
-/** Sort the edges of all bands by time, and tell each block the places of its own. */
+/** Sort the edges of all bands by time, and add to each block the indexes of its edges. */
 const sortEdges = (blocks: readonly Block[], timeBandsOfBlocks: readonly (readonly TimeBand[])[]): Edges => {
   const found: { readonly second: number; readonly sign: number; readonly block: number; readonly timeBand: number }[] =
     []
@@ -84,13 +93,16 @@ const sortEdges = (blocks: readonly Block[], timeBandsOfBlocks: readonly (readon
   return edges
 }
 
-/** Weekdays on which all blocks rank alike have the number of the first of them. */
+/** Return for each weekday the first weekday on which all blocks have the same ranks. */
 const sameRankWeekdays = (blocks: readonly Block[]): readonly number[] =>
   weekdays.map(day => weekdays.find(other => blocks.every(({ ranks }) => ranks[day] === ranks[other])) as number)
 
-/** Visit the parts of a day whose edges are marked, and unmark them. The marked edges come out in order, as from a sort, in linear time. */
+/**
+ * Visit the parts of a day whose edges are marked, and clear the marks. The bit order yields the edges in order, in
+ * linear time.
+ */
 const visitMarked = (edges: Edges, ranks: Int8Array, markedEdges: Int32Array, visit: VisitTimeBand): void => {
-  // The bands that are open, by rank: how many, and the sum of their indexes, which is that of the only one.
+  // Open bands by rank: their number, and the sum of their indexes, which is the index if only one is open.
   const [counts, sums] = [new Int32Array(12), new Float64Array(12)]
   let open = 0
   const highestTimeBand = (): number => {
@@ -120,7 +132,10 @@ const visitMarked = (edges: Edges, ranks: Int8Array, markedEdges: Int32Array, vi
   if (second < secondsPerDay && !isDone) visit(second, secondsPerDay, highestTimeBand())
 }
 
-/** Make a schedule ready to be looked at day by day. Source: docs/rules/tariffs.md #time-bands. */
+/**
+ * Prepare a schedule to be examined day by day.
+ * Source: docs/rules/tariffs.md #time-bands.
+ */
 export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => {
   const all = schedule.flatMap(({ daysAndHours }, entry) => daysAndHours.map(block => ({ entry, block })))
   const blocks = all.map(({ entry, block }): Block => {
@@ -133,7 +148,7 @@ export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => 
   const ranks = new Int8Array(blocks.length)
   const markedEdges = new Int32Array(Math.ceil(edges.second.length / 32))
 
-  /** Set the ranks of the blocks on a kind of day, and return how many bands apply. */
+  /** Set the ranks of the blocks on a kind of day, and return the number of bands that apply. */
   const rankBlocks = ({ month, date, weekday }: CalendarDayKind): number => {
     let count = 0
     for (const [index, scheduleBlock] of blocks.entries()) {

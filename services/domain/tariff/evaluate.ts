@@ -1,11 +1,12 @@
-import { dayMs } from '../civil-date.ts'
+import { dayMs, type Interval } from '../interval.ts'
 import type { Energy, Price } from '../quantity.ts'
 import { atMarketPrice, getPlanDay, type PlanDay, type PriceSegment, segmentIndex } from './price-plan.ts'
 import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from './snapshot.ts'
 import type { TariffDirection, TariffType } from './tariff.ts'
+import { tariffTypes } from './tariff.ts'
 import { type TierPrice, tierAt } from './tier-price.ts'
 
-/** Called for each stretch of an interval; `monthStart` is that of the local month of [start, end). */
+/** Visitor of each price segment of an interval. `monthStart` is the start of the local month of [start, end). */
 export type VisitPriceSegment = (
   start: number,
   end: number,
@@ -14,7 +15,7 @@ export type VisitPriceSegment = (
   monthStart: number,
 ) => void
 
-/** How far a walk over the stretches of a direction has come: the instant, and the index of its era. */
+/** Position while price segments are visited in order: the instant, and the index of its price period. */
 export type SegmentCursor = { at: number; periodIndex: number }
 
 export const startCursor = (pricePeriods: readonly PricePeriod[], from: number): SegmentCursor => ({
@@ -22,7 +23,10 @@ export const startCursor = (pricePeriods: readonly PricePeriod[], from: number):
   periodIndex: pricePeriodIndex(pricePeriods, from),
 })
 
-/** Walk on as `walkStretches` does, to the end of the UTC day or of the era at most; all is walked once `walk.at` is `to`. */
+/**
+ * Visit further segments, at most to the end of the UTC day or of the price period. The visit is complete if
+ * `cursor.at` reaches `to`.
+ */
 export const advanceCursor = (
   pricePeriods: readonly PricePeriod[],
   cursor: SegmentCursor,
@@ -37,8 +41,9 @@ export const advanceCursor = (
 }
 
 /**
- * Walk the stretches of [from, to) in order and without a gap, cut where a price, a tariff, a confidence or a local month may change.
- * Neighbours may still be equal. An interval without length has the one stretch that holds at `from`.
+ * Visit the price segments of [from, to) in order and without a gap. They are cut where a price, a tariff, a confidence
+ * or a local month can change.
+ * Neighbours can be equal. An interval without length has one segment: the one at `from`.
  */
 export const visitPriceSegments = (
   snapshot: PricingSnapshot,
@@ -77,20 +82,23 @@ const visitSegmentsOfDay = (
   return at
 }
 
-/** Give the instant from which an accumulator counts at a time in an era: the later of local month start and contract start. */
+/**
+ * Return the instant from which an accumulator counts in a price period and month: the later of local month start and
+ * contract start.
+ */
 export const countingStart = (pricePeriod: PricePeriod, type: TariffType, monthStart: number): number =>
   Math.max(monthStart, type === 'COMMODITY' ? pricePeriod.commodityStart : pricePeriod.nonCommodityStart)
 
-/** Give the confidence of a price in 1e-4: the lower of what its tariffs and its market price allow. */
+/** Return the confidence of a price in 1e-4: the lower of the confidences of its tariffs and of its market price. */
 export const confidenceOf = (pricePeriod: PricePeriod, segment: PriceSegment): number =>
   Math.min(pricePeriod.confidence, segment.confidence)
 
-/** From `from` on an accumulator has counted `counted`. */
+/** Counted energy of an accumulator from an instant. */
 export type CountedStep = { readonly from: number; readonly counted: Energy }
 
 /**
- * What an accumulator has counted for a record that starts at a time, as ascending steps; 0 before the first one.
- * An accumulator that has counted nothing yet, such as that of a month to come, has no steps.
+ * Counted energy of an accumulator by the start of the next record, as ascending steps; 0 before the first step.
+ * An accumulator without records, such as that of a future month, has no steps.
  */
 export type CountedEnergy = (
   type: TariffType,
@@ -98,16 +106,18 @@ export type CountedEnergy = (
   countingStart: number,
 ) => readonly CountedStep[]
 
-/** No energy has been counted. */
+/** Counted energy if no record has been counted. */
 export const nothingCounted: CountedEnergy = () => []
 
+/** Reason why an interval has no price: no tariff applies, or the market price is unknown. */
+type MissingPrice = 'TARIFF' | 'MARKET_PRICE'
+
 /**
- * A half-open span with one price. `commodity` null: there is none, because of `missing`.
- * `nonCommodity.aggregate` is its whole part; `price` is the sum of both aggregates. `counted` is what was in force when the tiers were read.
+ * Interval with one price. `commodity` is null if there is no price; `missing` is then the reason.
+ * `price` is the sum of `commodity.aggregate` and `nonCommodity.aggregate`. `counted` is the counted energy from which
+ * the tiers were chosen.
  */
-export type PricedInterval = {
-  readonly start: number
-  readonly end: number
+export type PricedInterval = Interval & {
   readonly price: Price | null
   readonly commodity: TierPrice | null
   readonly nonCommodity: TierPrice
@@ -115,10 +125,13 @@ export type PricedInterval = {
   readonly commodityId: string | null
   readonly nonCommodityId: string | null
   readonly marketSourceId: string | null
-  readonly missing: 'TARIFF' | 'MARKET_PRICE' | null
+  readonly missing: MissingPrice | null
   readonly segment: PriceSegment
   readonly counted: { readonly commodity: Energy; readonly nonCommodity: Energy }
 }
+
+/** Interval without a price, and what is missing there. */
+export type UnpricedInterval = Interval & { readonly missing: MissingPrice }
 
 const countedAt = (steps: readonly CountedStep[], at: number): Energy => {
   let counted = 0n
@@ -155,11 +168,9 @@ const createPricedInterval = (
 }
 
 const noCountedEnergy: PricedInterval['counted'] = { commodity: 0n, nonCommodity: 0n }
-const bothTypes = ['COMMODITY', 'NON_COMMODITY'] as const
-
 /**
- * Give the prices of [from, to), in order and without a gap, cut wherever a part of the price can change.
- * The tier at a time is the one that the first energy of a record starting there would meet. Neighbours may be equal.
+ * Return the prices of [from, to), in order and without a gap, cut wherever a component of the price can change.
+ * The tier at an instant is the tier of the first energy of a record that starts there. Neighbours can be equal.
  * Source: docs/rules/prices-and-audits.md #elements, #tier-in-force.
  */
 export const evaluate = (
@@ -175,7 +186,7 @@ export const evaluate = (
       intervals.push(createPricedInterval(start, end, pricePeriod, segment, noCountedEnergy))
       return
     }
-    const [commoditySteps = [], nonCommoditySteps = []] = bothTypes.map(type =>
+    const [commoditySteps = [], nonCommoditySteps = []] = tariffTypes.map(type =>
       countedEnergyOf(type, direction, countingStart(pricePeriod, type, monthStart)),
     )
     const edges = [...commoditySteps, ...nonCommoditySteps].map(step => step.from).filter(at => at > start && at < end)
@@ -188,12 +199,12 @@ export const evaluate = (
   return intervals
 }
 
-/** A step of a price over the energy still to come: `upTo` (null: no bound) is counted from the span's own state. */
+/** Step of a price over future energy. `upTo` (null: no bound) is counted from the start of the priced interval. */
 export type PriceStep = { readonly upTo: Energy | null; readonly price: Price }
 
 /**
- * Give the prices that energy meets from a span's state on, tier by tier; empty where there is no price.
- * Steps rise in `upTo`, the last has none.
+ * Return the prices of future energy from the counted energy of an interval, tier by tier; empty without a price.
+ * The steps ascend in `upTo`; the last has none.
  */
 export const priceSteps = (interval: PricedInterval): PriceStep[] => {
   const steps: PriceStep[] = []
@@ -217,12 +228,12 @@ export const priceSteps = (interval: PricedInterval): PriceStep[] => {
   return steps
 }
 
-/** The first instant of an interval that has no price, and what is missing there. */
-export type FirstUnpriced = { readonly start: number; readonly missing: 'TARIFF' | 'MARKET_PRICE' }
+/** First instant of an interval that has no price, and what is missing there. */
+export type FirstUnpriced = { readonly start: number; readonly missing: MissingPrice }
 
 /**
- * Find the first instant of [from, to) that has no price; null if all of it has one. Tiers have no say in this. Gives null after each day
- * of UTC, where the caller may let others run.
+ * Find the first instant of [from, to) without a price; null if every instant has one. Tiers have no effect. Yields
+ * null after each UTC day, so that the caller can pause.
  */
 export function* firstUnpriced(
   snapshot: PricingSnapshot,

@@ -1,13 +1,15 @@
 import type { AnswerOffset } from '../answer-offset.ts'
 import { writeInstant } from '../instant.ts'
+import type { Interval } from '../interval.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import { type PricePeriod, type PricingSnapshot, pricePeriodIndex } from './snapshot.ts'
 import type { TariffDirection } from './tariff.ts'
 
-/** The time around an instant in which no tariff prices a direction, and the tariffs on both sides of it; infinite without one. */
-type TariffGap = {
-  readonly start: number
-  readonly end: number
+/**
+ * Interval around an instant in which no tariff prices a direction, and the tariffs before and after it. An end without
+ * a tariff is infinite.
+ */
+type TariffGap = Interval & {
   readonly tariffBefore: string | null
   readonly tariffAfter: string | null
 }
@@ -34,8 +36,9 @@ const describeNeighbours = ({ start, end, tariffBefore, tariffAfter }: TariffGap
 }
 
 /**
- * Refuse a direction for which a location has no commodity tariff at `at` (ms): `no_tariff_connected`. The message names the gap, the
- * tariffs beside it, and what to post to `path`. Instants are written in the offsets of the answer, in UTC by default.
+ * Create the refusal `no_tariff_connected`: the location has no commodity tariff for a direction at `at` (ms). The
+ * message names the gap, the tariffs around it, and the request to `path` that adds one. Instants are written with the
+ * offsets of the answer, by default in UTC.
  * Source: docs/rules/errors.md #missing-tariff.
  */
 export const refuseMissingTariff = (

@@ -1,19 +1,29 @@
+import { hourMs } from '../interval.ts'
 import { type Refusal, refused } from '../refusal.ts'
 import type { TariffDirection, TariffType } from './tariff.ts'
 
 type DirectionAndType = { readonly direction: TariffDirection; readonly type: TariffType }
 
-/** A tariff that its provider has not given yet; `failingSince`: since when it has failed to (ms), null while it has not. */
+/**
+ * Tariff that its provider has not delivered. `failingSince` (ms) is the first of its continuous failures; null if it
+ * does not fail.
+ */
 type PendingTariff = DirectionAndType & { readonly failingSince: number | null }
 
-/** How long a provider may fail to give a tariff before it counts as failed, in ms. Source: docs/rules/connect.md #fetching-tariffs. */
-export const providerTimeoutMs = 48 * 3_600_000
+/**
+ * Time in ms for which a provider may fail to deliver a tariff before the tariff counts as failed.
+ * Source: docs/rules/connect.md #fetching-tariffs.
+ */
+export const providerTimeoutMs: number = 48 * hourMs
 
-/** Tell whether a provider has failed for too long at `at` (ms) to be waited for. */
+/** Check if a provider has failed for too long at `at` (ms). */
 export const hasTimedOut = ({ failingSince }: Pick<PendingTariff, 'failingSince'>, at: number): boolean =>
   failingSince !== null && at - failingSince >= providerTimeoutMs
 
-/** Tell whether the COMMODITY tariff of a direction is on its way to a location at `at` (ms): none lives there, and one is waited for. */
+/**
+ * Check if the COMMODITY tariff of a direction is pending at a location at `at` (ms): no tariff is active, and one is
+ * awaited.
+ */
 export const isTariffPending = (
   {
     tariffs,
@@ -29,7 +39,7 @@ export const isTariffPending = (
 }
 
 /**
- * Say that prices of a direction wait for a tariff that is on its way: `pending_connect`.
+ * Create the refusal `pending_connect`: the prices of a direction need a tariff that its provider has not delivered.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const refusePendingTariff = (direction: TariffDirection): Refusal =>

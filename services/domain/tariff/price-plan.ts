@@ -1,16 +1,17 @@
-import { civilDate, dayMs, weekdayOf } from '../civil-date.ts'
+import { civilDate, weekdayOf } from '../civil-date.ts'
 import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
+import { dayMs } from '../interval.ts'
 import type { Price } from '../quantity.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { MarketSeries, Rate } from './tariff.ts'
 import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
 /**
- * What holds over a stretch of time in which nothing but tiers can change the price.
- * `commodity` is empty where there is no price. Confidence in 1e-4. `price` is the whole price unless `tiered`.
- * Of a plan day's stretches those of a market tariff are `waiting`, with their rates, for the market price of an instant: `atMarket` gives
- * what holds there.
- * Of one plan, stretches with equal bands, market price and confidence are equal.
+ * Prices in which only tiers can change the price. `commodity` is empty if there is no price. Confidence is in 1e-4.
+ * `price` is the complete price unless `isTiered`.
+ * The segments of a market tariff in a plan day have `ratesBeforeMarket`: their rates still lack the market price.
+ * `atMarketPrice` adds it.
+ * Within one plan, segments with equal time bands, market price and confidence are equal.
  */
 export type PriceSegment = {
   readonly commodity: readonly TierPrice[]
@@ -27,8 +28,9 @@ export type PriceSegment = {
 type TimeBandPair = { readonly commodity: number; readonly nonCommodity: number }
 
 /**
- * The bands of one UTC day: `stretches[i]` holds from `starts[i]` to the next start, the last one to the day's end.
- * Neighbours differ, except at `nextMonth`, which is always an edge. `monthStart` holds before `nextMonth`.
+ * Time bands of one UTC day: `segments[i]` applies from `starts[i]` to the next start, the last one to the end of the
+ * day.
+ * Neighbours differ, except at `nextMonth`, which is always an edge. `monthStart` applies before `nextMonth`.
  */
 export type PlanDay = {
   readonly starts: readonly number[]
@@ -37,7 +39,10 @@ export type PlanDay = {
   readonly nextMonth: number
 }
 
-/** Terms of both types over one zone and market. `commodity` null: no tariff, no price; `free`: no tariff, nothing to pay. */
+/**
+ * Schedules of both types with their zone and market. `commodity` null means no tariff and no price; with `isFree`,
+ * energy without a tariff costs nothing.
+ */
 export type PlanInput = {
   readonly zone: TimeZone
   readonly commodity: CompiledSchedule | null
@@ -49,8 +54,8 @@ export type PlanInput = {
 type OnDayBuilt = (plan: PricePlan, bytes: number) => void
 
 /**
- * What prices are looked up in. `days` are made as they are asked for and may be emptied at any time; `keepDay` is told how many bytes
- * (roughly) were added to them.
+ * Look-up structure for prices. `days` are built on first use and can be cleared at any time. `onDayBuilt` receives the
+ * approximate number of bytes that a day adds.
  */
 export type PricePlan = PlanInput & {
   readonly segmentByTimeBands: Map<number, PriceSegment>
@@ -60,14 +65,19 @@ export type PricePlan = PlanInput & {
 }
 
 /**
- * A stretch at a market price, of an interval of the series: records come about in order of time, and those of one interval follow each
- * other. Plans may share it, for `bands` are those of one plan alone. What most plans keep of their own would only outlive its use.
+ * Last segment at a market price, with the index of its interval in the series. Records arrive roughly in order of
+ * time, so one cached segment is enough.
+ * Plans can share it, because `timeBands` belong to one plan. A cache per plan would need memory for longer than it is
+ * used.
  */
 export type LatestSegment = { interval: number; segment: PriceSegment | null }
 
 type TimeBandRuns = { readonly starts: readonly number[]; readonly values: readonly number[] }
 
-/** Which band of the terms holds from which instant on, in [from, to): wall-clock edges mapped through every offset in force. */
+/**
+ * Return the time bands of a schedule in [from, to). The edges of the local clock are converted with each UTC offset
+ * that applies.
+ */
 const timeBandRuns = (schedule: CompiledSchedule, zone: TimeZone, from: number, to: number): TimeBandRuns => {
   const starts: number[] = []
   const values: number[] = []
@@ -90,7 +100,7 @@ const timeBandRuns = (schedule: CompiledSchedule, zone: TimeZone, from: number, 
 
 const noTimeBand = (from: number): TimeBandRuns => ({ starts: [from], values: [-1] })
 
-/** A published price is certain, and only that: what is below 1 stays below. */
+/** Only a published price has confidence 1: values below 1 stay below after rounding. */
 const marketConfidence = (confidence: number): number =>
   confidence >= 1 ? 10_000 : Math.min(9999, Math.round(confidence * 10_000))
 
@@ -115,7 +125,7 @@ const createSegment = (
   }
 }
 
-/** Give what a stretch of rates that wait for the market is at the price of an interval. */
+/** Return a segment at the market price of an interval. */
 const withPrice = (
   segment: PriceSegment,
   rates: readonly Rate[],
@@ -140,7 +150,7 @@ const withPrice = (
 
 const timeBandKey = ({ commodity, nonCommodity }: TimeBandPair): number => (commodity + 1) * 16_384 + nonCommodity + 1
 
-/** Stretches recur from day to day: one for each pair of bands. */
+/** Return the segment of a pair of time bands. Segments recur from day to day, so each pair has one. */
 const segmentFor = (plan: PricePlan, timeBands: TimeBandPair): PriceSegment => {
   const key = timeBandKey(timeBands)
   const cached = plan.segmentByTimeBands.get(key)
@@ -150,10 +160,12 @@ const segmentFor = (plan: PricePlan, timeBands: TimeBandPair): PriceSegment => {
   return segment
 }
 
-/** The first interval of a series that ends after an instant; the series' length behind the last one. */
+/**
+ * Return the index of the first interval of a series that ends after an instant; the length of the series if none does.
+ */
 const firstIntervalAfter = ({ starts, ends }: MarketSeries, at: number): number => {
   const first = starts[0] ?? 0
-  // Most series have one step and no gap.
+  // Most series have intervals of equal length and no gap.
   const guess = Math.floor((at - first) / ((ends[0] ?? 1) - first))
   if ((starts[guess] ?? Number.POSITIVE_INFINITY) <= at && (ends[guess] as number) > at) return guess
   let low = 0
@@ -167,8 +179,8 @@ const firstIntervalAfter = ({ starts, ends }: MarketSeries, at: number): number 
 }
 
 /**
- * Give what holds at an instant of a stretch that waits for the market, and call `until` with the instant up to which it does.
- * In a gap of the series there is no price.
+ * Return the segment at an instant with its market price, and call `until` with the end of its validity.
+ * There is no price in a gap of the series.
  */
 export const atMarketPrice = (
   plan: PricePlan,
@@ -190,14 +202,14 @@ export const atMarketPrice = (
   return segmentAtPrice
 }
 
-/** Advance to the last run that has begun at `at`; runs of no length are passed over. */
+/** Advance to the last run that has begun at `at`. Runs without length are skipped. */
 const advanceRun = (runs: TimeBandRuns, index: number, at: number): number => {
   let next = index
   while (next + 1 < runs.starts.length && (runs.starts[next + 1] as number) <= at) next += 1
   return next
 }
 
-/** Merge two ascending lists of instants; what is in both comes twice. */
+/** Merge two ascending lists of instants. An instant in both lists appears twice. */
 const mergeEdges = (a: readonly number[], b: readonly number[]): readonly number[] => {
   if (b.length === 0) return a
   const edges: number[] = []
@@ -235,7 +247,7 @@ const buildDay = (plan: PricePlan, from: number): PlanDay => {
   return { starts, segments, monthStart, nextMonth }
 }
 
-/** Give the bands of the UTC day that begins at `day` × 24 h, made on first use. */
+/** Return the time bands of the UTC day that begins at `day` × 24 h. They are built on first use. */
 export const getPlanDay = (plan: PricePlan, day: number): PlanDay => {
   const cached = plan.days.get(day)
   if (cached !== undefined) return cached
@@ -245,7 +257,7 @@ export const getPlanDay = (plan: PricePlan, day: number): PlanDay => {
   return built
 }
 
-/** Give the index of the stretch that holds at an instant of the day. */
+/** Return the index of the segment that applies at an instant of the day. */
 export const segmentIndex = (day: PlanDay, at: number): number => {
   const { starts } = day
   let low = 0

@@ -7,17 +7,20 @@ import type { MarketSeries, Tariff } from './tariff.ts'
 type SchedulePrices = Pick<Tariff, 'schedule' | 'marketRates'>
 
 /**
- * What snapshots share: compiled terms by content, and price plans by terms, zone and market series.
- * Make one for as long as the process runs and hand it to every snapshot. Its memory is bounded.
+ * Parts that snapshots share: compiled schedules by content, and price plans by schedules, zone and market series.
+ * Create one per process and pass it to every snapshot. Its memory is bounded.
  */
 export type PricingPool = {
   readonly compiledScheduleOf: (prices: SchedulePrices) => CompiledSchedule
-  /** Find or compile the terms that `termsOf` gives, in steps: it gives them at once from then on. */
+  /**
+   * Find or compile the schedule of `compiledScheduleOf`, with pauses. After that `compiledScheduleOf` returns it at
+   * once.
+   */
   readonly prepare: (prices: SchedulePrices) => Generator<void, CompiledSchedule>
   readonly planOf: (input: PlanInput) => PricePlan
 }
 
-/** Hash texts to find candidates: FNV-1a from two bases, joined to 53 bits. Equality is judged by content. */
+/** Hash texts to find candidates: FNV-1a from two bases, joined to 53 bits. The content decides on equality. */
 const createTextHash = () => {
   let low = 0x811c9dc5
   let high = 0x9dc5811c
@@ -33,7 +36,7 @@ const createTextHash = () => {
   }
 }
 
-/** Tell in steps whether a schedule has these texts. */
+/** Check, with pauses, if a schedule has these texts. */
 function* hasTexts(schedule: Tariff['schedule'], texts: readonly string[]): Generator<void, boolean> {
   let index = 0
   for (const text of scheduleTexts(schedule)) {
@@ -46,7 +49,7 @@ function* hasTexts(schedule: Tariff['schedule'], texts: readonly string[]): Gene
 
 type CachedSchedule = { readonly schedule: Tariff['schedule']; readonly compiled: CompiledSchedule }
 
-/** Bound what the days of all plans take together: when they outgrow the limit all are dropped. */
+/** Limit the memory of the days of all plans: if they exceed the limit, all are cleared. */
 const createDayBudget = (maxBytes: number): PricePlan['onDayBuilt'] => {
   let usedBytes = 0
   let filledPlans: WeakRef<PricePlan>[] = []
@@ -63,10 +66,10 @@ const createDayBudget = (maxBytes: number): PricePlan['onDayBuilt'] => {
   }
 }
 
-/** Terms by content; all are forgotten when there are too many, for snapshots keep the ones they use. */
+/** Compiled schedules by content. If there are too many, the table is cleared: snapshots still reference their own. */
 const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledScheduleOf' | 'prepare'> => {
   const byHash = new Map<number, CachedSchedule[]>()
-  // Schedules of equal content are mostly one value: its content is looked at once.
+  // Most schedules of equal content are one object, so their content is compared once.
   const bySchedule = new WeakMap<Tariff['schedule'], CompiledSchedule[]>()
   let count = 0
   const knownOf = ({ schedule, marketRates }: SchedulePrices): CompiledSchedule | undefined =>
@@ -104,14 +107,20 @@ const compiledByContent = (maxTerms: number): Pick<PricingPool, 'compiledSchedul
   return { compiledScheduleOf: prices => knownOf(prices) ?? runToEnd(prepare(prices)), prepare }
 }
 
-/** Stretches at market prices that are kept; plans in turn share them. */
+/** Number of cached segments at market prices. Plans share them in turn. */
 const latestSegmentCount = 1_024
 
 /**
- * Make a pool. `maxBytes` (roughly) bounds the days that all plans keep: what outgrows it is dropped and made again as it is asked
- * for. `maxTerms` bounds the compiled schedules. Neither can change a price.
+ * Create a pool. `maxBytes` (approximate) limits the memory for days of all plans; cleared days are built again on use.
+ * `maxTerms` limits the number of compiled schedules. Neither changes a price.
  */
-export const createPricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_000 } = {}): PricingPool => {
+export const createPricingPool = ({
+  maxBytes = 64 * 1024 * 1024,
+  maxTerms = 200_000,
+}: {
+  readonly maxBytes?: number
+  readonly maxTerms?: number
+} = {}): PricingPool => {
   const ids = new WeakMap<CompiledSchedule, number>()
   let lastId = 0
   const idOf = (compiled: CompiledSchedule | null): number => {
@@ -121,7 +130,7 @@ export const createPricingPool = ({ maxBytes = 64 * 1024 * 1024, maxTerms = 200_
     ids.set(compiled, id)
     return id
   }
-  // Plans are held by the snapshots that use them; the pool only finds them again.
+  // The snapshots own the plans; the pool only finds them.
   const plans = new WeakMap<MarketSeries | TimeZone, Map<string, WeakRef<PricePlan>>>()
   const onDayBuilt = createDayBudget(maxBytes)
   const latest = Array.from({ length: latestSegmentCount }, (): LatestSegment => ({ interval: -1, segment: null }))

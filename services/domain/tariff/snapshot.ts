@@ -1,18 +1,19 @@
 import type { TimeZone } from '../civil-time.ts'
+import type { Interval } from '../interval.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { PricePlan } from './price-plan.ts'
 import type { PricingPool } from './pricing-pool.ts'
 import type { PricingInput, Tariff, TariffDirection, TariffType } from './tariff.ts'
+import { tariffTypes } from './tariff.ts'
 import { type Coverage, contractStartOf, tariffCoverage } from './tariff-coverage.ts'
 import { schedulesOf } from './tariff-version.ts'
 
 /**
- * A half-open span in which the tariffs of a direction, their prices and their standing do not change. Confidence in 1e-4.
- * Since `since` tariffs and standing have not changed; prices may have, where a tariff has versions. The starts are those of the contracts (-Infinity when open or without tariff), from which tiers may count.
+ * Interval in which the tariffs of a direction, their prices and their status do not change. `confidence` is in 1e-4.
+ * From `unchangedSince` the tariffs and their status have not changed; prices may have, if a tariff has versions. The
+ * starts are those of the contracts, from which tiers may count: -Infinity if open or without a tariff.
  */
-export type PricePeriod = {
-  readonly start: number
-  readonly end: number
+export type PricePeriod = Interval & {
   readonly plan: PricePlan
   readonly confidence: number
   readonly commodityId: string | null
@@ -23,21 +24,19 @@ export type PricePeriod = {
   readonly unchangedSince: number
 }
 
-/** The prices of one direction: eras over all time, in order, and whether its records move tiers. */
+/** Prices of one direction: price periods over all time, in order, and the tariff types that have tiers. */
 export type DirectionPrices = {
   readonly pricePeriods: readonly PricePeriod[]
   readonly isTiered: Readonly<Record<TariffType, boolean>>
 }
 
-/** All that prices the energy of one location, ready to be looked up. Immutable: a change of its input needs a new one. */
+/** All prices of one location, prepared for look-ups. Immutable: a change of its input needs a new snapshot. */
 export type PricingSnapshot = {
   readonly locationId: string
   readonly currencyCode: string
   readonly timeZone: TimeZone
   readonly directions: Readonly<Record<TariffDirection, DirectionPrices>>
 }
-
-const bothTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 
 const hasTiers = (tariff: Tariff): boolean =>
   schedulesOf(tariff).some(({ schedule }) =>
@@ -58,7 +57,7 @@ const createPricePeriod = (
   const nonCommodity = compiledScheduleOf(pool, nonCommodityCoverage)
   const market =
     commodity?.followsMarket !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
-  // On-site generation without a tariff is worth nothing and known to be.
+  // Own generation without a tariff has the known price 0.
   const isFree = commodity === null && direction === 'LOCAL'
   return {
     start: Math.max(commodityCoverage.start, nonCommodityCoverage.start),
@@ -77,7 +76,7 @@ const createPricePeriod = (
 }
 
 const compileDirection = (input: PricingInput, pool: PricingPool, direction: TariffDirection): DirectionPrices => {
-  const [commodityCoverages, nonCommodityCoverages] = bothTypes.map(type =>
+  const [commodityCoverages, nonCommodityCoverages] = tariffTypes.map(type =>
     tariffCoverage(input.tariffs, direction, type),
   ) as [Coverage[], Coverage[]]
   const pricePeriods: PricePeriod[] = []
@@ -101,7 +100,7 @@ const compileDirection = (input: PricingInput, pool: PricingPool, direction: Tar
   }
 }
 
-/** Directions without tariffs are alike in all locations of a zone, that is, on one plan. */
+/** Directions without tariffs are equal in all locations of a zone, which share one plan. */
 const emptyDirections = new WeakMap<PricePlan, DirectionPrices>()
 
 const emptyDirection = (input: PricingInput, pool: PricingPool, direction: TariffDirection): DirectionPrices => {
@@ -113,8 +112,9 @@ const emptyDirection = (input: PricingInput, pool: PricingPool, direction: Tarif
 }
 
 /**
- * Compile what prices a location's energy. Compiled schedules and price timelines are shared through the pool, so a snapshot is small.
- * The schedules must have been read by `readTariffTerms`.
+ * Compile the prices of a location. Compiled schedules and price plans are shared through the pool, so a snapshot is
+ * small.
+ * The schedules must be validated.
  */
 export const compileSnapshot = (input: PricingInput, pool: PricingPool): PricingSnapshot => {
   const pricesOf = (direction: TariffDirection): DirectionPrices =>
@@ -125,13 +125,13 @@ export const compileSnapshot = (input: PricingInput, pool: PricingPool): Pricing
   return { locationId: input.locationId, currencyCode: input.currencyCode, timeZone: input.timeZone, directions }
 }
 
-/** Tell whether the energy of a direction is counted for tiers, so that its costs depend on the records before. */
+/** Check if the energy of a direction counts for tiers. Its costs then depend on earlier records. */
 export const hasTieredPrices = (snapshot: PricingSnapshot, direction: TariffDirection): boolean => {
   const { isTiered } = snapshot.directions[direction]
   return isTiered.COMMODITY || isTiered.NON_COMMODITY
 }
 
-/** Give the index of the era that holds an instant. */
+/** Return the index of the price period that contains an instant. */
 export const pricePeriodIndex = (pricePeriods: readonly PricePeriod[], at: number): number => {
   let index = pricePeriods.length - 1
   while (index > 0 && (pricePeriods[index] as PricePeriod).start > at) index -= 1

@@ -3,14 +3,15 @@ import type { Tariff } from './tariff.ts'
 import { contractEndOf, contractStartOf } from './tariff-coverage.ts'
 import { schedulesOf } from './tariff-version.ts'
 
-/** A half-open span of instants; null is open. */
+/** Half-open interval of instants (ms); null means an open end. */
 export type OpenInterval = { readonly from: number | null; readonly to: number | null }
 
 const isSameKind = (a: Tariff, b: Tariff): boolean => a.direction === b.direction && a.type === b.type && a.id !== b.id
 
 /**
- * Find a living tariff of the location whose contract shares time with that of `tariff`, in its direction and type.
- * Closed tariffs are gone for the caller: they keep what they have priced, but stand in nobody's way.
+ * Find an active tariff of the location with the same direction and type whose contract shares time with that of
+ * `tariff`.
+ * Closed tariffs do not conflict: they keep the costs that they priced.
  * Source: docs/rules/tariffs.md #contract.
  */
 export const overlappingTariff = (tariff: Tariff, others: readonly Tariff[]): Tariff | undefined =>
@@ -27,7 +28,7 @@ const infinite = Number.POSITIVE_INFINITY
 const isSameSchedule = (a: Tariff['schedule'] = [], b: Tariff['schedule'] = []): boolean =>
   a === b || scheduleText(a) === scheduleText(b)
 
-/** The first instant at which the prices of two forms of a tariff differ; open if they do not. */
+/** Return the first instant at which the prices of two forms of a tariff differ; infinite if they do not. */
 const firstPriceChange = (before: Tariff, after: Tariff): number => {
   const [schedulesBefore, schedulesAfter] = [schedulesOf(before), schedulesOf(after)]
   const isDifferent = (index: number): boolean =>
@@ -44,14 +45,16 @@ const firstPriceChange = (before: Tariff, after: Tariff): number => {
   )
 }
 
-/** The earlier of two ends that differ; open where they do not. */
+/** Return the earlier of two ends that differ; infinite if they are equal. */
 const firstMovedEnd = (a: number | null, b: number | null): number =>
   a === b ? infinite : Math.min(a ?? infinite, b ?? infinite)
 
 /**
- * Give the span in which a change of a tariff can alter prices: from the earlier of old and new start, or where the start stays from the
- * first end that moves or the first version that differs, to the next living tariff of its kind, or open. Null where that is no time. Outside of it the coverage by the
- * location's tariffs stays as it was. `before` is null for a new tariff, `after` for a voided one; both null are a defect.
+ * Return the interval in which a change of a tariff can alter prices; null if there is none.
+ * It starts at the earlier of old and new start. If the start stays, it starts at the first end that moves or the first
+ * version that differs. It ends at the next active tariff of its kind, or is open. Outside of it the coverage by the
+ * location's tariffs does not change.
+ * `before` is null for a new tariff, `after` for a voided one. Throws RangeError if both are null.
  * Source: docs/rules/tariffs.md #changed-time.
  */
 export const changedInterval = (

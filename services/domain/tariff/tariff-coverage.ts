@@ -1,12 +1,11 @@
+import { dayMs, type Interval } from '../interval.ts'
 import type { ScheduleEntry, Tariff, TariffDirection, TariffType } from './tariff.ts'
 
 /**
- * A half-open interval in which one schedule of one tariff is in force, or none (both null). Confidence in 1e-4: 10000 under contract, less
- * after it. Since `since` the tariff and its confidence have not changed.
+ * Interval in which one schedule of one tariff applies, or no tariff (both null). `confidence` is in 1e-4: 10000 under
+ * contract, less after it. From `unchangedSince` the tariff and its confidence have not changed.
  */
-export type Coverage = {
-  readonly start: number
-  readonly end: number
+export type Coverage = Interval & {
   readonly tariff: Tariff | null
   readonly schedule: readonly ScheduleEntry[] | null
   readonly confidence: number
@@ -16,12 +15,11 @@ export type Coverage = {
 type TariffCoverage = Omit<Coverage, 'schedule' | 'unchangedSince'>
 
 const infinite = Number.POSITIVE_INFINITY
-/** 90 × 24 h. */
-const provisionalStepMs = 7_776_000_000
+const provisionalStepMs = 90 * dayMs
 const provisionalSteps = [8000, 6000, 4000, 2000]
 
 export const contractStartOf = (tariff: Tariff): number => tariff.contractStart ?? -infinite
-/** The exclusive end of the span in which a tariff is in force under contract. */
+/** Return the exclusive end of the interval in which a tariff applies under contract. */
 export const contractEndOf = (tariff: Tariff): number =>
   Math.min(tariff.contractEnd ?? infinite, tariff.closedAt ?? infinite)
 
@@ -34,7 +32,7 @@ const compareClosedFirst = (a: Tariff, b: Tariff): number => {
 
 type ContractInterval = { start: number; end: number; tariff: Tariff }
 
-/** The parts of a span that no other one has taken; `taken` is sorted and does not overlap. */
+/** Return the parts of a contract that no other contract has taken. `takenIntervals` are sorted and do not overlap. */
 const freeIntervals = (contract: ContractInterval, takenIntervals: readonly ContractInterval[]): ContractInterval[] => {
   const parts: ContractInterval[] = []
   let from = contract.start
@@ -47,7 +45,10 @@ const freeIntervals = (contract: ContractInterval, takenIntervals: readonly Cont
   return parts
 }
 
-/** Spans under contract, sorted. A closed tariff keeps what it has priced, so it goes before a later one that reaches back. */
+/**
+ * Return the intervals under contract, sorted. A closed tariff keeps its time, so it comes before a later tariff that
+ * reaches back.
+ */
 const contractIntervals = (tariffs: readonly Tariff[]): ContractInterval[] => {
   const takenIntervals: ContractInterval[] = []
   for (const tariff of [...tariffs].sort(compareClosedFirst)) {
@@ -59,7 +60,10 @@ const contractIntervals = (tariffs: readonly Tariff[]): ContractInterval[] => {
   return takenIntervals
 }
 
-/** What follows a span until `to`: the pattern goes on, less and less certain, unless the tariff was closed; then nothing. */
+/**
+ * Return the coverage from the end of a contract to `to`. The schedule continues with decreasing confidence, unless the
+ * tariff was closed.
+ */
 const afterContract = ({ end: from, tariff }: ContractInterval, to: number): TariffCoverage[] => {
   const provisionalEnd =
     tariff.contractEnd !== null && from >= tariff.contractEnd ? Math.min(to, tariff.closedAt ?? infinite) : from
@@ -76,7 +80,7 @@ const afterContract = ({ end: from, tariff }: ContractInterval, to: number): Tar
   return parts
 }
 
-/** Cut an interval of a tariff where its versions begin. */
+/** Cut an interval of a tariff at the starts of its versions. */
 const cutAtVersions = (coverage: TariffCoverage): Coverage[] => {
   const { start: from, end: to, tariff } = coverage
   if (tariff === null) return [{ ...coverage, schedule: null, unchangedSince: from }]
@@ -92,9 +96,9 @@ const cutAtVersions = (coverage: TariffCoverage): Coverage[] => {
 }
 
 /**
- * Give which tariff of a direction and type is in force when, and which of its schedules, over all time and in order.
- * After a contract's end the pattern goes on until the next tariff of its kind: 0.8, 0.2 less per 90 × 24 h, not below 0.2.
- * A closed tariff does not go on; before the first contract there is none.
+ * Return the tariff of a direction and type and its schedule over all time, in order.
+ * After the end of a contract its schedule continues until the next tariff of its kind, with confidence 0.8, 0.2 less
+ * per 90 × 24 h, at least 0.2. A closed tariff does not continue. Before the first contract there is no tariff.
  * Source: docs/rules/tariffs.md #after-the-contract.
  */
 export const tariffCoverage = (

@@ -2,7 +2,7 @@ import type { ScheduleEntry, Tariff, TariffVersion } from './tariff.ts'
 
 type TariffPrices = Pick<Tariff, 'contractStart' | 'schedule' | 'versions'>
 
-/** A schedule of a tariff and the instant (ms, inclusive) from which it applies; null: since an open start. */
+/** Schedule of a tariff and the instant (ms, inclusive) from which it applies; null: from an open start. */
 export type EffectiveSchedule = { readonly effectiveFrom: number | null; readonly schedule: readonly ScheduleEntry[] }
 
 /**
@@ -19,7 +19,8 @@ export const scheduleAt = ({ schedule, versions = [] }: TariffPrices, at: number
   versions.findLast(({ effectiveFrom }) => effectiveFrom <= at)?.schedule ?? schedule
 
 /**
- * Replace the prices of a tariff from an instant (ms) on. Versions that start at the instant or later are dropped; prices before it stay.
+ * Replace the prices of a tariff from an instant (ms). Versions that start at the instant or later are dropped. Earlier
+ * prices stay.
  * An instant at or before the start of the contract replaces all prices.
  * Source: docs/rules/tariffs.md #price-versions.
  */

@@ -3,20 +3,24 @@ import type { Energy, Price } from '../quantity.ts'
 
 export type TariffDirection = 'IMPORT' | 'EXPORT' | 'LOCAL'
 export type TariffType = 'COMMODITY' | 'NON_COMMODITY'
+export const tariffTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 export type Month = 'Jan' | 'Feb' | 'Mar' | 'Apr' | 'May' | 'Jun' | 'Jul' | 'Aug' | 'Sep' | 'Oct' | 'Nov' | 'Dec'
 export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun'
 
-/** One tier of a band; on a market tariff `fixed` is 0 and the market price is the base. */
+/** One tier of a time band. On a market tariff `fixed` is 0 and the market price is the base. */
 export type Rate = {
   readonly fixed: Price
-  /** Cumulative upper bound within the local calendar month; null: none (always the last tier). */
+  /** Cumulative upper bound within the local calendar month; null for the last tier, which has none. */
   readonly to: Energy | null
   readonly surchargeFixed: Price
   /** In 1e-9: 0.1 is 100_000_000. */
   readonly surchargePercentage: bigint
 }
 
-/** A band of local wall time in seconds of the day, 0 … 86400; `validTo` at or before `validFrom` wraps over midnight. */
+/**
+ * Time band of local time in seconds of the day, 0 … 86400. If `validTo` is not after `validFrom`, the band passes
+ * midnight.
+ */
 export type TimeBand = { readonly validFrom: number; readonly validTo: number; readonly rate: readonly Rate[] }
 
 export type DaysAndHours = {
@@ -24,14 +28,14 @@ export type DaysAndHours = {
   readonly hours: readonly TimeBand[]
 }
 
-/** `dates` empty: every day of the month. */
+/** If `dates` is empty, the entry applies on every day of the month. */
 export type ScheduleEntry = {
   readonly months: readonly (Month | 'All')[]
   readonly dates: readonly number[]
   readonly daysAndHours: readonly DaysAndHours[]
 }
 
-/** Prices that replace those of a tariff from an instant on (inclusive, ms). */
+/** Prices that replace those of a tariff from an instant (inclusive, ms). */
 export type TariffVersion = { readonly effectiveFrom: number; readonly schedule: readonly ScheduleEntry[] }
 
 export type Tariff = {
@@ -39,19 +43,33 @@ export type Tariff = {
   readonly direction: TariffDirection
   readonly type: TariffType
   readonly marketRates: boolean
-  /** Inclusive instant; null is open. */
+  /** Inclusive instant (ms); null is open. */
   readonly contractStart: number | null
-  /** Exclusive instant; null is open. After it the pattern goes on, provisional, until the next tariff of its kind or `closedAt`. */
+  /**
+   * Exclusive instant (ms); null is open. After it the schedule continues, provisionally, until the next tariff of its
+   * kind or `closedAt`.
+   */
   readonly contractEnd: number | null
-  /** Exclusive instant at which the tariff was deleted, disconnected or replaced: nothing of it goes on; null while it lives. */
+  /**
+   * Exclusive instant (ms) at which the tariff was deleted, disconnected or replaced; nothing continues after it. Null
+   * while the tariff is active.
+   */
   readonly closedAt: number | null
-  /** Prices until the first version. */
+  /** Prices before the first version. */
   readonly schedule: readonly ScheduleEntry[]
-  /** Later prices, ascending by `effectiveFrom`. Absent: none. Contract, id and the count of tiers are those of the tariff. */
+  /**
+   * Later prices, ascending by `effectiveFrom`; absent means none. Contract, id and tier counts belong to the tariff.
+   */
   readonly versions?: readonly TariffVersion[]
 }
 
-/** Prices of one market source: intervals sorted by start, not overlapping, gaps allowed. */
+/** Members of a tariff that decide its prices. */
+export type TariffTerms = Pick<
+  Tariff,
+  'direction' | 'type' | 'marketRates' | 'contractStart' | 'contractEnd' | 'schedule'
+>
+
+/** Prices of one market source: intervals sorted by start, without overlap; gaps are allowed. */
 export type MarketSeries = {
   readonly sourceId: string
   readonly starts: readonly number[]
@@ -61,7 +79,9 @@ export type MarketSeries = {
   readonly confidences: readonly number[]
 }
 
-/** All that prices the energy of one location: its tariffs that are not voided, closed ones included, and its market prices. */
+/**
+ * Input of the prices of one location: its tariffs that are not voided, closed ones included, and its market prices.
+ */
 export type PricingInput = {
   readonly locationId: string
   readonly currencyCode: string

@@ -2,8 +2,8 @@ import { type Energy, type Price, timesNano } from '../quantity.ts'
 import type { Rate } from './tariff.ts'
 
 /**
- * One tier of a price: what it costs and from what counted energy to what it holds (`to` null: no bound).
- * `market + fixed + percentage === aggregate`, always.
+ * One tier of a price, from counted energy `from` up to `to` (null: no bound).
+ * Law: `market + fixed + percentage === aggregate`.
  */
 export type TierPrice = {
   readonly from: Energy
@@ -23,7 +23,8 @@ const lowerBoundOf = (rates: readonly Rate[], index: number): Energy =>
   index === 0 ? 0n : (rates[index - 1]?.to ?? 0n)
 
 /**
- * Give the tier prices of a band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9 per kWh.
+ * Return the tier prices of a time band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9
+ * per kWh.
  * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
  */
 export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
@@ -41,7 +42,8 @@ export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   })
 
 /**
- * Give the tier prices of a band at a market price, which stands in the place of `fixed`; the percentage keeps the sign of its base.
+ * Return the tier prices of a time band at a market price, which replaces `fixed`. The percentage has the sign of its
+ * base.
  * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
  */
 export const marketTierPrices = (rates: readonly Rate[], market: Price): readonly TierPrice[] =>
@@ -52,12 +54,12 @@ export const marketTierPrices = (rates: readonly Rate[], market: Price): readonl
     return { from: lowerBoundOf(rates, index), to, market, fixed, percentage: aggregate - base, aggregate }
   })
 
-/** No charge at all: the price of what is not tariffed and costs nothing. */
+/** Price 0 without tiers, for energy that needs no tariff. */
 export const freeOfCharge: readonly TierPrice[] = [
   { from: 0n, to: null, market: 0n, fixed: 0n, percentage: 0n, aggregate: 0n },
 ]
 
-/** Give the tier that the next energy meets when `counted` has been counted. */
+/** Return the tier of the next energy after `counted`. */
 export const tierAt = (tiers: readonly TierPrice[], counted: Energy): TierPrice => {
   let index = 0
   for (;;) {

@@ -1,4 +1,5 @@
 import { daysInMonth } from '../civil-date.ts'
+import { formatTimeOfDay } from '../instant.ts'
 import type { Refusal } from '../refusal.ts'
 import { runToEnd } from '../run-to-end.ts'
 import {
@@ -12,12 +13,8 @@ import {
 import { createDaySweep, type DaySweep } from './day-sweep.ts'
 import type { ScheduleEntry } from './tariff.ts'
 
-/** One for each minute: more on one day is no tariff, and would make judging slow. */
+/** One band per minute. More on one day is no realistic tariff, and validation would be slow. */
 const maxTimeBandsPerDay = 1440
-
-const padTwo = (value: number): string => String(value).padStart(2, '0')
-const formatClock = (second: number): string =>
-  `${padTwo(Math.floor(second / 3600))}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`
 
 const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
   `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
@@ -25,14 +22,14 @@ const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
 const describeDay = ({ month, date, weekday }: CalendarDayKind, showsDate: boolean): string =>
   `${dayNames[weekday]} in ${monthNames[month - 1]}${showsDate ? ` on date ${date}` : ''}`
 
-/** Bands that end on the last second of a minute or day leave that second out: `valid_to` is exclusive. */
+/** Hint for bands that end on the last second of a minute or day: `valid_to` is exclusive. */
 const lastSecondHint = ({ startSecond, endSecond }: DaySegment): string =>
   endSecond - startSecond === 1 && startSecond % 60 === 59
-    ? `; valid_to is exclusive, so use ${endSecond === 86_400 ? '00:00:00' : formatClock(endSecond)}`
+    ? `; valid_to is exclusive, so use ${formatTimeOfDay(endSecond)}`
     : '; add one'
 
 const validateSegment = (segment: DaySegment, kind: CalendarDayKind, showsDate: boolean): Refusal | undefined => {
-  const position = `${describeDay(kind, showsDate)} at ${formatClock(segment.startSecond)}`
+  const position = `${describeDay(kind, showsDate)} at ${formatTimeOfDay(segment.startSecond)}`
   const [first, second] = segment.timeBands
   if (first === undefined) {
     return { code: 'schedule_gap', message: `No band covers ${position}${lastSecondHint(segment)}`, field: 'schedule' }
@@ -43,8 +40,8 @@ const validateSegment = (segment: DaySegment, kind: CalendarDayKind, showsDate: 
 }
 
 /**
- * The dates that a schedule can tell apart in a month: those it names, and the first of the others.
- * Every date falls on every weekday in some year, the 29th of February too.
+ * Return the dates of a month that a schedule can distinguish: the dates that it names, and the first other date.
+ * Every date falls on every weekday in some year, 29 February too.
  */
 const datesToValidate = (month: number, namedDates: ReadonlySet<number>): number[] => {
   const dates = Array.from({ length: daysInMonth(2000, month) }, (_, index) => index + 1)
@@ -61,7 +58,7 @@ const isFaulty = (daySweep: DaySweep, kind: CalendarDayKind): boolean => {
   return isFound
 }
 
-/** Say what is wrong with a kind of day; `undefined` if nothing is. */
+/** Return the first fault of a kind of day; undefined if it is valid. */
 const validateDayKind = (
   schedule: readonly ScheduleEntry[],
   daySweep: DaySweep,
@@ -81,10 +78,10 @@ const validateDayKind = (
 }
 
 /**
- * Judge whether every instant of the calendar has exactly one band of highest rank. It yields after
- * each kind of day.
- * Gives the first fault in the order of month, date, weekday and time. Days on which the same bands apply are looked at once: the time
- * grows with the bands, at most 2,604 times (each month, date and weekday a class of its own) with those of a day, which are at most 1,440.
+ * Check that every instant of the calendar has exactly one time band of highest rank. Yields after each kind of day.
+ * Returns the first fault in the order of month, date, weekday and time. Days with the same bands are examined once.
+ * The time grows with the bands: at most 2,604 classes of days (month, date and weekday), each with at most 1,440
+ * bands.
  * Source: docs/rules/tariffs.md #time-bands.
  */
 export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Generator<void, Refusal | undefined> {
@@ -108,6 +105,6 @@ export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Ge
   return undefined
 }
 
-/** Judge coverage at once. */
+/** Validate coverage without pauses. */
 export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined =>
   runToEnd(validateCoverageInSteps(schedule))

@@ -1,20 +1,25 @@
-/** A secret and until when (ms, exclusive) it signs; null is without end. The newest one comes first. */
+import { dayMs } from '../interval.ts'
+
+/** Secret and the end (ms, exclusive) of its use for signatures; null means no end. The newest secret comes first. */
 export type SigningSecret<Secret> = { readonly secret: Secret; readonly until: number | null }
 
-/** How long a secret goes on signing beside the one that replaced it, in ms. Source: docs/rules/events-and-webhooks.md #signatures. */
-export const rotationWindowMs = 86_400_000
+/**
+ * Time in ms for which a replaced secret still signs.
+ * Source: docs/rules/events-and-webhooks.md #signatures.
+ */
+export const rotationWindowMs: number = dayMs
 
 const maxFormerSecrets = 10
 
-/** Give the secrets that sign at `at`, newest first. */
+/** Return the secrets that sign at `at`, newest first. */
 export const signingSecrets = <Secret>(
   secrets: readonly SigningSecret<Secret>[],
   at: number,
 ): readonly SigningSecret<Secret>[] => secrets.filter(({ until }) => until === null || at < until)
 
 /**
- * Put a fresh secret in front. The one before it signs for another 24 h, those before that one until their own end; ten former ones at
- * most are kept.
+ * Add a new secret in front. The secret before it signs for another 24 h, older ones until their own end. At most ten
+ * older secrets are stored.
  */
 export const rotateSecret = <Secret>(
   secrets: readonly SigningSecret<Secret>[],

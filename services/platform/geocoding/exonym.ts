@@ -1,4 +1,4 @@
-import { nameKey } from './city-name.ts'
+import { nameKey } from '../../domain/geocoding/city-name.ts'
 
 /** List the keys of a city's names in other languages and of its former names; empty for a city with one name. */
 export function otherNames(country: string, key: string): readonly string[] {
@@ -14,17 +14,17 @@ function readGroups(country: string): ReadonlyMap<string, readonly string[]> {
   return new Map(groups.flatMap(keys => keys.map(key => [key, keys.filter(other => other !== key)] as const)))
 }
 
-/** List the groups of names that stand for one city each. */
+/** List groups of names; each group names one city. */
 export const cityNames = (country: string): readonly (readonly string[])[] =>
   (exonyms[country] ?? '')
     .split(';')
     .filter(group => group.trim() !== '')
     .map(group => group.split('=').map(name => name.trim()))
 
-/** Countries with names in `exonyms`. */
+/** List the countries in `exonyms`. */
 export const countriesWithExonyms = (): readonly string[] => Object.keys(exonyms)
 
-/** One city a group; spellings that differ in case, diacritics or punctuation only are not repeated. */
+/** One group per city. Spellings that differ only in case, diacritics or punctuation are not repeated. */
 const exonyms: Readonly<Record<string, string>> = {
   AE: 'Dubai=Dubayy; Abu Dhabi=Abu Zaby',
   AM: 'Yerevan=Erevan',

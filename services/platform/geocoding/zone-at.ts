@@ -4,8 +4,9 @@ import { canonicalName, isSameClock, timeZone } from '../time-zone.ts'
 type Point = { readonly lat: number; readonly lng: number }
 
 /**
- * Name the time zone at a point of a country.
- * The map of zones is coarse near borders: where it answers with another country's zone, the nearest zone of this country holds.
+ * Return the time zone at a point of a country.
+ * The map of zones is coarse near borders: if it returns the zone of another country, the nearest zone of this country
+ * is used.
  */
 export function zoneAt(country: string, point: Point): string {
   const zones = zonesOf(country)
@@ -16,7 +17,7 @@ export function zoneAt(country: string, point: Point): string {
   return zonesNearby(point).find(isOwn) ?? currentNames[only] ?? only
 }
 
-/** Tell whether clocks are the same all over a country, as far back as costs go. */
+/** Check if a country has one time, for all times that costs can have. */
 export function hasOneClock(country: string): boolean {
   const [first, ...rest] = zonesOf(country)
   return first !== undefined && rest.every(name => haveSameClock(name, first))
@@ -29,7 +30,7 @@ function haveSameClock(name: string, otherName: string): boolean {
 
 const lookUpZone = (point: Point): string => lookUp(point.lat, point.lng)
 
-/** The zones around a point, nearest first, to about 350 km. */
+/** List the zones around a point, nearest first, to about 350 km. */
 function zonesNearby({ lat, lng }: Point): readonly string[] {
   const around = [-1, 0, 1].flatMap(north => [-1, 0, 1].map(east => [north, east] as const))
   return [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2].flatMap(degrees =>
@@ -43,7 +44,7 @@ const clamp = (value: number, limit: number): number => Math.max(-limit, Math.mi
 
 const zonesByCountry = new Map<string, ReadonlySet<string>>()
 
-/** The canonical names of a country's zones; empty for a few uninhabited islands. */
+/** Return the canonical names of a country's zones; empty for a few uninhabited islands. */
 function zonesOf(country: string): ReadonlySet<string> {
   const known = zonesByCountry.get(country)
   if (known !== undefined) return known
@@ -53,12 +54,12 @@ function zonesOf(country: string): ReadonlySet<string> {
 }
 
 /**
- * Kosovo keeps Belgrade's time, but the table of zones has no entry for it. Addresses under CY are the Republic's, whose capital the map
- * takes for a part of the north.
+ * Kosovo has the time of Belgrade, but no entry in the table of zones. Addresses in CY are in the Republic of Cyprus,
+ * whose capital is shown in the north by the map.
  */
 const zoneOverrides: Readonly<Record<string, readonly string[]>> = { XK: ['Europe/Belgrade'], CY: ['Asia/Nicosia'] }
 
-/** The runtime's canonical names are older than these of the IANA table. */
+/** Newer names of the IANA table for canonical names of the runtime. */
 const currentNames: Readonly<Record<string, string>> = {
   'Africa/Asmera': 'Africa/Asmara',
   'America/Godthab': 'America/Nuuk',
@@ -73,5 +74,5 @@ const currentNames: Readonly<Record<string, string>> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 }
 
-/** The method is newer than the compiler's library. */
+/** The compiler's library lacks the method `getTimeZones`. */
 const localeOf = (country: string): Intl.Locale & { getTimeZones?(): string[] } => new Intl.Locale(`und-${country}`)

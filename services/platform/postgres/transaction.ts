@@ -2,11 +2,11 @@ import pg from 'pg'
 import { raw } from 'sql-template-tag'
 import type { Refusal, Result } from '../../domain/refusal.ts'
 import { refused } from '../../domain/refusal.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import type { Database, Query } from './database.ts'
 import { brokenConstraint } from './postgres-failure.ts'
 
-/** One account in one mode. Tenants share no data. */
-export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
+export type { Tenant }
 
 /**
  * Transaction that sees only the rows of one tenant. Statements also name the tenant, to use the index; a statement

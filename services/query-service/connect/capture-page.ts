@@ -1,4 +1,5 @@
 import { readAdvancedTariff } from '../../contract/connect/advanced-page.ts'
+import { tariffTermsOf } from '../../contract/connect/captured-tariff.ts'
 import type { ConnectCall } from '../../contract/connect/connect-call.ts'
 import {
   type PageData,
@@ -12,7 +13,6 @@ import {
   readSurcharge,
   readTerm,
 } from '../../contract/connect/read-page.ts'
-import { tariffTermsOf } from '../../domain/connect/connect-tariff.ts'
 import type { ConnectPageName } from '../../domain/connect/page.ts'
 import type { PageSubmission } from '../../domain/connect/page-submission.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'

@@ -1,6 +1,6 @@
+import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import type { Seal } from '../../platform/access/seal.ts'
-import type { PostalAddress } from '../../platform/geocoding/geo-place.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
 import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'

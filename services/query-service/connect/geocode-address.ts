@@ -5,8 +5,8 @@ import {
   enclosingRegion,
   isCompleteAddress,
 } from '../../domain/connect/session.ts'
+import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { PostalAddress } from '../../platform/geocoding/geo-place.ts'
 import { hasPricedArea } from '../../platform/postgres/connect/connect-session-markets.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'

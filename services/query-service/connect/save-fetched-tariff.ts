@@ -1,9 +1,10 @@
 import type { TariffPlan } from '../../contract/connect/provider-app.ts'
+import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
+import type { TariffTerms } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { readTariffTermsInSteps, type TariffTerms } from '../../domain/tariff/validate-schedule.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import {
   putCredentials,

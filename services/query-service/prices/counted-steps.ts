@@ -1,6 +1,6 @@
 import { accumulatorChangesOf } from '../../domain/cost/accumulator-changes.ts'
 import { coverageLookup } from '../../domain/cost/covered-intervals.ts'
-import type { Interval } from '../../domain/cost/record-segments.ts'
+import type { Interval } from '../../domain/interval.ts'
 import { type CountingInterval, countingIntervals, tierBounds } from '../../domain/price/counting-interval.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
@@ -8,17 +8,14 @@ import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import type { CountedStep } from '../../domain/tariff/evaluate.ts'
 import { hasTieredPrices, type PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
   type CountedLocation,
   energyByStart,
   rowsAcross,
 } from '../../platform/clickhouse/meter-cost/meter-cost-energy.ts'
-import {
-  type QueryInterval,
-  rowsInInterval,
-  type Tenant,
-} from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
+import { type QueryInterval, rowsInInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
 const hourMs = 3_600_000

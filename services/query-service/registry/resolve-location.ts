@@ -1,8 +1,8 @@
 import type { LocationChange, LocationInput } from '../../contract/registry/location.ts'
 import type { PostalAddress } from '../../contract/registry/postal-address.ts'
+import type { GeoPlace } from '../../domain/geocoding/geo-place.ts'
+import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { GeoPlace } from '../../platform/geocoding/geo-place.ts'
-import { unambiguousArea } from '../../platform/geocoding/market-areas.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 

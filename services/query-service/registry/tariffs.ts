@@ -2,6 +2,7 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
 import { locationToWire } from '../../contract/registry/location.ts'
 import { locationView } from '../../contract/registry/location-view.ts'
+import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
 import {
   type TariffWire,
   tariffCreate,
@@ -18,7 +19,6 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import type { TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { readTariffTermsInSteps } from '../../domain/tariff/validate-schedule.ts'
 import { runInTimeSlices } from '../../platform/concurrency/time-slices.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'

@@ -15,12 +15,15 @@ import {
   type PriceSeries,
   priceAuditByDay,
   priceSeriesByDay,
-  type UnpricedInterval,
 } from '../../domain/price/price-series.ts'
 import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
-import { scheduleDuration as chooseDuration } from '../../domain/schedule/duration.ts'
-import { scheduleLimit as chooseLimit, type PriceBound } from '../../domain/schedule/limit.ts'
+import {
+  scheduleDuration as chooseDuration,
+  scheduleLimit as chooseLimit,
+  type PriceBound,
+} from '../../domain/schedule/slot.ts'
 import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
+import type { UnpricedInterval } from '../../domain/tariff/evaluate.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'

@@ -1,5 +1,5 @@
-import { dayMs } from '../../domain/civil-date.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { dayMs } from '../../domain/interval.ts'
 import { type Html, html } from './html.ts'
 
 /** A value over a half-open span (ms); `faint` bars are less certain, `marked` ones stand out. */

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { type GeoPlace, geocode, type PostalAddress } from '../../../services/platform/geocoding/geo-place.ts'
+import type { GeoPlace, PostalAddress } from '../../../services/domain/geocoding/geo-place.ts'
+import { geocode } from '../../../services/platform/geocoding/geocode.ts'
 
 /** Place an address that can be placed. */
 export function geocodeOrFail(address: PostalAddress): GeoPlace {

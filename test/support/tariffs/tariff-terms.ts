@@ -1,11 +1,11 @@
-import type { RateInput } from '../../../services/domain/tariff/read-rate.ts'
+import type { RateInput } from '../../../services/contract/tariffs/read-rate.ts'
 import {
   type DaysAndHoursInput,
   type HoursInput,
   readTariffTerms,
   type ScheduleEntryInput,
   type TariffTermsInput,
-} from '../../../services/domain/tariff/validate-schedule.ts'
+} from '../../../services/contract/tariffs/read-tariff-terms.ts'
 
 /** Terms of a tariff in few words. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { marketAreasOf } from '../../../services/platform/geocoding/market-areas.ts'
+import { marketAreasOf } from '../../../services/platform/geocoding/geocode.ts'
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
 import { createMarket } from '../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'

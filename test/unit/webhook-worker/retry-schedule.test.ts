@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import sql from 'sql-template-tag'
 import { afterEach, describe, expect, it } from 'vitest'
-import { maxFailingMs, retryGapsMs } from '../../../services/domain/webhook/retry-delay.ts'
+import { maxFailingMs, retryGapsMs } from '../../../services/domain/webhook/delivery-attempt.ts'
 import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
 import { changeTenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { resendDelivery, type StoredDelivery } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'

@@ -1,11 +1,11 @@
 import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { Tenant } from '../../../domain/tenant.ts'
 import type { ClickHouse } from '../clickhouse.ts'
 import { idLiteral, instantLiteral, listLiteral, textLiteral } from '../encoding/literals.ts'
 import type { CostStatus, MeterCostRow } from './meter-cost-row.ts'
 import { decodeMeterCostRows, meterCostColumns } from './meter-cost-rows.ts'
 
-/** Account and mode of a read. Every read is limited to one tenant. */
-export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
+export type { Tenant }
 
 /**
  * Filter of rows; an absent member selects all. `locationIds` null: all locations. In `deviceIds`, null means the

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import { afterAll, describe, expect, it } from 'vitest'
 import { linkSources } from '../../../../services/background/market-feeds/feed-links.ts'
 import { sharedSources } from '../../../../services/domain/market-feed/shared-sources.ts'
-import { marketAreasOf } from '../../../../services/platform/geocoding/market-areas.ts'
+import { marketAreasOf } from '../../../../services/platform/geocoding/geocode.ts'
 import type { OutboxMessage } from '../../../../services/platform/postgres/events/outbox.ts'
 import {
   seedSharedSources,

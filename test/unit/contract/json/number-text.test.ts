@@ -9,9 +9,9 @@ import { parseSubmission } from '../../../../services/contract/metering/meter-ba
 import { readReading } from '../../../../services/contract/metering/meter-cumulative.ts'
 import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
 import { readShape } from '../../../../services/contract/read-shape.ts'
+import { readTariffTerms } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { readTariffTerms } from '../../../../services/domain/tariff/validate-schedule.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
 
 const at = Date.UTC(2026, 2, 1)

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readEnergy } from '../../../../services/domain/quantity.ts'
-import { exactEnergyOf } from '../../../../services/domain/record/exact-energy.ts'
+import { exactEnergyOf, readEnergy } from '../../../../services/domain/quantity.ts'
 import { base, read, readText, recordOf, span, withNumber } from '../../../support/metering/read-record.ts'
 
 describe('energy', () => {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  prefillOf,
-  tariffStartOf,
-  tariffsToReplace,
-  tariffTermsOf,
-} from '../../../../services/domain/connect/connect-tariff.ts'
+import { tariffTermsOf } from '../../../../services/contract/connect/captured-tariff.ts'
+import { prefillOf, tariffStartOf, tariffsToReplace } from '../../../../services/domain/connect/connect-tariff.ts'
 import { newConnectState } from '../../../../services/domain/connect/session.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'

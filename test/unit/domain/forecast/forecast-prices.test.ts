@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { startOfLocalDay, type TimeZone } from '../../../../services/domain/civil-time.ts'
 import {
-  type ForecastInterval,
   type ForecastPrice,
   forecastPrices,
   maxForecastMs,
 } from '../../../../services/domain/forecast/forecast-prices.ts'
-import { runToEnd } from '../../../../services/domain/forecast/hour-forecast.ts'
-import { hourMs, type PriceHistory } from '../../../../services/domain/forecast/hour-grid.ts'
+import type { PriceHistory } from '../../../../services/domain/forecast/hour-grid.ts'
+import { hourMs, type Interval } from '../../../../services/domain/interval.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
 import { kindNamed, simulateMarket } from '../../../support/markets/market-simulator.ts'
 
@@ -23,11 +23,7 @@ const series = (prices: ArrayLike<number>, from = start, stepMs = hourMs): Price
 }
 const market = (days: number, seed = 1, name = 'windy') => simulateMarket(kindNamed(name), seed, start / dayMs, days)
 const endOf = ({ ends }: PriceHistory): number => ends.at(-1) ?? 0
-const forecast = (
-  history: PriceHistory,
-  zone = utc,
-  span: Partial<ForecastInterval> = {},
-): readonly ForecastPrice[] => {
+const forecast = (history: PriceHistory, zone = utc, span: Partial<Interval> = {}): readonly ForecastPrice[] => {
   const from = span.start ?? endOf(history)
   return runToEnd(forecastPrices(history, zone, { start: from, end: span.end ?? from + maxForecastMs }))
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { localFields } from '../../../../services/domain/civil-time.ts'
-import { nextUpdate } from '../../../../services/domain/price/next-update.ts'
+import { nextUpdate } from '../../../../services/domain/price/price-series.ts'
 import { at } from '../../../support/oracle/tables.ts'
 import { zoneNames, zoneOf } from '../../../support/oracle/zone.ts'
 

@@ -29,6 +29,7 @@ describe('the copy of a pricing', () => {
           const request = { direction, ...span, counted }
           const audit = priceAudit(snapshot, request)
           expect(priceAudit(copy, request)).toEqual(audit)
+          expect(copy.directions[direction].isTiered).toEqual(snapshot.directions[direction].isTiered)
           expect(planPrices(copy, direction, span, counted)).toEqual(planPrices(snapshot, direction, span, counted))
           expect(priceAudit(snapshot, { ...request, counted: () => [] }).elements.length).toBeLessThanOrEqual(
             maxPieces(snapshot, direction, span),

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PriceElement } from '../../../../services/domain/price/price-series.ts'
-import { scheduleDuration } from '../../../../services/domain/schedule/duration.ts'
-import type { Segment } from '../../../../services/domain/schedule/slot.ts'
+import { type Segment, scheduleDuration } from '../../../../services/domain/schedule/slot.ts'
 
 const minuteMs = 60_000
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillCheapestFirst } from '../../../../services/domain/schedule/cheapest-flow.ts'
+import { fillCheapestFirst } from '../../../../services/domain/schedule/amount-flow.ts'
 import type { Supply } from '../../../../services/domain/schedule/flow-problem.ts'
 import { fillFromPools } from '../../../../services/domain/schedule/pool-flow.ts'
 import { createPoolNetwork } from '../../../../services/domain/schedule/pool-network.ts'

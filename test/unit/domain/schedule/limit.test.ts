@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { scheduleLimit } from '../../../../services/domain/schedule/limit.ts'
+import { scheduleLimit } from '../../../../services/domain/schedule/slot.ts'
 
 const hourMs = 3_600_000
 const hours = (...prices: readonly (number | null)[]) =>

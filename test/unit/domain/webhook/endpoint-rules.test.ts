@@ -5,7 +5,7 @@ import {
   concurrencyAfter,
   initialConcurrency,
   maxConcurrency,
-} from '../../../../services/domain/webhook/delivery-concurrency.ts'
+} from '../../../../services/domain/webhook/delivery-attempt.ts'
 import {
   rotateSecret,
   rotationWindowMs,

@@ -7,7 +7,7 @@ import {
   readRetryAfterMs,
   retryDelayMs,
   retryGapsMs,
-} from '../../../../services/domain/webhook/retry-delay.ts'
+} from '../../../../services/domain/webhook/delivery-attempt.ts'
 
 const random = fc.double({ min: 0, max: 1, noNaN: true })
 const attempts = fc.integer({ min: 1, max: retryGapsMs.length })

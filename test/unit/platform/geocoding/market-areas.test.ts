@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { unambiguousArea } from '../../../../services/domain/geocoding/market-areas.ts'
 import { citiesOf } from '../../../../services/platform/geocoding/city-table.ts'
-import { marketAreasOf, unambiguousArea } from '../../../../services/platform/geocoding/market-areas.ts'
+import { marketAreasOf } from '../../../../services/platform/geocoding/geocode.ts'
 
 describe('the market areas of an address', () => {
   it.each([

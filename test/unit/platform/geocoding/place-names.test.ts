@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lookUpKeys, nameKey } from '../../../../services/platform/geocoding/city-name.ts'
+import { lookUpKeys, nameKey } from '../../../../services/domain/geocoding/city-name.ts'
 import { citiesNamed, citiesOf } from '../../../../services/platform/geocoding/city-table.ts'
 import { cityNames, countriesWithExonyms } from '../../../../services/platform/geocoding/exonym.ts'
-import { geocode } from '../../../../services/platform/geocoding/geo-place.ts'
+import { geocode } from '../../../../services/platform/geocoding/geocode.ts'
 import { geocodeTextOrFail } from '../../../support/registry/geocoding.ts'
 
 describe('a name', () => {

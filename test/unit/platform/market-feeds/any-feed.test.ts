@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { marketAreaOfCountry } from '../../../../services/domain/geocoding/market-area.ts'
 import { biddingZone, biddingZones } from '../../../../services/domain/market-feed/bidding-zones.ts'
 import { type FeedPrice, priceOf } from '../../../../services/domain/market-feed/feed-price.ts'
 import { formatDecimal } from '../../../../services/domain/quantity.ts'
-import { marketAreaOfCountry } from '../../../../services/platform/geocoding/market-area.ts'
 import { entsoe } from '../../../../services/platform/market-feeds/entsoe.ts'
 import type { Feed, FeedSeries } from '../../../../services/platform/market-feeds/feed.ts'
 import {

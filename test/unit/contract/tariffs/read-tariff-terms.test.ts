@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { RateInput } from '../../../../services/domain/tariff/read-rate.ts'
+import type { RateInput } from '../../../../services/contract/tariffs/read-rate.ts'
 import {
   readTariffTerms,
   type ScheduleEntryInput,
   type TariffTermsInput,
-} from '../../../../services/domain/tariff/validate-schedule.ts'
+} from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { days, entry, flat, hours, refusalOf, terms, wholeDay } from '../../../support/tariffs/tariff-terms.ts'
 
 describe('reading a tariff', () => {

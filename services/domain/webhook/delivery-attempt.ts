@@ -1,10 +1,9 @@
+import { dayMs, hourMs, minuteMs } from '../interval.ts'
+
 const secondMs = 1_000
-const minuteMs = 60 * secondMs
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 
 /**
- * What lies between an attempt and the next one, in ms; after the last gap nothing follows.
+ * Pauses between the attempts of a delivery, in ms. There is no attempt after the last pause.
  * Source: docs/rules/events-and-webhooks.md #attempts.
  */
 export const retryGapsMs: readonly number[] = [
@@ -19,15 +18,15 @@ export const retryGapsMs: readonly number[] = [
   24 * hourMs,
 ]
 
-/** How long an endpoint may give nothing but failures before it is disabled, in ms. */
-export const maxFailingMs = 5 * dayMs
+/** Time in ms after which an endpoint that only fails is disabled. */
+export const maxFailingMs: number = 5 * dayMs
 
 const minDelayShare = 0.8
 const delayShareRange = 0.4
 
 /**
- * Choose how long to wait before the next attempt, in ms; null when `attempts` (made so far, from 1) were the last ones.
- * `chance` (0 … 1) places the wait within ± 20 % of its gap. What the subscriber asked for is kept where it is longer, up to twice the gap.
+ * Return the pause before the next attempt, in ms; null if `attempts` (made so far, from 1) are all attempts.
+ * `random` in [0, 1) moves the pause by up to ± 20 %. A longer Retry-After is respected, up to twice the planned pause.
  * Source: docs/rules/events-and-webhooks.md #attempts.
  */
 export const retryDelayMs = (attempts: number, random: number, retryAfterMs: number | null): number | null => {
@@ -39,7 +38,10 @@ export const retryDelayMs = (attempts: number, random: number, retryAfterMs: num
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** Read a Retry-After header as ms from `at` on; null for one that says nothing, or nothing that can be read. Source: RFC 9110, 10.2.3. */
+/**
+ * Read a Retry-After header as ms after `at`; null if it is absent or invalid.
+ * Source: RFC 9110, 10.2.3.
+ */
 export const readRetryAfterMs = (header: string | null, at: number): number | null => {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * secondMs
@@ -47,10 +49,10 @@ export const readRetryAfterMs = (header: string | null, at: number): number | nu
   return Number.isNaN(until) ? null : Math.max(0, until - at)
 }
 
-/** What came back from an attempt; `status` null where no answer came. */
+/** Response to an attempt; `status` is null if there was no response. */
 export type AttemptResponse = { readonly status: number | null; readonly retryAfter: string | null }
 
-/** What an attempt makes of its delivery: when the next one is due (ms), or why there is none. `GONE` disables the endpoint too. */
+/** Decision after an attempt: delivered, retry at `dueAt` (ms), or stop. `GONE` also disables the endpoint. */
 export type AttemptDecision =
   | { readonly kind: 'DELIVERED' }
   | { readonly kind: 'RETRY'; readonly dueAt: number }
@@ -58,8 +60,9 @@ export type AttemptDecision =
   | { readonly kind: 'GONE' }
 
 /**
- * Judge an attempt that ended at `at` (ms), `attempts` with it. Only 2xx is success: a redirect is a failure like any other. 410 ends all;
- * Retry-After counts with 429 and 503. Source: docs/rules/events-and-webhooks.md #attempts.
+ * Decide what follows an attempt that ended at `at` (ms). `attempts` includes this attempt.
+ * Only 2xx is a success: a redirect is a failure. 410 stops all attempts. Retry-After applies to 429 and 503.
+ * Source: docs/rules/events-and-webhooks.md #attempts.
  */
 export const decideAttempt = (
   { status, retryAfter }: AttemptResponse,
@@ -74,5 +77,17 @@ export const decideAttempt = (
   return delayMs === null ? { kind: 'EXHAUSTED' } : { kind: 'RETRY', dueAt: at + delayMs }
 }
 
-/** Tell whether an endpoint that has failed since then, without one success, is to be disabled at `at`. */
+/** Check if an endpoint that has only failed since `failingSince` must be disabled at `at` (both ms). */
 export const isDisableDue = (failingSince: number, at: number): boolean => at - failingSince >= maxFailingMs
+
+/** Concurrent deliveries to one endpoint: initial and maximum number. */
+export const initialConcurrency = 8
+export const maxConcurrency = 64
+
+/**
+ * Return the number of concurrent deliveries after an attempt: one more after a success, half after a failure, at least
+ * one.
+ * An endpoint that hangs therefore uses one connection, and an endpoint that recovers soon receives all of its backlog.
+ */
+export const concurrencyAfter = (concurrency: number, isSuccess: boolean): number =>
+  isSuccess ? Math.min(maxConcurrency, concurrency + 1) : Math.max(1, Math.floor(concurrency / 2))

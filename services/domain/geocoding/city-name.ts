@@ -1,5 +1,5 @@
 /**
- * List the keys under which a city of the data is found: its whole name, then the name without what tells it from its namesakes
+ * Return the keys under which a city of the data is found: its complete name, then the name without its qualifier
  * (`frankfurtammain` and `frankfurt`, `halle`, `washington` for `Washington, D.C.`).
  */
 export function cityKeys(name: string): readonly string[] {
@@ -7,9 +7,10 @@ export function cityKeys(name: string): readonly string[] {
 }
 
 /**
- * Give the keys to look a written city name up by, the most literal first: as written, without brackets, without post code or
- * district numbers (`Paris 15e`, `Dublin 4`), without `City of`, without a qualifier (`Frankfurt a.M.`), before a hyphen
- * (`Berlin-Mitte`), and all of these with spelled-out umlauts taken back (`Muenchen`).
+ * Yield the keys for a written city name, the most literal first: as written, without brackets, without post code or
+ * district numbers (`Paris 15e`, `Dublin 4`), without `City of`, without a qualifier (`Frankfurt a.M.`), before a
+ * hyphen (`Berlin-Mitte`).
+ * All of these follow again with two-letter spellings of umlauts reduced (`Muenchen`).
  */
 export function* lookUpKeys(written: string): Generator<string, void> {
   const whole = nameKey(written)
@@ -23,8 +24,8 @@ export function* lookUpKeys(written: string): Generator<string, void> {
 }
 
 /**
- * Reduce a name to its letters and digits: without case, diacritics, punctuation and spaces, Greek and Cyrillic in Latin letters,
- * `Saint`, `Sankt`, `Sint` and `St.` alike. Names in other scripts keep their letters.
+ * Reduce a name to its letters and digits: without case, diacritics, punctuation and spaces. Greek and Cyrillic become
+ * Latin letters; `Saint`, `Sankt`, `Sint` and `St.` become equal. Names in other scripts keep their letters.
  */
 export function nameKey(name: string): string {
   return name
@@ -47,7 +48,10 @@ function shorterForms(name: string): readonly string[] {
 
 const withoutBrackets = (name: string): string => name.replace(/[([{][^)\]}]*[)\]}]?/g, ' ')
 
-/** The part of a name before its first hyphen, without the word that the hyphen belongs to (`Berlin` of `Berlin Prenzlauer-Berg`). */
+/**
+ * Return the part of a name before its first hyphen, without the word of the hyphen (`Berlin` for `Berlin
+ * Prenzlauer-Berg`).
+ */
 const beforeHyphen = (name: string): string => {
   const at = name.search(/[-–—]/)
   if (at < 0) return name
@@ -58,7 +62,7 @@ const beforeHyphen = (name: string): string => {
   return isPartOfWord ? head.slice(0, head.length - last.length) : head
 }
 
-/** Words that begin what is added to a name to tell it from its namesakes. */
+/** First words of qualifiers, which distinguish cities of one name. */
 const qualifiers = new Set('am an a auf aan bei by im in nad ob on op pod pri sur under upon vor'.split(' '))
 
 const shortWords: ReadonlyMap<string, string> = new Map(
@@ -77,7 +81,10 @@ const plainLetters: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
-/** Bulgarian readings where the Cyrillic alphabets differ; Greek as on road signs. Accents fall away first, but й is no и. */
+/**
+ * Transliterate Cyrillic with Bulgarian readings if the alphabets differ, and Greek as on road signs. Accents are
+ * removed, but й is not и.
+ */
 function toLatin(letters: string): string {
   return [
     ...letters

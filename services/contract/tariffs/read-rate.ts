@@ -1,6 +1,6 @@
-import { formatDecimal, readDecimal } from '../quantity.ts'
-import { accepted, type Result, refused } from '../refusal.ts'
-import type { Rate } from './tariff.ts'
+import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import type { Rate } from '../../domain/tariff/tariff.ts'
 
 /** The text of a JSON number. A number is taken by its shortest text, so `0.1` is exactly a tenth. */
 export type NumberText = string | number | null | undefined

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { runToEnd } from '../../../services/domain/run-to-end.ts'
-import { sortInSteps } from '../../../services/domain/sort-in-steps.ts'
-import { countInOrderInSteps } from '../../../services/domain/tariff/counting-order.ts'
+import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { countInOrderInSteps, sortInSteps } from '../../../../services/domain/tariff/counting-order.ts'
 
 describe('items that are sorted in steps', () => {
   it('are in the order of toSorted, equal ones in the order that they had', () => {

@@ -2,14 +2,14 @@ import { nameKey } from './city-name.ts'
 import { stateNamed } from './state.ts'
 
 /**
- * What a state or a post code tells of an address, as far as it does; `admin` is the GeoNames code of the division. Only a post code
- * tells the market area itself: a state's may depend on the place in it.
+ * Data that a state or a post code gives about an address. `admin` is the GeoNames code of the division. Only a post
+ * code gives the market area: within a state the area can depend on the city.
  */
 export type Region = { readonly admin?: string; readonly timeZone?: string; readonly marketArea?: string }
 
 /**
- * Find the region that a state (code or name: US, CA, AU, GB; code: CH) or else a post code (ES, PT, GB, DK, IT) names.
- * Undefined where neither tells anything.
+ * Find the region of a state (code or name: US, CA, AU, GB; code: CH) or else of a post code (ES, PT, GB, DK, IT).
+ * Undefined if neither gives a region.
  */
 export function regionOf(country: string, state: string, postCode: string): Region | undefined {
   const named = stateNamed(country, state)
@@ -18,8 +18,9 @@ export function regionOf(country: string, state: string, postCode: string): Regi
 }
 
 /**
- * Name the territory, with a code of its own, that an address writes as a part of its mother country, or the country itself:
- * British post codes JE, GY, IM, French ones 971…988, US state codes PR, VI, GU, AS, MP, Finnish post codes 22….
+ * Return the code of a territory that addresses write as part of its mother country; otherwise the country.
+ * Territories are recognised by the British post codes JE, GY and IM, the French ones 971…988, the US state codes PR,
+ * VI, GU, AS and MP, and the Finnish post codes 22….
  */
 export function territoryOf(country: string, state: string, postCode: string): string {
   if (country === 'FR')
@@ -83,7 +84,7 @@ const south = { marketArea: 'IT-SUD' }
 const spain = { timeZone: 'Europe/Madrid' }
 const canaries = { admin: '53', timeZone: 'Atlantic/Canary' }
 
-/** First digits from, to (inclusive), region. */
+/** Ranges of first digits (inclusive) and their regions. */
 const postCodes: Readonly<Record<string, readonly (readonly [string, string, Region])[]>> = {
   ES: [
     ['35', '35', canaries],

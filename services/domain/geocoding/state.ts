@@ -1,9 +1,9 @@
 import { nameKey } from './city-name.ts'
 
-/** What a state tells of an address; `admin` is the GeoNames code of the division. */
+/** Data that a state gives about an address. `admin` is the GeoNames code of the division. */
 export type State = { readonly admin: string; readonly timeZone?: string; readonly marketArea?: string }
 
-/** Find a state by its code or name (US, CA, AU, GB) or its code alone (CH). */
+/** Find a state by its code or name (US, CA, AU, GB) or by its code (CH). */
 export function stateNamed(country: string, name: string): State | undefined {
   const key = nameKey(name)
   if (country === 'CH') return /^[a-z]{2}$/.test(key) ? { admin: key.toUpperCase() } : undefined
@@ -14,7 +14,7 @@ export function stateNamed(country: string, name: string): State | undefined {
 export const stateOfAdmin = (country: string, admin: string): State | undefined =>
   rows(country).find(({ state }) => state.admin === admin)?.state
 
-/** Tell whether an address of a country is placed by its state (US, CA, AU). GB has countries, which people do not write. */
+/** Check if the state locates an address of a country (US, CA, AU). The countries of GB are rarely written. */
 export const hasStates = (country: string): boolean => country !== 'GB' && country in table
 
 type Row = { readonly keys: readonly string[]; readonly state: State }
@@ -38,8 +38,8 @@ function readRow(text: string): Row {
 }
 
 /**
- * Code, name, GeoNames code where it differs, time zone where the state has one clock, market area where one operator runs (nearly)
- * all of its grid. Where a state has several zones or operators, the place decides or it stays open.
+ * Code; name; GeoNames code if it differs; time zone if the state has only one; market area if one operator runs
+ * (nearly) all of its grid. If a state has several zones or operators, the city decides or the value stays open.
  */
 const table: Readonly<Record<string, string>> = {
   US: `

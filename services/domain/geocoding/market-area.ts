@@ -1,6 +1,6 @@
 import { stateOfAdmin } from './state.ts'
 
-/** A place whose market area is asked for; `admin` is the GeoNames code of the division it lies in. */
+/** City to find a market area for. `admin` is the GeoNames code of its division. */
 type CityPoint = {
   readonly country: string
   readonly admin: string
@@ -10,10 +10,11 @@ type CityPoint = {
 }
 
 /**
- * Name the market area of a city: the bidding zone in Europe, the operator's or NEM region in Australia, Canada and the US.
- * Null where none is mapped. In Norway and Sweden borders are lines between well-known towns, true to about 20 km.
- * Source: https://www.entsoe.eu/network_codes/bzr/; https://www.terna.it (zones from 2021 on); https://www.statnett.no; https://www.svk.se;
- * https://aemo.com.au.
+ * Return the market area of a city: the bidding zone in Europe, the region of the operator or NEM in Australia, Canada
+ * and the US.
+ * Null if none is mapped. Borders in Norway and Sweden are lines between well-known towns, accurate to about 20 km.
+ * Source: https://www.entsoe.eu/network_codes/bzr/; https://www.terna.it (zones since 2021); https://www.statnett.no;
+ * https://www.svk.se; https://aemo.com.au.
  */
 export function marketAreaOf(point: CityPoint): string | null {
   const { country, admin, lat, lng, timeZone } = point
@@ -42,18 +43,21 @@ export function marketAreaOf(point: CityPoint): string | null {
   }
 }
 
-/** Name the market area that all of a country lies in, or null if there is none or several. */
+/** Return the market area of a complete country; null if there is none or several. */
 export const marketAreaOfCountry = (country: string): string | null =>
   singleAreaCountries.has(country) ? country : (sharedAreas[country] ?? null)
 
-/** Tell whether places of a country lie in several market areas, or some of them in none. */
+/** Check if a country has several market areas, or places without one. */
 export const hasSeveralAreas = (country: string): boolean => severalAreas.has(country)
 
 const severalAreas: ReadonlySet<string> = new Set('AU CA DK GB IT NO PT SE US'.split(' '))
 
 const singleAreaCountries = new Set('AT BE BG CH CZ EE ES FI FR GR HR HU IE LT LV NL PL RO SI SK'.split(' '))
 
-/** Areas of several countries: Luxembourg with Germany, Liechtenstein in the Swiss grid, Monaco in the French, the enclaves in Italy. */
+/**
+ * Areas of several countries: Luxembourg with Germany, Liechtenstein in the Swiss grid, Monaco in the French grid, the
+ * enclaves in Italy.
+ */
 const sharedAreas: Readonly<Record<string, string>> = {
   DE: 'DE-LU',
   LU: 'DE-LU',
@@ -63,7 +67,7 @@ const sharedAreas: Readonly<Record<string, string>> = {
   VA: 'IT-CSUD',
 }
 
-/** GeoNames codes of the regions. */
+/** GeoNames codes of the Italian regions, by market area. */
 const italianAreas: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     'IT-NORD': '05 06 08 09 12 17 19 20',
@@ -76,7 +80,9 @@ const italianAreas: Readonly<Record<string, string>> = Object.fromEntries(
   }).flatMap(([area, regions]) => regions.split(' ').map(region => [region, area] as const)),
 )
 
-/** East of the Great Belt is DK2, Bornholm with it; Læsø and Anholt lie as far east but belong to Jutland. */
+/**
+ * DK2 is east of the Great Belt and includes Bornholm. Læsø and Anholt have similar longitudes but belong to Jutland.
+ */
 const danishArea = (lat: number, lng: number): string => (lng >= 10.9 && lat < 56.3 ? 'DK2' : 'DK1')
 
 function swedishArea(lat: number, lng: number): string {
@@ -92,7 +98,7 @@ function norwegianArea(lat: number, lng: number): string {
   return lat < interpolateAt(betweenNo2AndNo1, lng) ? 'NO2' : 'NO1'
 }
 
-/** A border from west to east, [longitude, latitude], unless noted. */
+/** Border from west to east as [longitude, latitude], unless noted. */
 type Line = readonly (readonly [number, number])[]
 
 /** North of Halmstad, Gislaved, Värnamo, Växjö; south of Falkenberg, Jönköping, Vetlanda, Oskarshamn. */
@@ -169,7 +175,7 @@ const betweenNo2AndNo1: Line = [
   [11, 59],
 ]
 
-/** Reads a line between its points, beyond its ends at their height. */
+/** Interpolate a line between its points. Beyond its ends the line continues at the same value. */
 function interpolateAt(line: Line, x: number): number {
   const after = line.findIndex(([pointX]) => pointX >= x)
   const [toX, toY] = line.at(after) ?? [0, 0]

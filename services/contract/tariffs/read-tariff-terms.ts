@@ -1,9 +1,16 @@
-import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
-import { runToEnd } from '../run-to-end.ts'
-import { dayNames, monthNames, secondsPerDay } from './day-pattern.ts'
+import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import { runToEnd } from '../../domain/run-to-end.ts'
+import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
+import type {
+  DaysAndHours,
+  ScheduleEntry,
+  TariffDirection,
+  TariffTerms,
+  TariffType,
+  TimeBand,
+} from '../../domain/tariff/tariff.ts'
+import { validateCoverageInSteps } from '../../domain/tariff/validate-coverage.ts'
 import { type RateInput, readRates } from './read-rate.ts'
-import type { DaysAndHours, ScheduleEntry, Tariff, TariffDirection, TariffType, TimeBand } from './tariff.ts'
-import { validateCoverageInSteps } from './validate-coverage.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
 export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }
@@ -24,12 +31,6 @@ export type TariffTermsInput = {
   readonly contractEnd: number | null
   readonly schedule: readonly ScheduleEntryInput[]
 }
-
-/** What of a tariff decides its prices. */
-export type TariffTerms = Pick<
-  Tariff,
-  'direction' | 'type' | 'marketRates' | 'contractStart' | 'contractEnd' | 'schedule'
->
 
 const maxEntries = 400
 const monthChoices: readonly string[] = [...monthNames, 'All']

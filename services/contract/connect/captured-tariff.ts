@@ -1,0 +1,65 @@
+import { type ConnectState, followsMarket } from '../../domain/connect/session.ts'
+import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
+import type { Result } from '../../domain/refusal.ts'
+import type { TariffDirection, TariffTerms, TariffType } from '../../domain/tariff/tariff.ts'
+import { readTariffTermsInSteps, type ScheduleEntryInput } from '../tariffs/read-tariff-terms.ts'
+
+const wholeDay = { valid_from: '00:00:00', valid_to: '00:00:00' }
+
+const everyDay = (
+  hours: readonly { valid_from: string; valid_to: string; rate: readonly object[] }[],
+): readonly ScheduleEntryInput[] => [{ months: ['All'], dates: [], days_and_hours: [{ days: ['All'], hours }] }]
+
+/** Convert percent with 7 decimals to a fraction with 9 decimals. */
+const fractionOf = (percent: string): string => {
+  const read = readDecimal(percent, { scale: 7, min: 0n, max: 5_000_000_000n }, 'percentage')
+  if (!read.ok) throw new RangeError(`a surcharge of ${percent} percent was never read`)
+  return formatDecimal(read.value, 9)
+}
+
+/**
+ * Write captured prices as the schedule of a tariff: 18.5 percent is the fraction 0.185.
+ * Source: docs/rules/connect.md #pages.
+ */
+export const scheduleOf = (state: ConnectState): readonly ScheduleEntryInput[] => {
+  switch (state.structure) {
+    case 'FIXED':
+      return everyDay([{ ...wholeDay, rate: [{ fixed: state.cost ?? '0' }] }])
+    case 'TIME_OF_DAY':
+      return everyDay(
+        (state.hours ?? []).map(({ cost, valid_from, valid_to }) => ({
+          valid_from,
+          valid_to,
+          rate: [{ fixed: cost }],
+        })),
+      )
+    case 'ADVANCED':
+      return (state.advanced?.schedule ?? []) as readonly ScheduleEntryInput[]
+    default: {
+      const { fixed, percentage } = state.surcharge ?? { fixed: '0', percentage: '0' }
+      return everyDay([
+        { ...wholeDay, rate: [{ surcharge_fixed: fixed, surcharge_percentage: fractionOf(percentage) }] },
+      ])
+    }
+  }
+}
+
+/**
+ * Validate captured prices for a contract as POST /tariffs does, with pauses. Refuses what `readTariffTermsInSteps`
+ * refuses.
+ */
+export const tariffTermsOf = (
+  kind: { readonly direction: TariffDirection; readonly type: TariffType },
+  state: ConnectState,
+  contract: { readonly start: number | null; readonly end: number | null },
+): Generator<void, Result<TariffTerms>> => {
+  const { direction, type } = kind
+  return readTariffTermsInSteps({
+    direction,
+    type,
+    marketRates: followsMarket(state),
+    contractStart: contract.start,
+    contractEnd: contract.end,
+    schedule: scheduleOf(state),
+  })
+}
