@@ -180,7 +180,7 @@ describe('days and months', () => {
     expect(calendarEdges(zoneOf('UTC'), 0, 100 * hourMs, 'HOUR', 10).length).toBeGreaterThan(11)
   })
 
-  it('are made of the spans of equal offset', () => {
+  it('consist of offset periods', () => {
     const zone = zoneOf('Europe/Berlin')
     const from = at('2026-03-28T23:00:00Z')
     expect(utcOffsetPeriods(zone, from, from + 5 * hourMs)).toEqual([

@@ -16,7 +16,7 @@ const kinds = Object.keys(idPrefixes) as IdKind[]
 const bytes = (count: number) => fc.uint8Array({ minLength: count, maxLength: count })
 
 describe('identifiers', () => {
-  it('are a prefix and lower-case hex, and are told by both', () => {
+  it('are a prefix and lower-case hex, and are recognised by both', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), bytes(16), (kind, random) => {
         const id = formatId(kind, random)

@@ -199,7 +199,7 @@ describe('energy', () => {
 describe('a number text', () => {
   const one = (length: number): string => `1.${'0'.repeat(length - 2)}`
 
-  it('may have 400 characters, and is refused from 401 on, whatever it says', () => {
+  it('may have 400 characters, and is refused from 401 characters', () => {
     expect(read9(one(400))).toBe(1_000_000_000n)
     expect(energyOf(one(400), 'WH')).toBe(1_000_000n)
     const tooLong = {

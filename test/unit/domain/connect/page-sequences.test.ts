@@ -28,11 +28,11 @@ const leadsTo: Readonly<Record<string, readonly ConnectPageName[]>> = {
   term: ['summary'],
 }
 
-/** What must be known where a page is shown, else the page could not be drawn or answered. */
+/** Return the missing value without which a page cannot be shown or answered; null if there is none. */
 const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
   const { page } = state
   if (page === null) return null
-  if (new Set(state.trail).size !== state.trail.length) return 'a page stands twice on the way back'
+  if (new Set(state.trail).size !== state.trail.length) return 'a page appears twice on the way back'
   if (page !== 'address' && state.trail.includes(page)) return 'the page is on its own way back'
   if (state.trail.some(one => one === 'login' || one === 'end')) return 'the way back leads out of the flow'
   if (page === 'name' && !config.capturesName) return 'a name is asked for that is not captured'
@@ -58,7 +58,7 @@ const faultOf = (config: ConnectConfig, state: ConnectState): string | null => {
   return null
 }
 
-/** Walks that come to a summary: what is posted to get there, from four sources, then whatever. */
+/** Input sequences to a summary from four sources of prices, then any further inputs. */
 const sequences: readonly (readonly SessionInput[])[] = [
   [{ kind: 'start', tariffStatus: 'connected' }],
   ...(
@@ -208,7 +208,7 @@ describe('a session', () => {
     expect([end.page, end.trail]).toEqual(['library', ['address', 'provider']])
   })
 
-  it('comes out of the flow by BACK alone, from wherever it is', () => {
+  it('leaves the flow with BACK alone, from every page', () => {
     fc.assert(
       fc.property(configs, fc.array(inputs, { maxLength: 30 }), (config, walk) => {
         let state: ConnectState = newConnectState
@@ -227,7 +227,7 @@ describe('a session', () => {
     )
   })
 
-  it('walks into every page in either layout', () => {
+  it('reaches every page in both API versions', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(configs, fc.array(inputs, { minLength: 60, maxLength: 120 }), (config, walk) => {

@@ -87,12 +87,12 @@ describe('the start of a contract', () => {
     expect(start(null, [{ contractStart: null, closedAt: midnight - 1 }])).toBe(midnight)
   })
 
-  it('is what was given', () => {
+  it('is the given start', () => {
     expect(start(5, [{ contractStart: null, closedAt: null }])).toBe(5)
   })
 })
 
-describe('what a new tariff takes the place of', () => {
+describe('the tariffs that a new tariff replaces', () => {
   const activeTariffs = [{ id: 'trf_old', contractStart: null, contractEnd: null }]
 
   it('ends where the new one starts', () => {
@@ -106,7 +106,7 @@ describe('what a new tariff takes the place of', () => {
     })
   })
 
-  it('is nothing where no time is shared', () => {
+  it('is none if no time is shared', () => {
     const past = [{ id: 'trf_old', contractStart: null, contractEnd: midnight }]
     expect(tariffsToReplace(past, { start: midnight, end: null }, at)).toEqual({ ok: true, value: [] })
   })

@@ -57,7 +57,7 @@ type Row = readonly [
 ]
 const all: Partial<ConnectConfig> = { capturesAdvanced: true, capturesName: true, capturesTerm: true }
 
-/** The transitions of the reference, in its order; effects are those of the current layout. */
+/** The transitions of the reference, in its order; effects are those of the current API version. */
 const rows: readonly Row[] = [
   ['start: disconnect_tariff', { disconnect: true }, placed, begin('connected'), 'end', 'disconnect'],
   ['start: a connected location', {}, placed, begin('connected'), 'summary', 'complete'],
@@ -67,7 +67,7 @@ const rows: readonly Row[] = [
   ['start: edit_tariff while pending', { edit: true }, placed, begin('pending'), 'provider'],
   ['start: an address that is not complete', {}, {}, begin('none'), 'address'],
   ['start: a complete one', {}, placed, begin('none'), 'provider'],
-  ['start: again, wherever it is', {}, { ...fixed, page: 'fixed' }, begin('connected'), 'fixed'],
+  ['start: again, on every page', {}, { ...fixed, page: 'fixed' }, begin('connected'), 'fixed'],
   [
     'start: back from a login without a tariff',
     {},
@@ -247,13 +247,13 @@ describe('a transition of the reference', () => {
     expect(run('current', row)).toMatchObject({ ok: true, value: { state: { page }, effect } })
   })
 
-  it.each(rows.map(row => [row[0], row] as const))('in the earlier layout, which saves on SAVE: %s', (_, row) => {
+  it.each(rows.map(row => [row[0], row] as const))('in the earlier API version, which saves on SAVE: %s', (_, row) => {
     const [, , , , page, effect = null] = row
     const waits = effect === 'save' || effect === 'complete'
     expect(run('earlier', row)).toMatchObject({ ok: true, value: { state: { page }, effect: waits ? null : effect } })
   })
 
-  it('asks for the region in the current layout, and together with the surcharge in the earlier one', () => {
+  it('shows the region page in the current API version, and the region on the surcharge page in the earlier one', () => {
     const state = { ...chosen, page: 'structure', regions: ['NO1', 'NO2'] } as const
     const row: Row = ['', {}, state, submit({ page: 'structure', structure: 'MARKET' }), 'region']
     expect(run('current', row)).toMatchObject({ value: { state: { page: 'region' } } })
@@ -271,7 +271,7 @@ describe('a transition of the reference', () => {
     })
   })
 
-  it('takes SAVE as the end: once in the earlier layout, and as done already in the current one', () => {
+  it('ends with SAVE: the earlier API version saves then, the current one has saved already', () => {
     const row: Row = ['', {}, { ...fixed, page: 'summary' }, press('SAVE'), 'end']
     expect(run('earlier', row)).toMatchObject({ value: { state: { page: 'end' }, effect: 'save' } })
     expect(run('current', row)).toMatchObject({ value: { state: { page: 'end' }, effect: 'complete' } })

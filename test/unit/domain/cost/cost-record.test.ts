@@ -49,7 +49,8 @@ describe('a record', () => {
   })
 
   it.each([
-    // Set back at 00:01 to 23:01: from 23:00 to 01:00 are 3 hours; 1 kWh each, 23:00–24:00 at 2 for 61 + 59 minutes, the rest at 1 for 1 + 60
+    // The clock returns from 00:01 to 23:01, so 23:00 to 01:00 are 3 hours of 1 kWh each.
+    // 23:00–24:00 at 2 lasts 61 + 59 minutes, the rest at 1 lasts 1 + 60
     [
       'America/St_Johns',
       '2009-11-01T01:30:00Z',
@@ -121,12 +122,12 @@ describe('a record', () => {
       { ...hours(4, 7), energy: 0n },
     ])
     expect(energy).toBe(42n)
-    // All of it, or nothing of it: there is no cut to keep.
+    // The actual covers all or nothing, so no cut is stored.
     expect(costRecord(snapshotOf('UTC'), estimate, undefined, [hours(0, 7)]).cuts).toEqual([])
     expect(costRecord(snapshotOf('UTC'), estimate).cuts).toEqual([])
   })
 
-  it('is unpriced as a whole when any of its time has no price, and counts all the same', () => {
+  it('is unpriced if any of its time has no price, and still counts for tiers', () => {
     const snapshot = snapshotOf(
       'UTC',
       tariff(allDay([rate(1, 5), rate(2)]), { contractStart: at('2026-01-01T12:00:00Z') }),
@@ -164,7 +165,7 @@ describe('a record', () => {
 describe('tiers', () => {
   const tiers = tariff(allDay([rate(1, 10), rate(2, 15), rate(3)]))
 
-  it('are cut at the exact energy, and start anew with the local month', () => {
+  it('are cut at the exact energy, and restart with the local month', () => {
     // 48 kWh in 48 h around the month's start in Berlin (23:00Z), 1 kWh an hour: 10 at 1, 5 at 2, 9 at 3, and the same again
     expect(
       shown(cost(snapshotOf('Europe/Berlin', tiers), 'a', '2026-01-30T23:00:00Z', '2026-02-01T23:00:00Z', kwh(48))),
@@ -227,7 +228,7 @@ describe('tiers', () => {
 })
 
 describe('an estimate', () => {
-  it('loses the share of its energy that actuals cover, whichever way they overlap', () => {
+  it('loses the share of its energy that actuals cover, for every kind of overlap', () => {
     const estimate = record('a', '2026-01-01T00:00:00Z', '2026-01-01T12:00:00Z', kwh(12), {
       confidence: 500_000,
     }).record
@@ -339,7 +340,7 @@ describe('the pieces of any record', () => {
     expect(longest).toBeGreaterThan(20)
   })
 
-  it('do not depend on what the pool keeps', () => {
+  it('do not depend on the content of the pool', () => {
     fc.assert(
       fc.property(scenarios(), ({ input, records }) => {
         const [roomy, tight] = [

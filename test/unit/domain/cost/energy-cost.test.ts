@@ -59,7 +59,7 @@ describe('energy cost', () => {
     ])
   })
 
-  it('puts an impulse where its instant is, and what has no length at the end of a record into its last instant', () => {
+  it('assigns an impulse to the bucket of its instant, and a last piece without length to the last ms of its record', () => {
     const start = at('2026-01-01T00:00:00Z')
     const span = { start, end: start + 2 * hourMs, timeZone: berlin, aggregation: 'HOUR' } as const
     const impulse = row(start + hourMs, start + hourMs, 7n, 7n)
@@ -77,7 +77,7 @@ describe('energy cost', () => {
     )
   })
 
-  it('counts what is unpriced apart', () => {
+  it('counts unpriced energy separately', () => {
     const start = at('2026-01-01T00:00:00Z')
     const elements = energyCost({ start, end: start + 2 * hourMs, timeZone: berlin, aggregation: 'HOUR' }, [
       row(start, start + 2 * hourMs, 10n, null),
@@ -93,7 +93,7 @@ describe('energy cost', () => {
 
   it('keeps unpriced energy where actuals leave it, cut as priced pieces are', () => {
     const start = at('2026-01-01T00:00:00Z')
-    // Of 100 over four hours actuals take the second one; the last two hours keep 50, an hour 25.
+    // Actuals cover the second of four hours with 100 in total; the last two hours keep 50, each 25.
     const cuts = [
       { start, end: start + hourMs, energy: 25n, cost: 0n, confidence: 0 },
       { start: start + hourMs, end: start + 2 * hourMs, energy: 0n, cost: 0n, confidence: 0 },

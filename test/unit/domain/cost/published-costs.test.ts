@@ -9,7 +9,7 @@ import { publishedCosts } from '../../../support/oracle/published.ts'
 
 const sortKeyOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
 
-/** Cost all records of a location: once to learn what each counts, then with what the ones before it in each accumulator have counted. */
+/** Cost all records of a location: once for the energy that each counts, then with the counts of the records before it. */
 const costAll = ({ input, records }: Scenario): RecordCost[] => {
   const snapshot = compileSnapshot(input, createPricingPool())
   const alone = records.map(({ record, covered }) => costRecord(snapshot, record, undefined, covered))

@@ -71,7 +71,7 @@ describe('a backtest', () => {
     expect(run(grid, [24 * 29]).days[0]?.hours).toBe(22)
   })
 
-  it('tells rank correlation with ties', () => {
+  it('calculates rank correlation with ties', () => {
     expect(rankCorrelation([1, 2, 3, 4], [10, 20, 30, 40])).toBe(1)
     expect(rankCorrelation([1, 2, 3, 4], [9, 7, 5, 1])).toBe(-1)
     // Ranks 0, 1.5, 1.5, 3 and 0, 1, 2, 3: 4.5 / √(4.5 × 5).

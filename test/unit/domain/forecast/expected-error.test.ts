@@ -58,7 +58,7 @@ describe('errors of a moment', () => {
     expect(errorFactors(none, none, 1, new Float64Array(24), low)).toEqual(now.map(() => 1))
   })
 
-  it('are lifted or lowered by no more than some three times, whatever the moment', () => {
+  it('change by a factor of at most about three', () => {
     const wild = pastOf(said => Math.exp(-9 * said))
     for (const said of [-4, 4]) {
       for (const factor of factorsOf(

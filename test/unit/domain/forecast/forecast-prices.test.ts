@@ -33,7 +33,7 @@ const longHistory = series(market(150).map(price => price * 1e6))
 const long = forecast(longHistory)
 
 describe('a forecast', () => {
-  it('covers five days behind the last price without a gap, each price with a confidence between 0 and 1 that falls from day to day', () => {
+  it('covers five days after the last price without a gap, with confidences between 0 and 1 that fall from day to day', () => {
     expect(long).toHaveLength(120)
     expect(long[0]?.start).toBe(endOf(longHistory))
     expect(long.at(-1)?.end).toBe(endOf(longHistory) + maxForecastMs)
@@ -50,7 +50,7 @@ describe('a forecast', () => {
     }
   })
 
-  it('is the same for the same prices, and looks at none behind its beginning', () => {
+  it('is the same for the same prices, and ignores prices after its start', () => {
     const from = endOf(longHistory) - 20 * dayMs - 5 * hourMs
     const cut = {
       starts: longHistory.starts.filter(at => at < from),
@@ -104,7 +104,7 @@ describe('a forecast', () => {
       expect(Math.abs(value - (week[place] ?? 0))).toBeLessThan(500)
   })
 
-  it('stays near what the market has seen, whatever spikes there were', () => {
+  it('stays near the observed prices after any spikes', () => {
     const prices = market(120).map((price, hour) => (hour % 397 === 0 ? 4_000 : price))
     for (const { value } of forecast(series(prices))) {
       expect(Math.abs(value)).toBeLessThan(5_500)

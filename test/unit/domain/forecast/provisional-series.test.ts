@@ -26,7 +26,7 @@ const columns = (intervals: readonly Interval[]) => ({
   values: intervals.map(({ value }) => value),
 })
 
-it('at each instant the published price holds, then the forecast, then none; intervals are in order and apart', () => {
+it('has at each instant the published price, else the forecast, else none; intervals are in order and do not overlap', () => {
   fc.assert(
     fc.property(layer, layer, (published, forecast) => {
       const confidences = forecast.map((_, index) => 0.9 - index / 100)

@@ -26,8 +26,8 @@ const daily = (next: () => number): ((moment: Moment) => number) => {
 }
 
 /**
- * Markets of other kinds than `marketKinds`: not of demand and supply, but of what makes forecasts fail: sudden changes, limits, long equal
- * prices, extremes, and memories of all lengths.
+ * Markets of other kinds than `marketKinds`. They model features that make forecasts fail: sudden changes, limits,
+ * long equal prices, extremes, and memories of all lengths.
  */
 export const unusualMarkets: Readonly<Record<string, PriceGenerator>> = {
   'one price all night, which changes weekly, and days with a memory': ({ normal, keep }) => {

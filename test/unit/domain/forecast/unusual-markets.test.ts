@@ -59,7 +59,7 @@ describe('forecasts of markets that are made to be hard', () => {
       expect(mean).toBeLessThanOrEqual(index === 0 ? 1 : (meanConfidences[index - 1] ?? 0))
   })
 
-  it('repeat what repeats, and are nearly sure of it', () => {
+  it('continue a repeating pattern, with high confidence', () => {
     const { days: all } = resultOf('the same week again and again, with little noise')
     for (const { meanConfidence } of all) expect(meanConfidence).toBeGreaterThan(0.97)
   })

@@ -10,7 +10,7 @@ import { createPricingPool } from '../../../../services/domain/tariff/pricing-po
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import { scenarios } from '../../../support/oracle/generate.ts'
 
-/** What the accumulators hold from their start on, and nothing more. */
+/** Counted energy of the accumulators from their start, without later steps. */
 const constantly =
   (counts: ReadonlyMap<number, bigint>): CountedEnergy =>
   (type, direction, countingStart) => [
@@ -36,7 +36,7 @@ const joined = (pieces: readonly PricedInterval[]): readonly PricedInterval[] =>
 }
 
 describe('the price of a span', () => {
-  it('times the energy of a record in it is what the record costs', () => {
+  it('times the energy of a record in it is the cost of the record', () => {
     let compared = 0
     const property = fc.property(scenarios({ maxRecords: 6 }), ({ input, records }) => {
       const snapshot = compileSnapshot(input, createPricingPool())

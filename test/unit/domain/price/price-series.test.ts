@@ -93,7 +93,7 @@ describe('prices', () => {
     ])
   })
 
-  it('go on after a contract, 0.2 less certain every 90 days', () => {
+  it('continue after a contract, with 0.2 less confidence every 90 days', () => {
     const ended = tariff(allDay(1), { contractEnd: start })
     const { elements } = priceSeries(snapshotOf(pricing('UTC', [ended])), {
       ...import24,
@@ -167,7 +167,7 @@ describe('audits', () => {
     ])
   })
 
-  it('add up to the price for any tariff, cover what prices cover, and tile the span with what is unpriced', () => {
+  it('add up to the price for any tariff, cover the same time, and cover the interval together with the unpriced time', () => {
     fc.assert(
       fc.property(
         scenarios({ maxRecords: 1 }),
@@ -199,7 +199,7 @@ describe('audits', () => {
 })
 
 describe('the steps of a price', () => {
-  it('give both parts tier by tier from what is counted on', () => {
+  it('list both components tier by tier from the counted energy', () => {
     const fee = tariff(allDay([rate(0.5, 3), rate(0.25)]), { id: 'trf_fee', type: 'NON_COMMODITY' })
     const snapshot = snapshotOf(pricing('UTC', [tariff(allDay([rate(1, 2), rate(2, 5), rate(3)])), fee]))
     const [span] = evaluate(snapshot, 'IMPORT', start, start + hourMs, () => [{ from: 0, counted: kwh(1) }])
@@ -211,7 +211,7 @@ describe('the steps of a price', () => {
     ])
   })
 
-  it('cost what a record of that energy costs', () => {
+  it('have the cost of a record of that energy', () => {
     const sameAsRecord = ({ input, records: [first] }: Scenario): void => {
       if (first === undefined || first.record.energyFlowDirection === 'OUTBOUND') return
       const snapshot = snapshotOf(input)
@@ -233,7 +233,7 @@ describe('the steps of a price', () => {
     fc.assert(fc.property(scenarios({ maxRecords: 1 }), sameAsRecord), { numRuns: 60 })
   })
 
-  it('at the tier in force are what a record without energy before it pays', () => {
+  it('at the current tier are the prices of a record without earlier energy', () => {
     const tiers = tariff(allDay([rate(1, 10), rate(2)]))
     const snapshot = snapshotOf(pricing('UTC', [tiers]))
     const counts = new Map([[accumulatorKey('COMMODITY', 'IMPORT', start), kwh(10)]])

@@ -28,7 +28,7 @@ const isWhole = (
     countingInterval => countingInterval.start <= start && start < countingInterval.end && end <= countingInterval.end,
   )
 
-/** Count from buckets of `length` ms, each told record by record once a bound is met in it; gives how many were. */
+/** Count from buckets of `length` ms, each divided into records if it reaches a bound. Returns the number divided. */
 const countFromBuckets = (
   of: CountInput,
   from: number,
@@ -87,7 +87,7 @@ const countFromBuckets = (
 }
 
 describe('the tiers in force', () => {
-  it('are those of all records that start by then, whatever the buckets in which they were counted', {
+  it('are those of all records that start by then, for any buckets', {
     timeout: 120_000,
   }, () => {
     let tiers = 0
@@ -114,7 +114,7 @@ describe('the tiers in force', () => {
     expect(tiers).toBeGreaterThan(5)
   })
 
-  it('change where the record that meets the bound starts, and begin anew with the month', () => {
+  it('change at the start of the record that reaches the bound, and restart with the month', () => {
     const snapshot = compileSnapshot(
       pricing('Europe/Berlin', [tariff(allDay([rate(1, 10), rate(2)]))]),
       createPricingPool(),

@@ -17,7 +17,7 @@ const readingOf = (time: number, value: number, arrival: number): Reading => ({
 
 type Interval = { readonly end: number; readonly energy: bigint; readonly version: bigint; readonly closedBy: number }
 
-/** What is stored, as the tables keep it: of each key the row of the highest version. */
+/** Stored rows: the row of the highest version for each key. */
 const createStore = () => {
   const readings = new Map<number, Reading>()
   const intervals = new Map<number, { readonly version: bigint; readonly interval: Interval | null }>()
@@ -87,7 +87,7 @@ const stepsOf = (all: readonly Reading[], sizes: Iterator<number>): readonly (re
 }
 
 describe('the intervals of a register', () => {
-  it('are those of its readings sorted by time, in whatever order they arrive and however that is cut', () => {
+  it('are those of its readings sorted by time, for every order of arrival and every division into steps', () => {
     fc.assert(
       fc.property(arrivals, cuts, (all, sizes) => {
         const store = createStore()
@@ -108,7 +108,7 @@ describe('the intervals of a register', () => {
     )
   })
 
-  it('end the same where a part is read again, with other cuts, after a crash before or behind the readings were stored', () => {
+  it('end the same if a part is read again in other steps, after a crash before or after the readings were stored', () => {
     fc.assert(
       fc.property(arrivals, cuts, cuts, fc.nat(), fc.boolean(), (all, sizes, others, place, isCutOff) => {
         const [store, undisturbed] = [createStore(), createStore()]
@@ -125,7 +125,7 @@ describe('the intervals of a register', () => {
     )
   })
 
-  it('stand as they are where a reading comes again with its own source version, or behind a higher one', () => {
+  it('do not change if a reading arrives again with its own source version, or after a higher one', () => {
     const [opening, closing] = [readingOf(0, 10, 1), readingOf(dayMs, 15, 2)]
     const late = { ...readingOf(dayMs, 99, 9), sourceVersion: 1n }
     const settled = updateRegister([opening, closing], [late])

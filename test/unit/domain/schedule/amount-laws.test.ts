@@ -15,7 +15,7 @@ const costOf = (site: Site): number | null => {
   return made.ok ? money(made.value.cost) : null
 }
 
-/** A change that leaves more to choose: what could be planned still can, and never costs more. */
+/** A change that allows more: every earlier plan is still possible, so the cost never rises. */
 const expectNoDearer = (site: Site, eased: Site): void => {
   const cost = costOf(site)
   if (cost !== null) expect(costOf(eased) ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(cost + rounding)
@@ -57,7 +57,7 @@ describe('the cost of a plan never rises', () => {
         const start = (device: PlannedDevice): number => Math.max(siteStart, device.start - minutes * 60_000)
         const end = (device: PlannedDevice): number =>
           Math.min(siteStart + siteHours * hourMs, device.end + minutes * 60_000)
-        // The tiers of a month that is entered only by the wider window are told from its own start: one month is enough here.
+        // A month that only the wider window enters counts its tiers from its own start: one month is enough here.
         expectNoDearer(
           { ...site, tiers: [] },
           withDevices({ ...site, tiers: [] }, one => [{ ...one, start: start(one), end: end(one) }]),
@@ -109,7 +109,7 @@ describe('the cost of a plan stays', () => {
 })
 
 describe('a device', () => {
-  it('never runs above its power, however many digits that has', () => {
+  it('never runs above its power, for powers of many digits', () => {
     // Up to 1e11 W and 1e11 Wh, which no double holds to the last digit
     const factor = 4_545_454_545_457n
     const huge = (site: Site): Site => ({
@@ -183,7 +183,8 @@ describe('savings', () => {
 })
 
 describe('a dual bound', () => {
-  // Prices l of each device's kWh and m of each hour under the cap bound every plan from below: Σ E·l − Σ C·m − Σ P·max(0, l − p − m).
+  // Dual prices l per kWh of a device and m per hour under the site limit bound every plan from below:
+  // Σ E·l − Σ C·m − Σ P·max(0, l − p − m).
   it('of any prices lies below the cost of the plan', () => {
     const duals = fc.tuple(
       fc.array(fc.double({ min: 0, max: 0.5, noNaN: true }), { minLength: 8, maxLength: 8 }),

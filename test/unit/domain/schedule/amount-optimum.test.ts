@@ -4,7 +4,7 @@ import { expectFeasible, money, plan } from './plan.ts'
 import { hourMs, monthEnd, type Site, sites } from './site.ts'
 import { optimumOf } from './site-optimum.ts'
 
-/** How near a plan must come to the optimum. Source: docs/rules/schedules.md #amount. */
+/** Allowed difference between a plan and the optimum. Source: docs/rules/schedules.md #amount. */
 const tolerance = (optimum: number): number => Math.max(1e-6, 1e-6 * Math.abs(optimum))
 
 /** The part of a site that lies in one month, where all energy counts in one accumulator. */
@@ -32,7 +32,7 @@ const kinds: readonly (readonly [string, fc.Arbitrary<Site>])[] = [
   ['numbers that fit no grid', sites({ generating: true, fullest: 70 }).map(offGrid)],
 ]
 
-/** What the devices that a refusal names could have at most in all, by power and cap alone. */
+/** Maximum total energy of the devices in a refusal, by power and site limit alone. */
 const maxEnergyFor = (site: Site, ids: readonly string[]): number => {
   const named = site.devices.filter(({ deviceId }) => ids.includes(deviceId))
   const edges = [...new Set([...named, ...site.generation].flatMap(({ start, end }) => [start, end]))].sort(
@@ -57,7 +57,7 @@ const maxEnergyFor = (site: Site, ids: readonly string[]): number => {
 }
 
 describe.each(kinds)('plans with %s', (_, arbitrary) => {
-  it('cost what the linear program says, or name devices that no plan can serve', { timeout: 60_000 }, () => {
+  it('have the cost of the linear program, or name devices that no plan can serve', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(arbitrary, site => {
         const [made, optimum] = [plan(site), optimumOf(site)]
@@ -96,18 +96,18 @@ const crowds = (limited: boolean): fc.Arbitrary<Site> =>
       sitePower: BigInt(watts) * 1_000_000n,
     }))
     .map(site => ({ ...site, devices: site.devices.map((device, index) => ({ ...device, deviceId: `dev_${index}` })) }))
-    // Of so many some windows would be too short for their energy by what is cut off them, and no cap would be put to the test.
+    // With more devices some windows would be too short for their energy, and no site limit would be tested.
     .map(site => ({
       ...site,
       devices: site.devices.filter(one => one.energy * 3_600_000n <= one.power * BigInt(one.end - one.start)),
     }))
 
 describe('plans of many devices whose windows fit no grid', () => {
-  it.each([false, true])('cost what the linear program says; under a threshold: %s', { timeout: 120_000 }, limited => {
+  it.each([false, true])('have the cost of the linear program; with a threshold: %s', { timeout: 120_000 }, limited => {
     const property = fc.property(crowds(limited), site => {
       const [made, optimum] = [plan(site), optimumOf(site)]
       expect(made.ok).toBe(limited || optimum.isComplete)
-      // A site that cannot be planned is no run: others are drawn in its place.
+      // A site without a plan does not count as a run; another site replaces it.
       fc.pre(made.ok)
       expectFeasible(site, made.value)
       const energy = made.value.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)

@@ -18,7 +18,7 @@ describe('a plan', () => {
     expect([money(one.cost), money(one.baseline)]).toEqual([0.4, 0.7])
   })
 
-  it('needs no less than full power in a part of an hour, beside the hours before or after', () => {
+  it('runs at full power in a part of an hour, next to the hour before or after', () => {
     const half = device('a', 2000, [0, 4], 3000)
     expect(shown(site({ devices: [half], imports: hours(20, 10, 40) }))).toEqual([['a', [0.5, 2, 2000]]])
     expect(shown(site({ devices: [{ ...half, energy: watts(500) }] }))).toEqual([['a', [1, 1.25, 2000]]])
@@ -47,7 +47,7 @@ describe('a plan', () => {
   })
 
   it('runs on where others can have the rest as well', () => {
-    // All three hours are needed whatever they cost: a has two of them, which need not be the cheap ones
+    // All three hours are needed at any price: a has two of them, not necessarily the cheap ones
     const devices = [device('a', 1000, [0, 3], 2000), device('b', 1000, [1, 3], 1000)]
     expect(shown(site({ devices, sitePower: watts(1000), imports: hours(10, 20, 10) }))).toEqual([
       ['a', [0, 2, 1000]],
@@ -65,7 +65,7 @@ describe('a plan', () => {
     ])
   })
 
-  it('sells in the dearest hours, outside the cap, and counts what it earns', () => {
+  it('sells in the most expensive hours, outside the site limit, and counts the revenue', () => {
     const devices = [device('battery', 1000, [0, 3], 1000, 'EXPORT'), device('car', 1000, [0, 3], 1000)]
     const both = planned(site({ devices, sitePower: watts(1000), exports: hours(5, 9, 7) }))
     expect(both.devices.map(({ pieces }) => pieces.map(({ start }) => (start - siteStart) / hourMs))).toEqual([
@@ -106,14 +106,14 @@ describe('time without a price', () => {
     expect(all).toMatchObject({ ok: false, refusal: { code: 'no_price_data' } })
   })
 
-  it('is not blamed for what could not be anyway', () => {
+  it('is not the reason for a plan that is impossible anyway', () => {
     const made = plan(site({ devices: [device('a', 1000, [0, 4], 5000)], imports: hours(30, null, 20, 40) }))
     expect(made).toMatchObject({ ok: false, refusal: { code: 'schedule_infeasible' } })
   })
 })
 
 describe('a plan that cannot be', () => {
-  it('names the device, what it can have, and its window', () => {
+  it('names the device, its maximum energy and its window', () => {
     const made = plan(site({ devices: [device('fine', 1000, [0, 4], 1000), device('short', 1000, [1, 3], 2500)] }))
     expect(made).toMatchObject({ ok: false, refusal: { code: 'schedule_infeasible' } })
     if (made.ok) return
@@ -210,7 +210,7 @@ describe('own generation', () => {
 
   it('is shared by energy among the devices that run', () => {
     const devices = [device('a', 1000, [0, 1], 1000), device('b', 3000, [0, 1], 3000)]
-    // 2 of 4 kWh are bought at 0.30: 0.60, a quarter and three quarters of it
+    // 2 of 4 kWh are bought at 0.30: 0.60, shared as one quarter and three quarters
     const one = planned(site({ devices, generation: [sun(0, 2000)] }))
     expect(one.devices.map(({ cost }) => money(cost))).toEqual([0.15, 0.45])
   })

@@ -106,7 +106,7 @@ describe('a split duration', () => {
       [[60, 90]],
     ],
     [
-      'extends what is chosen before it begins anew',
+      'extends chosen time before it starts another interval',
       [
         [60, 2],
         [60, 3],
@@ -140,7 +140,7 @@ describe('a split duration', () => {
       [[0, 150]],
     ],
     [
-      'begins anew once nothing can be extended',
+      'starts another interval if no chosen time can be extended',
       [
         [60, 1],
         [30, 2],

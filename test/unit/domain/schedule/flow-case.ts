@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Flow, FlowProblem } from '../../../../services/domain/schedule/flow-problem.ts'
 import type { Offer, Pool, SlotSupply } from '../../../../services/domain/schedule/pool-network.ts'
 
-/** What is to be brought from pools, and from slots' own energy, to jobs. */
+/** Energy to deliver from pools, and from own energy of slots, to jobs. */
 export type FlowCase = {
   readonly problem: FlowProblem
   readonly pools: readonly Pool[]
@@ -10,12 +10,12 @@ export type FlowCase = {
   readonly supply: SlotSupply
 }
 
-/** What was drawn by each offer and from each slot's own energy, and who got it. */
+/** Energy drawn by each offer and from own energy of each slot, and the jobs that got it. */
 export type Answer = { readonly flow: Flow; readonly drawn: ArrayLike<number>; readonly own: ArrayLike<number> }
 
 type Job = { readonly first: number; readonly span: number; readonly rate: number; readonly demand: number }
 
-/** Write a case in plain numbers: `prices` are those of each slot in each pool; null where it has no offer. */
+/** Create a case from plain numbers. `prices` are those of each slot in each pool; null without an offer. */
 export const flowCase = (
   jobs: readonly Job[],
   capacities: readonly number[],
@@ -79,7 +79,7 @@ type Arc = {
   readonly cost: number
 }
 
-/** All arcs of a case and what flows on them; nodes are the source, the sink, pools, grids, slots, jobs. */
+/** All arcs of a case with their flow; nodes are the source, the sink, pools, grids, slots, jobs. */
 const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own }: Answer): Arc[] => {
   const slots = problem.slotLength.length
   const [pool, grid] = [2, 2 + pools.length]
@@ -109,8 +109,9 @@ const arcsOf = ({ problem, pools, offers, supply }: FlowCase, { flow, drawn, own
 }
 
 /**
- * Find what is wrong with an answer: it does not add up, more energy could be had, or the same for less. A flow is the cheapest of its size where
- * no cycle of what may still go forth or back lowers its cost, and the largest where nothing more can reach the sink.
+ * Return the fault of an answer: it does not add up, more energy is possible, or a lower cost.
+ * A flow is the cheapest of its size if no cycle in its residual network lowers the cost.
+ * A flow is the largest if no further energy can reach the sink.
  */
 export const faultOf = (of: FlowCase, answer: Answer): string | null => {
   const arcs = arcsOf(of, answer)

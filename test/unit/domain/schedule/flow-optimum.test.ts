@@ -93,7 +93,7 @@ describe('a flow', () => {
     fc.assert(property, { numRuns: 400 })
   })
 
-  it('is judged: what costs more, or is less than could be, or does not add up is told', () => {
+  it('is verified: a flow that costs too much, is too small or does not add up is reported', () => {
     const one = flowCase(
       [{ first: 0, span: 2, rate: 1, demand: 1 }],
       [1],

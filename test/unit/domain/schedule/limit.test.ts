@@ -14,7 +14,7 @@ const shown = (slots: ReturnType<typeof scheduleLimit>) =>
 const share = (fraction: number): bigint => BigInt(Math.round(fraction * 1e9))
 
 describe('a limit', () => {
-  it('takes what is at the price and on its side, adjacent time as one', () => {
+  it('chooses all time at the limit or on its side, adjacent time as one slot', () => {
     const prices = hours(3, 1, 2, 4, 2)
     expect(shown(scheduleLimit(prices, 'LOW', { absolute: 2n, relative: null }))).toEqual([
       [1, 3, 2],

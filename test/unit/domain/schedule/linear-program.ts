@@ -3,7 +3,7 @@ import loadHighs from 'highs'
 /** The package's types are those of its CommonJS form, whose default export is a member. */
 const highs = await (loadHighs as unknown as (typeof loadHighs)['default'])()
 
-/** What a program may choose, from 0 to `most`. */
+/** Variable of a program, from 0 to `most`. */
 export type Variable = { readonly name: string; readonly max: number; readonly cost: number }
 
 /** Write what all variables cost together. */

@@ -24,7 +24,7 @@ describe('a min cut', () => {
     expect(cutAt(1e14)).toEqual({ jobs: [0, 1], slots: [0, 1] })
   })
 
-  it('leaves out who has there only what the rounding of numbers beyond 53 bits left', () => {
+  it('leaves out jobs whose energy there is only a rounding error above 53 bits', () => {
     expect(cutAt(1)).toEqual({ jobs: [0], slots: [0] })
     expect(cutAt(grain)).toEqual({ jobs: [0], slots: [0] })
     expect(cutAt(grain + 1)).toEqual({ jobs: [0, 1], slots: [0, 1] })

@@ -4,9 +4,9 @@ import type { SmallTiers } from './small-tiers.ts'
 const sumOf = (names: readonly string[]): string => names.join(' + ')
 
 /**
- * The least cost (cents) of all that is asked for, counted in order of time, by a program with a flag for each hour and bound: whether the
- * bound is met by the end of the hour. A tier is open from the hour on in which the bound before it is met to that in which its own is.
- * For hours of one month.
+ * Return the minimum cost (cents) of all requested energy, counted in order of time, for hours of one month.
+ * The integer program has a flag for each hour and bound: the bound is met by the end of the hour.
+ * A tier is open from the hour in which the bound before it is met to the hour in which its own bound is met.
  */
 export const minCostOf = ({ direction, prices, bounds, counted, tasks, sitePower }: SmallTiers): number => {
   const total = tasks.reduce((sum, { energy }) => sum + energy, 0)

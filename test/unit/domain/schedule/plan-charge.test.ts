@@ -40,7 +40,7 @@ const contracts = fc
 
 const task = fc.record({ watts: fc.integer({ min: 200, max: 900 }), share: fc.integer({ min: 20, max: 95 }) })
 
-/** What records are charged one after the other, each behind all before it. */
+/** Cost of records one after the other, each after all earlier ones. */
 const chargeOf = (snapshot: PricingSnapshot, records: readonly MeterRecord[]): bigint => {
   const counts = new Map<number, bigint>()
   let cost = 0n
@@ -54,7 +54,7 @@ const chargeOf = (snapshot: PricingSnapshot, records: readonly MeterRecord[]): b
 }
 
 describe('the cost of a plan', () => {
-  it('is what its records will be charged, whatever contracts change on the way', () => {
+  it('equals the cost of its records, for any change of contracts', () => {
     fc.assert(
       fc.property(contracts, task, (tariffs, { watts, share }) => {
         const snapshot = compileSnapshot(pricing('UTC', tariffs), createPricingPool())

@@ -22,7 +22,7 @@ export const planned = (site: Site): AmountPlan => {
 export const money = (amount: bigint): number => Number(amount) / 1e9
 const kwh = (energy: bigint): number => Number(energy) / 1e9
 
-/** What counts as no difference in kWh, and in W: generation is told apart to 1e-6 Wh, which is 6e-5 W over a minute. */
+/** Differences in kWh, and in W, that count as equal. Generation is exact to 1e-6 Wh: 6e-5 W over a minute. */
 const hair = 1e-6
 const hairOfPower = 1e-3
 

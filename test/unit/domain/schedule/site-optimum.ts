@@ -1,7 +1,7 @@
 import { costsOf, solveProgram, type Variable } from './linear-program.ts'
 import { hourMs, monthEnd, type Site, siteStart } from './site.ts'
 
-/** What the linear program of a site says: most energy (kWh), and the least cost of that; `isComplete`: all that was asked for. */
+/** Optimum of the linear program of a site: maximum energy (kWh) and its minimum cost. `isComplete` if all requested. */
 export type Optimum = { readonly cost: number; readonly energy: number; readonly isComplete: boolean }
 
 const perKwh = (price: bigint): number => Number(price) / 1e9
@@ -37,7 +37,7 @@ const thresholdOf = (site: Site, direction: 'IMPORT' | 'EXPORT'): ((price: bigin
   return price => (direction === 'IMPORT' ? price <= bound : price >= bound)
 }
 
-/** What the tier in force at an instant adds. */
+/** Surcharge of the current tier at an instant. */
 const inForce =
   (site: Site) =>
   (at: number): bigint => {

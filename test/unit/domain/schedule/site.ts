@@ -17,7 +17,7 @@ type Prices = readonly (bigint | null)[]
 export type Site = AmountRequest & {
   readonly imports: Prices
   readonly exports: Prices
-  /** What is added to the import price from each bound on (1e-6 Wh in the calendar month of UTC), rising; bounds rise. */
+  /** Surcharges on the import price from each bound (1e-6 Wh in the calendar month of UTC); both ascend. */
   readonly tiers: readonly { readonly from: bigint; readonly adds: bigint }[]
   /** Counted in the month of `siteStart` before it (1e-6 Wh). */
   readonly counted: bigint
@@ -61,7 +61,7 @@ const tariffOf = (direction: Tariff['direction'], rates: readonly Rate[], market
 
 const plainRate = { fixed: 0n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }
 
-/** Turn a site into what plans are priced from. */
+/** Convert a site to the pricing input of plans. */
 export const marketOf = (site: Site): AmountPricing => {
   const steps = [{ from: 0n, adds: 0n }, ...site.tiers]
   const rates = steps.map(
@@ -153,7 +153,7 @@ type SiteOptions = {
   readonly fullest?: number
 }
 
-/** Sites of up to eight devices over two days, whose devices ask for up to `fullest` percent of what their windows hold. */
+/** Sites of up to eight devices over two days. Each device requests up to `fullest` percent of its window. */
 export const sites = ({
   tiered = false,
   generating = false,

@@ -92,7 +92,7 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
   }
 }
 
-/** What it comes to when so many kWh are taken in each hour, counted in order: cents, earned ones below 0. Null where a price is beyond the limit. */
+/** Return the cost of the kWh taken in each hour, counted in order, in cents; revenue is below 0. Null if a price is beyond the limit. */
 const costOf = (of: SmallTiers, totals: readonly number[]): number | null => {
   let [cost, counted] = [0, of.counted]
   for (const [hour, energy] of totals.entries()) {
@@ -192,7 +192,7 @@ const dayTask: fc.Arbitrary<Task> = fc
     return { from, to, power, energy: Math.max(1, Math.floor((power * (to - from) * share) / 10)) }
   })
 
-/** A day of many devices whose tiers rise in each hour in one of some ways; the bounds lie within what is asked for, or behind it. */
+/** A day of many devices with several kinds of price rises. The bounds are within the requested energy or above it. */
 export const dayOfTiers = (direction: SmallTiers['direction']): fc.Arbitrary<SmallTiers> =>
   fc
     .record({

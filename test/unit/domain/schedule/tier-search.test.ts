@@ -26,7 +26,7 @@ describe.each(kinds)('plans of $direction whose tiers $name', ({ direction, isPa
   })
 })
 
-/** So many of each device, and bounds that lie as much further apart: the best plan is that of one of each, so many times over. */
+/** Multiply devices and bounds by a number: the best plan is the original plan times that number. */
 const timesOver = (of: SmallTiers, copies: number): SmallTiers => ({
   ...of,
   bounds: of.bounds.map(bound => bound * copies),
@@ -38,7 +38,7 @@ const copies = 16
 describe.each(['IMPORT', 'EXPORT'] as const)(
   'plans of %s over a day whose tiers rise otherwise in every hour',
   direction => {
-    it('cost what the best plan does that an integer program finds, within 1e-6', { timeout: 120_000 }, () => {
+    it('have the cost of the best plan of an integer program, within 1e-6', { timeout: 120_000 }, () => {
       fc.assert(
         fc.property(dayOfTiers(direction), of => {
           const made = planSmall(timesOver(of, copies))

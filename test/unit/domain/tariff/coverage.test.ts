@@ -23,7 +23,7 @@ type Step = {
   readonly which?: number
 }
 
-/** The tariff that a step changes, as it was and as it is then; both null where the step finds none that lives. */
+/** The tariff before and after a step; both null if no tariff is active. */
 const changeOf = (
   tariffs: readonly Tariff[],
   { kind, start = null, length = null, which = 0 }: Step,
@@ -54,7 +54,7 @@ const shown = (tariffs: readonly Tariff[]) =>
   ])
 
 describe('which tariff is in force', () => {
-  it('goes on after the contract, 0.2 less certain every 90 days and never below 0.2', () => {
+  it('continues after the contract, with 0.2 less confidence every 90 days and never below 0.2', () => {
     expect(shown([contract('a', 0, 100)])).toEqual([
       [null, 0, null, 10_000],
       [0, 100, 'a', 10_000],
@@ -65,7 +65,7 @@ describe('which tariff is in force', () => {
     ])
   })
 
-  it('goes on only until the next one begins, and not at all when it is closed', () => {
+  it('continues only until the next one begins, and not at all if it is closed', () => {
     expect(shown([contract('b', 150, 160, 155), contract('a', null, 100, 170)])).toEqual([
       [null, 100, 'a', 10_000],
       [100, 150, 'a', 8000],
@@ -79,7 +79,7 @@ describe('which tariff is in force', () => {
     ])
   })
 
-  it('is still the closed one for the time it has priced, whatever comes after', () => {
+  it('is still the closed one for the time it has priced', () => {
     expect(shown([contract('new', null, null), contract('old', 10, null, 20), contract('never', 30, 40, 25)])).toEqual([
       [null, 10, 'new', 10_000],
       [10, 20, 'old', 10_000],
@@ -87,7 +87,7 @@ describe('which tariff is in force', () => {
     ])
   })
 
-  it('covers all time without gap or overlap, and is what an oracle finds at any instant', () => {
+  it('covers all time without gap or overlap, and equals an oracle at any instant', () => {
     fc.assert(
       fc.property(scenarios(), ({ input, records }) => {
         for (const [direction, type] of [
@@ -142,7 +142,7 @@ describe('two tariffs', () => {
     expect(span(null, contract('z', null, 0))).toEqual({ from: null, to: on(0) })
   })
 
-  it('leave the coverage outside of the changed span as it was, whatever changes', () => {
+  it('never change the coverage outside of the changed interval', () => {
     const number = fc.integer({ min: 0, max: 12 })
     const end = fc.option(fc.integer({ min: 1, max: 12 }))
     const step = fc.oneof(
@@ -154,7 +154,7 @@ describe('two tariffs', () => {
       fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), steps => {
         let tariffs: readonly Tariff[] = []
         for (const [index, one] of steps.entries()) {
-          // Tariffs are closed at the present, and time goes on from step to step.
+          // Tariffs are closed now, and each step is later than the one before.
           const { before, after } = changeOf(tariffs, one, index)
           const others = tariffs.filter(({ id }) => id !== (before ?? after)?.id)
           if (after !== null && after.closedAt === null && overlappingTariff(after, others) !== undefined) continue

@@ -141,7 +141,7 @@ describe('a schedule that is looked at by classes of days', () => {
     )
   })
 
-  it('is what the generator of good schedules makes', () => {
+  it('accepts the schedules of the generator of valid schedules', () => {
     fc.assert(
       fc.property(schedules({ market: false, amounts: 'usual' }), schedule => {
         expect(validateCoverage(schedule)).toBeUndefined()
@@ -151,7 +151,7 @@ describe('a schedule that is looked at by classes of days', () => {
   })
 })
 
-describe('the time that judging takes', () => {
+describe('the time that validation takes', () => {
   const minutes = (count: number, shift = 0) => {
     const step = 86_400 / count
     return Array.from({ length: count }, (_, index) =>

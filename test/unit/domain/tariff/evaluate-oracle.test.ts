@@ -16,7 +16,7 @@ import { priceAt } from '../../../support/oracle/price-at.ts'
 
 const sortKeyOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
 
-/** Cost every record with what the records before it have counted, in the order of each accumulator it stands in. */
+/** Cost every record with the energy that earlier records have counted, in the order of each of its accumulators. */
 const costAll = (snapshot: PricingSnapshot, records: readonly IdentifiedRecord[]): RecordCost[] => {
   const first = records.map(({ record, covered }) => costRecord(snapshot, record, undefined, covered))
   return records.map((own, index) => {
@@ -83,7 +83,7 @@ const rowOf = (identified: IdentifiedRecord | undefined) =>
     recordConfidence: identified.record.confidence,
   }
 
-/** The pieces that a row keeps: those of an UNPRICED one tell where actuals leave its energy. */
+/** Stored pieces of a row: those of an UNPRICED row locate the energy that actuals leave. */
 const storedPiecesOf = ({ status, pieces, cuts }: RecordCost): readonly StoredPiece[] =>
   status === 'UNPRICED' ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) : pieces
 

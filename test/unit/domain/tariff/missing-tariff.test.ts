@@ -14,13 +14,13 @@ const grid = tariff(allDay(1), { id: 'trf_grid', type: 'NON_COMMODITY', contract
 it.each<[string, Tariff[], string]>([
   ['without any tariff', [], 'The location has no tariff for IMPORT at 2026-06-15T02:00:00+02:00; '],
   [
-    'in a gap, whatever grid fees do in it',
+    'in a gap, with any grid fees in it',
     [closed('trf_a', 1, 10), closed('trf_b', 20, 25), grid],
     'at 2026-06-15T02:00:00+02:00: trf_a ended at 2026-06-10T02:00:00+02:00 and trf_b starts at 2026-06-20T02:00:00+02:00; ',
   ],
   ['before the first', [closed('trf_b', 20, 25)], ': the first one, trf_b, starts at 2026-06-20T02:00:00+02:00; '],
   ['after the last', [closed('trf_a', 1, 10)], ': the last one, trf_a, ended at 2026-06-10T02:00:00+02:00; '],
-])('a missing tariff is named with the gap and the tariffs beside it: %s', (_, tariffs, text) => {
+])('a missing tariff is reported with its gap and the tariffs around it: %s', (_, tariffs, text) => {
   const snapshot = compileSnapshot(pricing('Europe/Berlin', tariffs), createPricingPool())
   const { code, message } = refuseMissingTariff(snapshot, 'IMPORT', on(15), {
     path: '/tariffs',

@@ -13,7 +13,7 @@ const base = tariff(allDay(0.1), { contractStart: on(1) })
 const shown = (of: typeof base) => schedulesOf(of).map(({ effectiveFrom, schedule }) => [effectiveFrom, schedule])
 
 describe('a new version of a tariff', () => {
-  it('replaces the prices from its instant on, and drops what came later', () => {
+  it('replaces the prices from its instant, and drops later versions', () => {
     const twice = withVersion(withVersion(base, { effectiveFrom: on(10), schedule: prices(2) }), {
       effectiveFrom: on(20),
       schedule: prices(3),

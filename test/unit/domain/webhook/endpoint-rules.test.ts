@@ -53,7 +53,7 @@ describe('a filter of events', () => {
   })
 })
 
-describe('the secrets of an endpoint', () => {
+describe('signing secrets of an endpoint', () => {
   const rotated = (times: readonly number[]): readonly SigningSecret<string>[] =>
     times.reduce<readonly SigningSecret<string>[]>(
       (secrets, at, index) => rotateSecret(secrets, `secret ${index + 1}`, at),
@@ -68,7 +68,7 @@ describe('the secrets of an endpoint', () => {
     expect(namesAt(1_000 + rotationWindowMs)).toEqual(['secret 1'])
   })
 
-  it('each sign until 24 h after the rotation that replaced them, ten former ones at most', () => {
+  it('each sign until 24 h after the rotation that replaced them, at most ten older ones', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 3 * rotationWindowMs }), { maxLength: 20 }),
@@ -86,8 +86,8 @@ describe('the secrets of an endpoint', () => {
   })
 })
 
-describe('the pace of an endpoint', () => {
-  it('stays between one and its most, falls to one after a few failures, and comes back', () => {
+describe('the concurrency of an endpoint', () => {
+  it('stays between one and its maximum, falls to one after a few failures, and recovers', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean()), outcomes => {
         const pace = outcomes.reduce(concurrencyAfter, initialConcurrency)
