@@ -146,18 +146,15 @@ const validateKind = ({
   contractEnd,
 }: TariffTermsInput): Refusal | undefined => {
   if (type === 'NON_COMMODITY' && direction !== 'IMPORT') {
-    return { code: 'field_invalid', message: 'direction must be IMPORT for a NON_COMMODITY tariff', field: 'direction' }
+    return refused('field_invalid', 'direction must be IMPORT for a NON_COMMODITY tariff', 'direction').refusal
   }
   if (marketRates && (type === 'NON_COMMODITY' || direction === 'LOCAL')) {
     const which = direction === 'LOCAL' ? 'LOCAL' : 'NON_COMMODITY'
-    return { code: 'field_invalid', message: `market_rates must be false for a ${which} tariff`, field: 'market_rates' }
+    return refused('field_invalid', `market_rates must be false for a ${which} tariff`, 'market_rates').refusal
   }
   if (contractStart !== null && contractEnd !== null && contractEnd <= contractStart) {
-    return {
-      code: 'end_before_start',
-      message: 'contract_end_date must be after contract_start_date',
-      field: 'contract_end_date',
-    }
+    return refused('end_before_start', 'contract_end_date must be after contract_start_date', 'contract_end_date')
+      .refusal
   }
   return undefined
 }
