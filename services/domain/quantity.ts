@@ -24,8 +24,8 @@ export const maxNumberLength = 400
 /** Maximum energy of one record: 1e11 Wh. */
 export const maxRecordEnergy: Energy = 100_000_000_000_000_000n
 
-const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, isPower) => 10n ** BigInt(isPower))
-const tenTo = (isPower: number): bigint => powersOfTen[isPower] as bigint
+const powersOfTen: readonly bigint[] = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent))
+const tenTo = (exponent: number): bigint => powersOfTen[exponent] as bigint
 
 /** Divide exactly and round half to even. `divisor` is above zero. */
 export const divideHalfEven = (dividend: bigint, divisor: bigint): bigint => {

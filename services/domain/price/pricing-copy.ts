@@ -34,12 +34,12 @@ export type PricingCopy = {
 }
 
 /** Return the index of the first value above (`isAbove`) or at an instant, in a sorted list. */
-const firstIndexAfter = (list: readonly number[], elementAt: number, isAbove: boolean): number => {
+const firstIndexAfter = (list: readonly number[], at: number, isAbove: boolean): number => {
   let [low, high] = [0, list.length]
   while (low < high) {
     const middle = (low + high) >>> 1
     const value = list[middle] as number
-    if (isAbove ? value <= elementAt : value < elementAt) low = middle + 1
+    if (isAbove ? value <= at : value < at) low = middle + 1
     else high = middle
   }
   return low
@@ -62,20 +62,6 @@ const pricesWithin = (series: MarketSeries, interval: Interval): MarketSeries =>
   }
 }
 
-const timeBandCounts = new WeakMap<CompiledSchedule, number>()
-
-const timeBandCount = (schedules: CompiledSchedule | null): number => {
-  if (schedules === null) return 0
-  const count =
-    timeBandCounts.get(schedules) ??
-    schedules.schedule.reduce(
-      (sum, entry) => sum + entry.daysAndHours.reduce((timeBands, { hours }) => timeBands + hours.length, 0),
-      0,
-    )
-  timeBandCounts.set(schedules, count)
-  return count
-}
-
 /**
  * Return an upper estimate of the pieces into which the prices of a direction cut an interval: time bands of all days,
  * and market prices.
@@ -87,7 +73,12 @@ export const maxPieces = (snapshot: PricingSnapshot, direction: TariffDirection,
     const days = Math.ceil((range.end - range.start) / dayMs) + 1
     const [first, endIndex] = plan.market === null ? [0, 0] : indexesWithin(plan.market, range)
     // A time band that passes midnight has two parts in a day.
-    return sum + days * (2 + 2 * (timeBandCount(plan.commodity) + timeBandCount(plan.nonCommodity))) + endIndex - first
+    return (
+      sum +
+      days * (2 + 2 * ((plan.commodity?.timeBandCount ?? 0) + (plan.nonCommodity?.timeBandCount ?? 0))) +
+      endIndex -
+      first
+    )
   }, 0)
 }
 

@@ -1,4 +1,5 @@
 import { type AnswerOffset, answerOffset } from '../answer-offset.ts'
+import { overlaps } from '../interval.ts'
 import { divideHalfEven, type Energy, type Money, type Price } from '../quantity.ts'
 import { accepted, type Result } from '../refusal.ts'
 import type { CountedEnergy, UnpricedInterval } from '../tariff/evaluate.ts'
@@ -113,15 +114,13 @@ function* planDirection(
   { snapshot, counted, generation, tariffPath = '/tariffs', isPending = () => false }: AmountPricing,
   offsetOf: AnswerOffset,
 ): Generator<undefined, Result<DirectionPlan>> {
-  const interval = intervalOf(devices)
-  const prices = planPrices(snapshot, direction, interval, counted)
-  const unpriced = prices.unpriced.filter(scaleOfOne =>
-    devices.some(({ start, end }) => start < scaleOfOne.end && end > scaleOfOne.start),
-  )
+  const planInterval = intervalOf(devices)
+  const prices = planPrices(snapshot, direction, planInterval, counted)
+  const unpriced = prices.unpriced.filter(interval => devices.some(device => overlaps(device, interval)))
   const sitePower = direction === 'IMPORT' ? request.sitePower : null
   const ownGeneration =
     direction === 'IMPORT' && generation.length > 0
-      ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', interval, counted).priced)
+      ? priceGeneration(generation, planPrices(snapshot, 'LOCAL', planInterval, counted).priced)
       : []
   const createFlowInput = (priced: readonly PlanPrice[], isAllowed: FlowInput['isAllowed']): FlowInput => {
     const slots = planSlots(priced, devices, ownGeneration)
@@ -165,7 +164,7 @@ function* planDirection(
 /** Give unpriced time a placeholder price, to test whether the missing price is the only obstacle. */
 const withPlaceholderPrices = ({ priced, unpriced }: PlanPrices): PlanPrice[] =>
   [
-    ...priced.map(scaleOfOne => ({ ...scaleOfOne, accumulator: null })),
+    ...priced.map(price => ({ ...price, accumulator: null })),
     ...unpriced.map(({ start, end }) => ({
       start,
       end,

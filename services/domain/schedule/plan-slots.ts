@@ -1,4 +1,4 @@
-import type { Interval } from '../interval.ts'
+import { type Interval, overlaps } from '../interval.ts'
 import { cumulativeShare, divideHalfEven, type Energy, type Price } from '../quantity.ts'
 import type { ExpectedGeneration, PlannedDevice, PlanPrice, Power } from './amount-request.ts'
 import type { FlowProblem } from './flow-problem.ts'
@@ -28,7 +28,7 @@ export const priceGeneration = (
 ): PricedGeneration[] =>
   generation.flatMap(one =>
     prices
-      .filter(price => price.start < one.end && price.end > one.start)
+      .filter(price => overlaps(price, one))
       .map(price => {
         const [start, end] = [Math.max(one.start, price.start), Math.min(one.end, price.end)]
         const confidence = Math.round((one.confidence * price.confidence) / 1_000_000)

@@ -106,7 +106,7 @@ type UncertainBound = { readonly name: string; readonly bound: number; readonly 
  * Return the bound with the largest error of a flow; bounds that may or may not be met come first. Null if the flow is
  * exact.
  */
-const mostUncertainBound = (
+const findUncertainBound = (
   limits: TierLimits,
   { deviations }: CountedFlow,
   { last }: SlotRuns,
@@ -130,7 +130,7 @@ const mostUncertainBound = (
 /** Split limits into two or three parts at the most uncertain bound; empty if the flow is exact. */
 const splitLimits = (limits: TierLimits, counted: CountedFlow, slotRuns: SlotRuns): TierLimits[] => {
   const slots = slotRuns.last.length
-  const uncertainBound = mostUncertainBound(limits, counted, slotRuns)
+  const uncertainBound = findUncertainBound(limits, counted, slotRuns)
   if (uncertainBound === null) return []
   const { name, bound, from, to } = uncertainBound
   const at = Math.min(to, Math.max(from, counted.metSlots.get(name)?.[bound] ?? slots))

@@ -47,16 +47,16 @@ export const scheduleText = (schedule: readonly ScheduleEntry[]): string => [...
 /** Collect the distinct rate lists of a schedule, in the order of first use. */
 const createRateRegister = () => {
   const indexes = new Map<string, number>()
-  const bands: (readonly Rate[])[] = []
+  const rateLists: (readonly Rate[])[] = []
   const indexOf = (rates: readonly Rate[]): number => {
     const text = rates.map(rateText).join('')
     const known = indexes.get(text)
     if (known !== undefined) return known
-    indexes.set(text, bands.length)
-    bands.push(rates)
-    return bands.length - 1
+    indexes.set(text, rateLists.length)
+    rateLists.push(rates)
+    return rateLists.length - 1
   }
-  return { bands, indexOf }
+  return { rateLists, indexOf }
 }
 
 /**
@@ -99,16 +99,16 @@ const createPatternMaker = (schedule: readonly ScheduleEntry[], indexOf: (rates:
 
   const makePattern = (days: DaySweep, kind: CalendarDayKind): DayPattern => {
     const starts: number[] = []
-    const bands: number[] = []
+    const rateIndexes: number[] = []
     visitDayParts(days, kind, (from, hours) => {
-      if (from === 0) starts.length = bands.length = 0
-      const band = rateIndexOf(hours)
-      if (bands.at(-1) === band) return
+      if (from === 0) starts.length = rateIndexes.length = 0
+      const rateIndex = rateIndexOf(hours)
+      if (rateIndexes.at(-1) === rateIndex) return
       starts.push(from)
-      bands.push(band)
+      rateIndexes.push(rateIndex)
     })
-    const content = `${starts}/${bands}`
-    const pattern = byContent.get(content) ?? { starts, rateIndexes: bands }
+    const content = `${starts}/${rateIndexes}`
+    const pattern = byContent.get(content) ?? { starts, rateIndexes }
     byContent.set(content, pattern)
     return pattern
   }
@@ -129,7 +129,7 @@ const undatedDayKinds = Array.from({ length: 84 }, (_, index) => [1 + Math.floor
 
 /** Compile a schedule. Patterns are built on first use, equal patterns once. */
 export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates: boolean): CompiledSchedule => {
-  const { bands, indexOf } = createRateRegister()
+  const { rateLists, indexOf } = createRateRegister()
   const byDay = new Map<number, DayPattern>()
   const makePattern = createPatternMaker(schedule, indexOf)
   // Without dates in the schedule, all days of a month and weekday have the same bands.
@@ -151,5 +151,5 @@ export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates:
       : Math.max(...undatedDayKinds.map(([month, weekday]) => patternOn(month, 1, weekday).starts.length))
     return maxCount
   }
-  return { followsMarket: marketRates, schedule, rateLists: bands, patternOn, timeBandCount, maxTimeBandsPerDay }
+  return { followsMarket: marketRates, schedule, rateLists, patternOn, timeBandCount, maxTimeBandsPerDay }
 }

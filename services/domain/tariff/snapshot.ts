@@ -80,20 +80,18 @@ const compileDirection = (input: PricingInput, pool: PricingPool, direction: Tar
     tariffCoverage(input.tariffs, direction, type),
   ) as [Coverage[], Coverage[]]
   const pricePeriods: PricePeriod[] = []
-  let [commodityCoverage, nonCommodityCoverage] = [0, 0]
-  while (commodityCoverage < commodityCoverages.length && nonCommodityCoverage < nonCommodityCoverages.length) {
-    const [commodityOne, nonCommodityOne] = [
-      commodityCoverages[commodityCoverage] as Coverage,
-      nonCommodityCoverages[nonCommodityCoverage] as Coverage,
+  let [commodityIndex, nonCommodityIndex] = [0, 0]
+  while (commodityIndex < commodityCoverages.length && nonCommodityIndex < nonCommodityCoverages.length) {
+    const [commodity, nonCommodity] = [
+      commodityCoverages[commodityIndex] as Coverage,
+      nonCommodityCoverages[nonCommodityIndex] as Coverage,
     ]
-    pricePeriods.push(createPricePeriod(input, pool, direction, commodityOne, nonCommodityOne))
-    if (commodityOne.end <= nonCommodityOne.end) commodityCoverage += 1
-    if (nonCommodityOne.end <= commodityOne.end) nonCommodityCoverage += 1
+    pricePeriods.push(createPricePeriod(input, pool, direction, commodity, nonCommodity))
+    if (commodity.end <= nonCommodity.end) commodityIndex += 1
+    if (nonCommodity.end <= commodity.end) nonCommodityIndex += 1
   }
   const hasTieredTariff = (type: TariffType) =>
-    input.tariffs.some(
-      commodityOne => commodityOne.direction === direction && commodityOne.type === type && hasTiers(commodityOne),
-    )
+    input.tariffs.some(tariff => tariff.direction === direction && tariff.type === type && hasTiers(tariff))
   return {
     pricePeriods,
     isTiered: { COMMODITY: hasTieredTariff('COMMODITY'), NON_COMMODITY: hasTieredTariff('NON_COMMODITY') },
