@@ -84,7 +84,7 @@ const errorTypeOf = (status: number, context: string): ErrorType => {
 }
 
 /**
- * Write a refusal as an error object. Absent members are left out. The message is cut, so that the object stays below 8
+ * Write a refusal as an error object. Absent members are omitted. The message is cut, so that the object stays below 8
  * KiB.
  * Source: docs/rules/errors.md #error-object.
  */

@@ -95,7 +95,7 @@ export const objectIdentifier = (prefix: keyof typeof exampleReferences) =>
   })
 
 /** One of a list of enum values. */
-export const oneOf = <const Words extends readonly [string, ...string[]]>(...words: Words) => z.enum(words)
+export const oneOf = <const Values extends readonly [string, ...string[]]>(...values: Values) => z.enum(values)
 
 /** Number with its text, of at most 400 characters. */
 export const jsonNumber = z.custom<JsonNumber>(value => isJsonNumber(value) && !isTooLong(value), {

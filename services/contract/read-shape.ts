@@ -23,8 +23,8 @@ const explainType = (issue: z.core.$ZodIssueInvalidType): string =>
   `must be ${typeNames[issue.expected] ?? issue.expected}`
 
 const explainValue = (issue: z.core.$ZodIssueInvalidValue): string => {
-  const words = issue.values.map(String)
-  return words.length === 1 ? `must be ${words[0]}` : `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  const values = issue.values.map(String)
+  return values.length === 1 ? `must be ${values[0]}` : `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
 }
 
 type ShapeFault = { readonly code: RefusalCode; readonly message: string; readonly path: readonly PropertyKey[] }

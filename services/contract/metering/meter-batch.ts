@@ -58,7 +58,7 @@ const isPublishedText = (error: string): boolean =>
 const failureText = (error: string): string =>
   error === 'erased' ? 'The record was erased.' : isPublishedText(error) ? error : toSentence(error)
 
-/** Write a receipt for the wire. */
+/** Write a receipt. */
 export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
   id: batch.id,
   object: 'meter_batch',

@@ -47,7 +47,9 @@ export const meterRecordShape = fields({
   tariff_direction: optional(oneOf('IMPORT', 'EXPORT', 'LOCAL')).describe(
     'IMPORT for INBOUND and EXPORT for OUTBOUND when absent.',
   ),
-  measurand: optional(oneOf('TRANSFERRED')).describe('Only TRANSFERRED; may be left out.').meta({ deprecated: true }),
+  measurand: optional(oneOf('TRANSFERRED'))
+    .describe('Optional; only TRANSFERRED is accepted.')
+    .meta({ deprecated: true }),
   units: oneOf('W', 'KW', 'WH', 'KWH').describe('W and KW are constant power from start_time to end_time.'),
   value: jsonNumber.meta({ type: 'number', minimum: 0 }),
   confidence: optional(jsonNumber)

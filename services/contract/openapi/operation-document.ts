@@ -113,9 +113,9 @@ const exampleValues: Readonly<Record<string, string>> = {
  */
 const parameterExample = (name: string, path?: string): string | undefined => {
   const before = path?.slice(0, path.indexOf(`{${name}}`)).split('/') ?? []
-  const word = before.at(-2) ?? name
-  const prefix = idPrefixOf[word] ?? (path === undefined ? undefined : 'loc')
-  return exampleValues[word] ?? (prefix === undefined ? undefined : `${prefix}_${exampleDigits}`)
+  const segment = before.at(-2) ?? name
+  const prefix = idPrefixOf[segment] ?? (path === undefined ? undefined : 'loc')
+  return exampleValues[segment] ?? (prefix === undefined ? undefined : `${prefix}_${exampleDigits}`)
 }
 
 const queryParameters = (schema: JsonSchema, examples: DocumentPart = {}): readonly DocumentPart[] =>

@@ -77,13 +77,13 @@ const withRequired = (schema: JsonSchema, name: string): JsonSchema => {
   return required.includes(name) ? schema : { ...schema, required: [...required, name] }
 }
 
-const translateWords = (schema: JsonSchema, values: Readonly<Record<string, string>>): JsonSchema => {
-  const word = (value: unknown): unknown => (typeof value === 'string' ? (values[value] ?? value) : value)
+const translateValues = (schema: JsonSchema, values: Readonly<Record<string, string>>): JsonSchema => {
+  const translate = (value: unknown): unknown => (typeof value === 'string' ? (values[value] ?? value) : value)
   const changed: Record<string, unknown> = { ...schema }
-  if (Array.isArray(schema['enum'])) changed['enum'] = schema['enum'].map(word)
-  if ('const' in schema) changed['const'] = word(schema['const'])
-  if ('default' in schema) changed['default'] = word(schema['default'])
-  if (Array.isArray(schema['anyOf'])) changed['anyOf'] = schema['anyOf'].map(one => translateWords(one, values))
+  if (Array.isArray(schema['enum'])) changed['enum'] = schema['enum'].map(translate)
+  if ('const' in schema) changed['const'] = translate(schema['const'])
+  if ('default' in schema) changed['default'] = translate(schema['default'])
+  if (Array.isArray(schema['anyOf'])) changed['anyOf'] = schema['anyOf'].map(one => translateValues(one, values))
   return changed
 }
 
@@ -96,7 +96,7 @@ const renameMembers = (schema: JsonSchema, fieldRenames: readonly FieldRename[])
     renamed = withoutMember(renamed, move.from)
   for (const { move, found } of members.toSorted((a, b) => (a.move.to?.length ?? 0) - (b.move.to?.length ?? 0))) {
     if (move.to === null || found === undefined) continue
-    renamed = withMember(renamed, move.to, { ...found, schema: translateWords(found.schema, move.values) })
+    renamed = withMember(renamed, move.to, { ...found, schema: translateValues(found.schema, move.values) })
   }
   return renamed
 }
