@@ -1,11 +1,14 @@
-import type { meterIntervalSubmit } from '../../services/contract/metering/meter-batch.ts'
+import { type meterIntervalSubmit, readRecords } from '../../services/contract/metering/meter-batch.ts'
 import type { RequestOf } from '../../services/contract/operation.ts'
 import { noReferenceIds } from '../../services/domain/reference.ts'
 import { chunkWriter } from '../../services/ingest-gateway/chunk-writer.ts'
+import { validatePlain } from '../../services/ingest-gateway/fast-path/validate-plain.ts'
 import { knownObjects } from '../../services/ingest-gateway/known-objects.ts'
 import { knownReferences } from '../../services/ingest-gateway/known-references.ts'
 import { recordEntrance } from '../../services/ingest-gateway/record-entrance.ts'
-import { submitInterval } from '../../services/ingest-gateway/submit-interval.ts'
+import { submitInterval, validateSubmission } from '../../services/ingest-gateway/submit-interval.ts'
+import type { ValidationContext } from '../../services/ingest-gateway/validate-records.ts'
+import { runInTimeSlices } from '../../services/platform/concurrency/time-slices.ts'
 import { batchIds } from '../../services/platform/ids/batch-id.ts'
 import { openCodec } from '../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
@@ -30,13 +33,18 @@ const caller = {
   defaultApiVersion: 'current',
 } as const
 
-/** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
-const gateway = async () => {
-  const partitions = 8
-  const known = knownObjects(
+const partitions = 8
+
+/** Cache in which all objects exist. */
+const allKnown = () =>
+  knownObjects(
     async (_, ids) => new Set([...ids.locations, ...ids.devices]),
     (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
+
+/** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
+const gateway = async () => {
+  const known = allKnown()
   const codec = await openCodec(localSchemaIds())
   const log = { partitions: () => partitions, append: async () => 0, lingerMs: 0 }
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
@@ -83,4 +91,35 @@ export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
   return { bodyBytes: bodies[0]?.length ?? 0, parseNs, gatewayNs, ratio: gatewayNs / parseNs }
 }
 
-if (import.meta.main) process.stdout.write(`${JSON.stringify(await measureGateway(), null, 2)}\n`)
+/** Time to validate a submission from its bytes and from its parsed elements, in ns per record. */
+type ValidationFigures = { readonly bytesNs: number; readonly parsedNs: number; readonly gain: number }
+
+/** Measure both ways to validate a body, in turns. */
+const measureValidation = async (turns = 200): Promise<ValidationFigures> => {
+  const context: ValidationContext = {
+    part: { accountId: caller.accountId, liveMode: true, batchId: 'bat_0198c0ffee00112233445566', receivedAt: at },
+    ...{ apiVersion: 'current', at, known: allKnown(), references: knownReferences(async () => noReferenceIds) },
+  }
+  const times: { readonly bytes: number[]; readonly parsed: number[] } = { bytes: [], parsed: [] }
+  const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(ordinaryBody({ records, at, round })))
+  for (let turn = -100; turn < turns; turn += 1) {
+    const body = { bytes: bodies[Math.abs(turn) % bodies.length] ?? Buffer.alloc(0), mediaType: 'application/json' }
+    const started = process.hrtime.bigint()
+    const plain = await validatePlain(body, context)
+    const validated = process.hrtime.bigint()
+    const parsed = await runInTimeSlices(readRecords(body))
+    if (parsed.ok) await validateSubmission(parsed.value, context)
+    const ended = process.hrtime.bigint()
+    if (plain?.recordsAccepted !== records || !parsed.ok) throw new Error('Every record must be accepted.')
+    if (turn < 0) continue
+    times.bytes.push(Number(validated - started) / records)
+    times.parsed.push(Number(ended - validated) / records)
+  }
+  const [bytesNs, parsedNs] = [median(times.bytes), median(times.parsed)]
+  return { bytesNs, parsedNs, gain: parsedNs / bytesNs }
+}
+
+if (import.meta.main) {
+  const figures = { ...(await measureGateway()), validation: await measureValidation() }
+  process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`)
+}
