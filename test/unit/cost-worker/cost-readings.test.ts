@@ -98,7 +98,7 @@ describe('the readings of a step', () => {
   it('of nothing ask nothing', async () => {
     expect(await costOnce([])).toEqual({ readings: [], intervals: [], failures: [] })
   })
-  it('are settled alike with and without what was learned before, and need the store only for what is not the newest', async () => {
+  it('have the same intervals with and without cached readings, and need the store only for older readings', async () => {
     const statements: string[] = []
     const counting: ClickHouse = {
       ...db,

@@ -18,7 +18,7 @@ const locationIds = (count: number, prefix = 'l'): readonly string[] =>
 const half = { share: 0.5, minLocations: 3 }
 
 describe('the share of failing locations', () => {
-  it('stops a lane above the share, and tells how many fail', () => {
+  it('stops a partition above the share, and returns the number of failing locations', () => {
     const window = [step(locationIds(7), ...locationIds(4))]
     expect(decideOnFailures(window, half)).toMatchObject({
       kind: 'stop',
@@ -29,13 +29,13 @@ describe('the share of failing locations', () => {
     expect(decideOnFailures([step(locationIds(8), ...locationIds(4))], half)).toEqual({ kind: 'go on' })
   })
 
-  it('lets few locations fail, whatever share they are', () => {
+  it('continues if few locations fail, for any share', () => {
     expect(decideOnFailures([step(locationIds(2), ...locationIds(2))], half)).toEqual({ kind: 'go on' })
     expect(decideOnFailures([step(locationIds(3), ...locationIds(3))], half)).toMatchObject({ kind: 'stop' })
     expect(decideOnFailures([], { share: 0, minLocations: 0 })).toEqual({ kind: 'go on' })
   })
 
-  it('counts a location once, however often it fails, and as well once it is well again', () => {
+  it('counts a location once, with its last step', () => {
     const often = Array.from({ length: 50 }, () => step(['bad'], 'bad'))
     expect(decideOnFailures(often, half)).toEqual({ kind: 'go on' })
     const healed = [step(locationIds(4), ...locationIds(4)), step(['l0', 'l1'])]
@@ -43,7 +43,7 @@ describe('the share of failing locations', () => {
     expect(decideOnFailures(healed.toReversed(), half)).toMatchObject({ kind: 'stop', failing: 4 })
   })
 
-  it('forgets what lies behind the window', () => {
+  it('ignores steps before the window', () => {
     let window = [step(locationIds(4), ...locationIds(4))] as readonly PartitionOutcome[]
     for (let i = 0; i < 3; i += 1) window = slideWindow(window, step([`later${i}`]), { steps: 3 })
     expect(window).toHaveLength(3)
@@ -72,7 +72,7 @@ describe('the share of failing locations', () => {
   })
 })
 
-describe('what a step met', () => {
+describe('the outcome of a step', () => {
   const [one, two, three] = [1, 2, 3].map(number => hexId('loc_', number)) as [string, string, string]
   const entry = (locationId: string, partition: number) => ({
     record: { locationId },
@@ -86,7 +86,7 @@ describe('what a step met', () => {
     [two, [entry(two, 1)]],
   ])
 
-  it('is told lane by lane; a location fails where none of its records is settled', () => {
+  it('is separate for each partition; a location fails if none of its records is costed', () => {
     const met = partitionOutcomes(records, [{ entry: entry(one, 0) }, { entry: entry(two, 1) }], [])
     expect(met).toEqual(
       new Map([

@@ -15,7 +15,7 @@ import { pricing, tariff } from '../../support/oracle/tables.ts'
 const dayMs = 86_400_000
 const start = Date.UTC(2024, 0, 1)
 
-/** So many bands a day; no two neighbours cost the same. */
+/** Number of time bands per day. Neighbouring bands have different prices. */
 const bandsOf = (count: number): TimeBand[] =>
   Array.from({ length: count }, (_, index) => ({
     validFrom: (index * 86_400) / count,

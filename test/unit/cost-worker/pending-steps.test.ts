@@ -9,7 +9,7 @@ import type { StepSummary } from '../../../services/cost-worker/step.ts'
 import type { ChunkHeaders } from '../../../services/platform/log/chunk-headers.ts'
 import { type Assignment, recordTopic } from '../../../services/platform/log/log.ts'
 
-const lane = (partition: number): Assignment => ({ topic: recordTopic, partition }) as Assignment
+const assignmentOf = (partition: number): Assignment => ({ topic: recordTopic, partition }) as Assignment
 const chunk = (chunkId: string): ChunkHeaders => ({ generation: 1, chunkId, batches: [] })
 const account = (chunkId: string): StepSummary => ({
   ...{ partitionCounts: new Map(), submissions: [], chunks: [chunk(chunkId)], unreadableChunks: [], poison: [] },
@@ -17,14 +17,14 @@ const account = (chunkId: string): StepSummary => ({
 
 const openSteps = () => {
   const steps = pendingSteps()
-  /** A step that read the lanes up to `next`; `slow`: of these accounts one portion each is under way, in a lane. */
+  /** Step that read partitions up to `next`. `slow`: accounts with one unfinished task each, in a partition. */
   const add = (
     id: string,
     next: Readonly<Record<number, number>>,
     slow: Readonly<Record<string, number>> = {},
   ): PendingStep => {
     const reached = Object.entries(next).map(([partition, offset]) => ({
-      assignment: lane(Number(partition)),
+      assignment: assignmentOf(Number(partition)),
       nextOffset: offset,
     }))
     const step = pendingStep(account(id), reached)
@@ -35,7 +35,7 @@ const openSteps = () => {
     steps.add(step)
     return step
   }
-  /** What is told and committed now. */
+  /** Receipts and commits that are due. */
   const settle = () => {
     const { receipts, commitPoints: reached } = steps.findDue()
     steps.markReceipted(receipts)
@@ -50,7 +50,7 @@ const openSteps = () => {
 }
 
 describe('steps that are stored', () => {
-  it('are told and committed in their order, once', () => {
+  it('are receipted and committed in order, once', () => {
     const { steps, add, settle } = openSteps()
     const [a, b] = [add('a', { 0: 5, 1: 3 }), add('b', { 0: 9 })]
     expect(settle()).toEqual([[], {}])
@@ -61,7 +61,7 @@ describe('steps that are stored', () => {
     expect([settle(), steps.isEmpty()]).toEqual([[[], {}], true])
   })
 
-  it('wait in their lane for slow work, which keeps receipts of its own account alone', () => {
+  it('wait in their partition for slow work, which delays only the receipts of its own account', () => {
     const { steps, add, settle } = openSteps()
     const a = add('a', { 0: 5, 1: 3 }, { x: 0, y: 0 })
     const b = add('b', { 0: 9, 1: 8 })
@@ -75,7 +75,7 @@ describe('steps that are stored', () => {
     expect(steps.isEmpty()).toBe(true)
   })
 
-  it('tell of no slow work before the rest of its step is stored, for a batch may have both', () => {
+  it('write no receipts of slow work before the rest of the step is stored: a batch can have both', () => {
     const { add, settle } = openSteps()
     const a = add('a', { 0: 5 }, { x: 0 })
     finishSlowTask(a, 'x', 0)
@@ -84,7 +84,7 @@ describe('steps that are stored', () => {
     expect(settle()).toEqual([['a', 'a/x'], { 0: 5 }])
   })
 
-  it('are entered for a lane whose commit comes through after another one has failed and all is forgotten', () => {
+  it('are counted for a partition whose commit succeeds after another one failed and all steps were discarded', () => {
     const { steps, add } = openSteps()
     const a = add('a', { 0: 5, 1: 3 })
     a.isStored = true

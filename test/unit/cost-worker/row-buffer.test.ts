@@ -4,7 +4,7 @@ import type { CostPiece, MeterCostRow } from '../../../services/platform/clickho
 import { costRow } from '../../suites/cost-rows.ts'
 
 const piece: CostPiece = { start: 0, energy: 0n, price: 0n, tier: 0n, cost: 0n, confidence: 1_000_000 }
-/** A row of so many pieces; its price revision tells it. */
+/** Row with a number of cost pieces; its price revision identifies it. */
 const rowOf = (number: number, pieces: number): MeterCostRow => ({
   ...costRow(),
   priceRevision: BigInt(number),
@@ -19,8 +19,8 @@ const open = (maxRows: number) => {
   return { stored, hold: buffer }
 }
 
-describe('what a step has costed', () => {
-  it('is stored in order as soon as its pieces are too many, and the rest is held', async () => {
+describe('the rows of a step', () => {
+  it('are stored in order if their pieces are too many, and the rest is buffered', async () => {
     const { stored, hold: buffer } = open(10)
     expect(await buffer.addAll([4, 5, 1, 30, 2].map((pieces, index) => rowOf(index, pieces)))).toBe(null)
     expect(stored).toEqual([[0, 1, 2], [3]])
@@ -31,7 +31,7 @@ describe('what a step has costed', () => {
     expect(stored).toEqual([[0, 1, 2], [3], [4]])
   })
 
-  it('is let go where costing throws, but for what is stored and what came before', async () => {
+  it('are removed if costing throws, except for stored and earlier rows', async () => {
     const { stored, hold: buffer } = open(10)
     expect(buffer.add(rowOf(0, 1))).toBe(false)
     function* failing(count: number) {

@@ -13,7 +13,7 @@ import { hexId } from '../../suites/cost-rows.ts'
 const dayMs = 86_400_000
 const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 
-/** A record of some days at a location, told by its reference. */
+/** Record of some days at a location, identified by its reference. */
 const recordOf = (accountId: string, locationId: string, days: number, reference: string): RecordToCost => ({
   record: {
     ...{
@@ -53,7 +53,7 @@ const referencesOf = (records: ReadonlyMap<string, readonly RecordToCost[]>): re
 
 describe('a step with work that takes long', () => {
   const long = recordOf(accounts.a, 'x', 364, 'long')
-  const short = recordOf(accounts.a, 'x', 1, 'beside it')
+  const short = recordOf(accounts.a, 'x', 1, 'other location')
   const other = recordOf(accounts.b, 'y', 1, 'other')
 
   it('leaves all that concerns its location to it, and the receipts of these records', () => {
@@ -68,10 +68,10 @@ describe('a step with work that takes long', () => {
     ])
     expect(fast.chunks.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))).toEqual(['batch of other'])
     const slow = slowChunks.get(accounts.a)?.flatMap(({ batches }) => batches.map(({ batchId }) => batchId))
-    expect([slow, slowChunks.size]).toEqual([['batch of beside it', 'batch of long'], 1])
+    expect([slow, slowChunks.size]).toEqual([['batch of other location', 'batch of long'], 1])
   })
 
-  it('is all slow at a location that has work under way, and all fast at others', () => {
+  it('is slow at locations with unfinished work, and fast at others', () => {
     const step = stepOf([short, other])
     expect(splitStep(step, () => false, new Set()).fast).toBe(step)
     expect(referencesOf(splitStep(step, id => id === 'x', new Set()).fast.records)).toEqual(['other'])
@@ -98,11 +98,11 @@ describe('slow work', () => {
     return { work, add, take }
   }
 
-  it('takes accounts in turn, each location in its order, and a bounded amount at a time', () => {
+  it('takes accounts in turn, locations in order, and a limited amount at a time', () => {
     const { work, add, take } = open()
     const records = (name: string, count: number) =>
       Array.from({ length: count }, (_, index) => recordOf(accounts.a, 'x', 9, `${name}${index}`))
-    // Of unknown prices a record counts as 1,001 pieces: fifty are a batch.
+    // With unknown prices, a record counts as 1,001 pieces. A batch has 50 of them.
     add(slowTaskOf(accounts.a, 'x', records('x', 120)))
     add(
       slowTaskOf(accounts.a, 'x', records('later', 1)),
@@ -118,7 +118,7 @@ describe('slow work', () => {
     expect([work.isBusy('x'), take()]).toEqual([false, null])
   })
 
-  it('takes three times as much as before of a location with tiers, for each batch may cause all before it to be costed again', () => {
+  it('takes three times more of a tiered location per batch: each batch can recost all earlier ones', () => {
     const plan = { commodity: { timeBandCount: 24 }, nonCommodity: null, market: null }
     const pricePeriods = [{ start: 0, end: 365 * dayMs, plan }]
     const cachedPricing = (isTiered: boolean) => () =>
@@ -143,7 +143,7 @@ describe('slow work', () => {
     expect(sizesOf(true)).toEqual([231, 693, 76])
   })
 
-  it('takes what steps brought of a location together, so that its orders become one', () => {
+  it('takes the requests of a location together, so that they become one', () => {
     const { work, add } = open()
     const order = (id: string) => ({ request: { orderId: id } }) as ReceivedRequest
     for (const id of ['one', 'two', 'three']) add({ ...slowTaskOf(accounts.a, 'x', []), requests: [order(id)] })
@@ -160,7 +160,7 @@ describe('slow work', () => {
   it.each([
     ['records', { maxRecords: 1_000, maxRecordsPerAccount: 3, maxPiecesPerAccount: 1_000 }],
     ['pieces of records', { maxRecords: 1_000, maxRecordsPerAccount: 1_000, maxPiecesPerAccount: 3 }],
-  ])('tells which account has too many %s, until they are stored', (_, bounds) => {
+  ])('reports accounts with too many %s, until they are stored', (_, bounds) => {
     const work = slowWork({ cached: () => undefined }, bounds)
     const add = (accountId: string, count: number): void => {
       const records = Array.from({ length: count }, (_, index) => recordOf(accountId, 'x', 9, `${accountId}${index}`))

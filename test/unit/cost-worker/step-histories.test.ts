@@ -8,10 +8,7 @@ import { describeHistory } from '../../support/history/stored-state.ts'
 
 const count = Number(process.env['STEP_HISTORIES'] ?? 24)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
-/**
- * So many histories of one setting are played side by side: a step costs one request of each. Few months make few parts
- * of tables.
- */
+/** Number of histories of one setting that are played together: a step costs one request of each. */
 const together = 125
 const timeout = 120_000 + count * 6_000
 
@@ -36,7 +33,7 @@ const shrink = async (history: History, faults: readonly string[]): Promise<read
 }
 
 describe(`${count} histories with the seed ${seed}, each submission costed by itself`, () => {
-  it('end in what an exact calculation gives', { timeout }, async () => {
+  it('have the result of an exact calculation', { timeout }, async () => {
     for (let batch = 0; batch * together < count; batch += 1) {
       const own = batchOf(batch)
       const found = await playSteps(db, nextTenant(), own)

@@ -15,7 +15,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const accounts = { a: hexId('acc_', 1), b: hexId('acc_', 2) }
 
-/** Prices that change so often a day. */
+/** Prices that change this many times per day. */
 const cachedPricingOf = (bands: number): CachedPricing => {
   const hours = Array.from({ length: bands }, (_, index) => ({
     ...{ validFrom: (index * 86_400) / bands, validTo: ((index + 1) * 86_400) / bands },
@@ -66,16 +66,16 @@ const readingOf = (locationId: string, time: number): ReadingToStore => {
 
 type GatheredInput = { readonly records?: readonly RecordToCost[]; readonly readings?: readonly ReadingToStore[] }
 
-/** The heavy ones among locations with prices that change so often a day. */
+/** Return the heavy locations, with prices that change this many times per day. */
 const heavyOf = async (bands: number, { records = [], readings = [] }: GatheredInput): Promise<readonly string[]> => {
-  const held = cachedPricingOf(bands)
+  const cachedPricing = cachedPricingOf(bands)
   const gather = async (asks: readonly { readonly locationId: string }[]) =>
-    new Map(asks.map(({ locationId }) => [locationId, held]))
+    new Map(asks.map(({ locationId }) => [locationId, cachedPricing]))
   const step = { records: Map.groupBy(records, ({ record }) => record.locationId), readings }
-  return [...(await heavyLocations(step, new Map(), { gather, cached: () => held }, defaultLoadLimits))]
+  return [...(await heavyLocations(step, new Map(), { gather, cached: () => cachedPricing }, defaultLoadLimits))]
 }
 
-describe('a location is costed beside the steps', () => {
+describe('a location is slow work', () => {
   it('if its records have more pieces than an account has costed in a step', async () => {
     // 40 days of 1,440 bands are 57,600 pieces, 30 days 43,200.
     expect(await heavyOf(1_440, { records: recordsOf(accounts.a, 'x', 1, 40 * dayMs) })).toEqual(['x'])
@@ -86,7 +86,7 @@ describe('a location is costed beside the steps', () => {
     expect(await heavyOf(1_440, { records: [...many, ...recordsOf(accounts.b, 'y', 800, hourMs)] })).toEqual([])
   })
 
-  it('never for usual prices and records, however many there are', async () => {
+  it('never with usual prices and records, for any number of records', async () => {
     const quarterHours = Array.from({ length: 40 }, (_, index) =>
       recordsOf(accounts.a, `l${index}`, 2_000, hourMs / 4),
     ).flat()

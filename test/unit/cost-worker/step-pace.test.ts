@@ -6,7 +6,7 @@ const isSmall = (): boolean => false
 const isLarge = (): boolean => true
 const rested = (): number => performance.eventLoopUtilization().idle
 
-/** Leave the thread no rest while work goes on. */
+/** Keep the thread busy while work runs. */
 const withoutRest = async (work: Promise<unknown>): Promise<void> => {
   let isOver = false
   const over = work.finally(() => {
@@ -21,7 +21,7 @@ const withoutRest = async (work: Promise<unknown>): Promise<void> => {
   await over
 }
 
-/** How long (ms) the next step of a pace waits, and how much of that the thread rests. */
+/** Wait of the next step, and idle time of the thread during the wait, in ms. */
 const waitOf = async (wait: () => Promise<void>) => {
   const [startedAt, restedBefore] = [performance.now(), rested()]
   await wait()
@@ -47,7 +47,7 @@ describe('small steps', () => {
     expect(restedMs).toBeLessThan(150)
   })
 
-  it('let more records gather while the thread is busy, but not for long', async () => {
+  it('wait longer for more records while the thread is busy, up to a limit', async () => {
     const pace = openStepPace()
     pace.begin()
     const { waitedMs, restedMs } = await waitOf(() => withoutRest(pace.wait(isSmall, never)))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { chunkPace } from '../../../services/ingest-gateway/chunk-writer.ts'
 import { maxPartRecords } from '../../../services/platform/log/avro/fast-path/record-part.ts'
 
-/** Far longer than a test may take: what waits so long has not been told to go on. */
+/** Longer than a test can take: a wait of this length never ended. */
 const ages = 60_000
 const inTime = <T>(promise: Promise<T> | null): Promise<string> =>
   Promise.race([promise?.then(() => 'begun') ?? 'at once', sleep(100, 'waits')])
@@ -15,7 +15,7 @@ describe('the pace of chunks', () => {
     for (let i = 0; i < 3; i += 1) expect(eager.begin(() => 1)).toBe(null)
   })
 
-  it('has the next one wait for as long as the log tells since the one before', async () => {
+  it('lets the next one wait for the linger time of the log', async () => {
     const pace = chunkPace(40)
     void pace.begin(() => 1)
     const begunAt = performance.now()

@@ -75,7 +75,7 @@ const record = (locationId: string, change: object = {}) => ({
 const recordCount = async () => recordsOf(await readPartitions(gateway), null).length
 
 describe('a record without tiers', () => {
-  it('costs what the tariff says at once, and is stored through its lane', async () => {
+  it('has the cost of its tariff at once, and is stored through its partition', async () => {
     const { locationId, deviceId } = await home('flat', false)
     const before = await recordCount()
     const answer = await call(
@@ -104,7 +104,7 @@ describe('a record without tiers', () => {
     expect(await recordCount()).toBe(before + 1)
   })
 
-  it('is written in the earlier layout as published', async () => {
+  it('has the published form of the earlier API version', async () => {
     const { locationId } = await home('flat-earlier', false)
     const send = (search: string) =>
       call('POST', `/costs/instant?non_persistent=true${search}`, record(locationId, { direction: 'IMPORT' }), {
@@ -196,7 +196,7 @@ describe('a record with tiers', () => {
       const data = body['data'] as { readonly tariff: { readonly cost: { readonly value: number } } }
       return [status, data?.tariff.cost.value]
     }
-    // 90 kWh stand: of 30 kWh 10 are below the bound: 10 × 0.20 + 20 × 0.30 = 8
+    // 90 kWh are counted, so 10 of the 30 kWh are below the bound: 10 × 0.20 + 20 × 0.30 = 8
     expect(await costOf('?non_persistent=true', at(15, 30))).toEqual([200, 8])
     expect(await costOf('', at(15, 30))).toEqual([200, 8])
     // The same again counts once.
@@ -207,7 +207,7 @@ describe('a record with tiers', () => {
     expect(await costOf('', at(30, 10))).toEqual([200, 3])
   })
 
-  it('is priced by the newest tariffs though their order is on its way, whether or not they changed its price', async () => {
+  it('has the newest tariffs before their recost request arrives, with or without a change of price', async () => {
     const { locationId } = await home('changed', true)
     const { log, codec, clickHouse, database } = gateway
     await using _ = await startCostWorker({

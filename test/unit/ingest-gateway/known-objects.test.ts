@@ -9,12 +9,12 @@ const other = { accountId: 'acc_2', liveMode: true }
 /** A registry that can lose objects and go away. */
 const registry = () => {
   const activeIds = new Set(['loc_1', 'dev_1'])
-  const state = { isAway: false, isSilent: false, asked: 0 }
+  const state = { isAway: false, isSilent: false, request: 0 }
   const known = knownObjects(
     async (of, { locations, devices }: UncertainIds) => {
-      state.asked += 1
+      state.request += 1
       if (state.isSilent) await new Promise<never>(() => undefined)
-      if (state.isAway) throw new Failure('postgres_away', 'away', { retriable: true })
+      if (state.isAway) throw new Failure('postgres_away', 'PostgreSQL is unavailable.', { retriable: true })
       return new Set([...locations, ...devices].filter(id => activeIds.has(id) && of.accountId === tenant.accountId))
     },
     () => 5,
@@ -30,7 +30,7 @@ const registry = () => {
 }
 
 describe('known objects', () => {
-  it('are not known before they were asked for, and are then for 30 s', async () => {
+  it('are not known before they were request for, and are then for 30 s', async () => {
     const { known, ask } = registry()
     expect(known.partitionOf(tenant, 'loc_1', 0)).toBeUndefined()
     await ask(0)
@@ -59,7 +59,7 @@ describe('known objects', () => {
     expect(known.partitionOf(tenant, 'loc_1', 30_000)).toBe(5)
   })
 
-  it('go on while the registry is away, once they were found; a deleted one does not come back', async () => {
+  it('stay valid while the registry is unavailable; a deleted object stays deleted', async () => {
     const { known, ask, living: activeIds, state } = registry()
     await ask(0)
     activeIds.delete('dev_1')
@@ -83,7 +83,7 @@ describe('known objects', () => {
       return fixture
     }
 
-    it('go on after a second, once they were found, and are waited for by nobody else until a second after it was given up', async () => {
+    it('stay valid after 1 s without an answer, and delay no other request until 1 s after the timeout', async () => {
       const { known, ask, state, living: activeIds } = await hanging()
       const first = ask(30_000)
       await vi.advanceTimersByTimeAsync(1_000)
@@ -94,7 +94,7 @@ describe('known objects', () => {
       expect([known.partitionOf(tenant, 'loc_1', 32_000), known.hasDevice(tenant, 'dev_1', 32_000)]).toEqual([5, true])
       await vi.advanceTimersByTimeAsync(3_999)
       await ask(35_999)
-      expect(state.asked).toBe(2)
+      expect(state.request).toBe(2)
       state.isSilent = false
       activeIds.delete('dev_1')
       await vi.advanceTimersByTimeAsync(1)
@@ -102,7 +102,7 @@ describe('known objects', () => {
       expect([known.partitionOf(tenant, 'loc_1', 37_000), known.hasDevice(tenant, 'dev_1', 37_000)]).toEqual([5, false])
     })
 
-    it('go on also if they were forgotten meanwhile, but not if they were found gone', async () => {
+    it('stay valid if they left the cache meanwhile, but not if they were deleted', async () => {
       const { known, ask, living: activeIds, state } = await hanging()
       for (const id of ['loc_2', 'loc_3', 'loc_4']) activeIds.add(id)
       const waiting = ask(30_000)
@@ -116,13 +116,16 @@ describe('known objects', () => {
 
     it('are not made up: others fail after 5 s', async () => {
       const { ask } = await hanging()
-      const asked = expect(ask(30_000, ['loc_2'], [])).rejects.toMatchObject({ code: 'store_silent', retriable: true })
+      const request = expect(ask(30_000, ['loc_2'], [])).rejects.toMatchObject({
+        code: 'store_silent',
+        retriable: true,
+      })
       await vi.advanceTimersByTimeAsync(5_000)
-      await asked
+      await request
     })
   })
 
-  it('are told to whoever asked for them, also where an older look-up comes back later without them', async () => {
+  it('are returned to each caller, even if an older read without them ends later', async () => {
     const answers: ((activeIds: ReadonlySet<string>) => void)[] = []
     const known = knownObjects(
       () => new Promise(resolve => answers.push(resolve)),
@@ -144,7 +147,7 @@ describe('known objects', () => {
     expect(known.partitionOf(tenant, 'loc_4', 1)).toBe(5)
   })
 
-  it('are found by the bits of their ids as by the ids, however many they are', async () => {
+  it('are found by the bits of their ids, for any number of objects', async () => {
     const idsOf = (prefix: string) =>
       Array.from(
         { length: 3_000 },

@@ -24,7 +24,7 @@ const openMemory = ({ maxReferences }: { readonly maxReferences?: number } = {})
       }),
     )
     await store.hold
-    if (store.isAway) throw new Failure('store_away', 'away', { retriable: true })
+    if (store.isAway) throw new Failure('store_away', 'PostgreSQL is unavailable.', { retriable: true })
     return { location, device: new Map(), customer: new Map() }
   }
   const known = knownReferences(find, {
@@ -47,7 +47,7 @@ describe('the memory of own references', () => {
     expect(store.searches).toBe(1)
   })
 
-  it('tells of a change elsewhere after 5 s: moved, deleted, made again', async () => {
+  it('returns a change of another process after 5 s: moved, deleted, created again', async () => {
     const { store, idOf } = openMemory()
     expect(await idOf()).toBe('loc_1')
     store.objects.set('depot-7', 'loc_2')
@@ -61,7 +61,7 @@ describe('the memory of own references', () => {
     expect(await idOf()).toBe('loc_3')
   })
 
-  it('tells of a change in its own process at once, also of one beside a search', async () => {
+  it('returns a change of its own process at once, also during a search', async () => {
     const { store, known, idOf } = openMemory()
     expect(await idOf()).toBe('loc_1')
     store.objects.set('depot-7', 'loc_2')
@@ -74,7 +74,7 @@ describe('the memory of own references', () => {
     store.objects.set('depot-7', 'loc_3')
     known.forget(tenant)
     resolve()
-    // That search began before the change; it may tell what was, and must not be remembered.
+    // The search began before the change. It can return the old id, which must not be cached.
     expect(await before).toBe('loc_2')
     expect(await idOf()).toBe('loc_3')
   })
@@ -89,7 +89,7 @@ describe('the memory of own references', () => {
     expect(store.searches).toBe(2)
   })
 
-  it('goes on for an hour while the store is away, with what it found alone', async () => {
+  it('stays valid for an hour while the store is unavailable', async () => {
     const { store, idOf } = openMemory()
     await idOf()
     store.isAway = true
@@ -99,9 +99,9 @@ describe('the memory of own references', () => {
     // Within a second of a failure the store is left alone.
     expect(await idOf()).toBe('loc_1')
     expect(store.searches).toBe(2)
-    await expect(idOf('depot-8')).rejects.toThrow('away')
+    await expect(idOf('depot-8')).rejects.toThrow('PostgreSQL is unavailable.')
     store.now = 3_600_001
-    await expect(idOf()).rejects.toThrow('away')
+    await expect(idOf()).rejects.toThrow('PostgreSQL is unavailable.')
   })
 
   it('begins again above its bound', async () => {

@@ -52,7 +52,7 @@ const partsOf = (written: readonly AppendedMessage[], batchId: string): readonly
   )
 
 describe('readings that are accepted', () => {
-  it('stand in the lane of their location as they were sent, with the ids of the intervals that they open', async () => {
+  it('are in the partition of their location as they were sent, with the ids of their intervals', async () => {
     const data = [
       { time: start + 900, value: 12.5, record_reference_id: 'quarter ä' },
       { time: start, value: '#1000000000' },
@@ -104,7 +104,7 @@ describe('readings that are accepted', () => {
     })
   })
 
-  it('are the same in both layouts', async () => {
+  it('are the same in both API versions', async () => {
     const current = await submit(body({ energy_flow_direction: 'OUTBOUND', tariff_direction: 'IMPORT' }))
     const earlier = await submit(body({ direction: 'EXPORT', tariff_rate: 'IMPORT' }), { 'api-version': '2024-08-24' })
     const written = await readPartitions(gateway)
@@ -115,7 +115,7 @@ describe('readings that are accepted', () => {
     expect(one).toHaveLength(1)
   })
 
-  it('are 10,000 at most, in chunks of 500 that tell what they hold, in order', async () => {
+  it('are at most 10,000, in chunks of 500 with their record numbers, in order', async () => {
     const accepted = gateway.counted.accepted
     const batch = await submit(body({ data: readings(10_000) }))
     expect(gateway.counted.accepted - accepted).toBe(10_000)
@@ -135,7 +135,7 @@ describe('readings that are accepted', () => {
 })
 
 describe('readings that are refused', () => {
-  it('are numbered from 1 and kept in the header of their batch; the others stand', async () => {
+  it('are numbered from 1 and stored in the header of their batch; the others are accepted', async () => {
     const data = [
       { time: start, value: 1 },
       { time: start + 1, value: -1, record_reference_id: 'below' },
@@ -172,7 +172,7 @@ describe('readings that are refused', () => {
 
   it.each([
     ['an unknown location', { location_id: 'loc_ffffffffffffffffffffffff' }, 'location_not_found', 'location_id'],
-    ['what is no id', { location_id: 'home' }, 'location_not_found', 'location_id'],
+    ['a text that is not an id', { location_id: 'home' }, 'location_not_found', 'location_id'],
     ['an unknown device', { device_id: 'dev_ffffffffffffffffffffffff' }, 'device_not_found', 'device_id'],
     ['units of power', { units: 'KW' }, 'field_invalid', 'units'],
     ['no readings', { data: [] }, 'field_invalid', 'data'],

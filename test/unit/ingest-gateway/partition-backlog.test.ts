@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'wattledger-pressure-'))
 let log: Log
 let now = 0
 
-/** Lanes with a worker that commits when it is told to. */
+/** Partitions with a worker that commits on request. */
 const open = async (backlog?: SlowBacklogSource) => {
   now = 1_000_000
   const path = mkdtempSync(join(folder, 'log-'))
@@ -28,7 +28,7 @@ const open = async (backlog?: SlowBacklogSource) => {
       log.append(recordTopic, assignment, { key: 'k', value: Buffer.alloc(900), headers: {} }),
     commit: (assignment: number, next: number) =>
       assignments.find(({ partition }) => partition === assignment)?.commit(next),
-    /** What is taken so many seconds later: live mode and test mode, lane by lane. */
+    /** Accepted modes some seconds later, by partition: live mode and test mode. */
     later: async (seconds: number) => {
       now += seconds * 1000
       await backlogOf.refresh(now)
@@ -51,12 +51,12 @@ const [all, liveAlone, none] = [
 ]
 
 describe('a lane', () => {
-  it('takes all before anything is known of it, and none that does not exist', async () => {
+  it('accepts all records before its first read; an unknown partition accepts none', async () => {
     const { accepts } = await open()
     expect([accepts(0, true, 'a'), accepts(0, false, 'a'), accepts(2, true, 'a')]).toEqual([true, true, false])
   })
 
-  it('takes live mode alone while its worker is more than 30 s behind and moves; the others go on', async () => {
+  it('accepts only live mode while its worker commits but is more than 30 s late', async () => {
     const { append, commit, later } = await open()
     await Promise.all([0, 0, 0, 1].map(append))
     expect(await later(0)).toEqual([all, all])
@@ -85,7 +85,7 @@ describe('a lane', () => {
     await append(0)
     await commit(0, 2)
     await later(1)
-    // What came since then was not read for two looks.
+    // The worker has not read the later messages during two reads.
     expect(await later(1)).toEqual([liveAlone, all])
     readUpTo = 4
     expect(await later(1)).toEqual([all, all])
@@ -101,7 +101,7 @@ describe('a lane', () => {
     ])
   })
 
-  it('takes all while its worker is away: there is nobody to be spared', async () => {
+  it('accepts all records while its worker is stopped', async () => {
     const { append, commit, later } = await open()
     await Promise.all([0, 0].map(append))
     await commit(0, 1)

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 /**
- * A gateway with its real check of tokens, whose PostgreSQL lies behind a way with faults. `pass` lets time go by for
+ * Gateway with the real check of tokens, and a PostgreSQL connection with faults. `pass` lets time go by for
  * its memory.
  */
 const openFixture = async () => {
@@ -147,7 +147,7 @@ describe('a PostgreSQL that is away', () => {
           expect(answer).toEqual([200, 1])
           expect(tookMs).toBeLessThan(2_500)
         }
-        // What is known to be away is not waited for again.
+        // The gateway does not wait again for an unavailable store.
         const next = await timed(() => put(key.token, home))
         expect(next.answer).toEqual([200, 1])
         expect(next.tookMs).toBeLessThan(1_500)
@@ -181,7 +181,7 @@ describe('a connection on which nothing comes back', () => {
     await using database = openDatabase({ address: way.address, statementTimeoutMs: 500 })
     const { operator, tenant } = database
     const look = (pool: typeof operator) => pool(sql`select 1 + ${1}::int as two`)
-    // Two of the one kind and three of the other stand idle before the way hangs.
+    // Two connections of one kind and three of the other are idle before the fault.
     await Promise.all([look(operator), look(operator), look(tenant), look(tenant), look(tenant)])
     way.inflict({ kind: 'hang' })
     const begun = performance.now()

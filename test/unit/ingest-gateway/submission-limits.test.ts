@@ -96,14 +96,14 @@ describe('stores that are away or full', () => {
     const written = await readPartitions(small)
     expect(acknowledged.length).toBeGreaterThan(0)
     for (const id of acknowledged) expect(recordsOf(written, id)).toHaveLength(500)
-    // The ledger counts what is durable, acknowledged or not.
+    // The ledger counts durable records, acknowledged or not.
     const durable = written
       .flatMap(({ message }) => (message.kind === 'records' ? message.parts : []))
       .flatMap(part => part.records)
     expect(small.counted.accepted).toBe(durable.length)
   })
 
-  it('takes no more into a lane that unread records fill by half, neither records nor readings, until they are read', async () => {
+  it('refuses records and readings while unread messages fill half of the partition', async () => {
     await using small = await openGateway({ capacityBytes: 300_000, partitions: 1 }, gateway.clickHouse)
     const tenant = (await makeTenants(small.database)).live
     const objects = await makeObjects(small, tenant, 'home')
@@ -132,7 +132,7 @@ describe('stores that are away or full', () => {
     expect(await statuses()).toEqual([200, 200])
   })
 
-  it('goes on with known objects while PostgreSQL is away; the rest is 503', async () => {
+  it('accepts cached objects while PostgreSQL is unavailable, and answers 503 for others', async () => {
     await using alone = await openGateway({}, gateway.clickHouse)
     const tenant = (await makeTenants(alone.database)).live
     const objects = await makeObjects(alone, tenant, 'home')

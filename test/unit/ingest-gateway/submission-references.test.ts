@@ -18,7 +18,7 @@ import { until } from '../../support/system/until.ts'
 
 useGateway()
 
-/** What another process does: this gateway is not told. */
+/** Change by another process: this gateway does not receive it. */
 const elsewhere = {
   delete: (id: string) =>
     withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, currentInstant())),
@@ -32,7 +32,7 @@ const elsewhere = {
 }
 
 describe('records with references', () => {
-  it('get the ids of their objects before they are written, whatever their number', async () => {
+  it('get the ids of their objects before they are written, for any number of records', async () => {
     const names = { location_id: 'reference:home', device_id: 'reference:home' }
     const { id, failed_records: failed } = await submit(many(5_000).map(one => ({ ...one, ...names })))
     expect(failed).toEqual([])
@@ -45,7 +45,7 @@ describe('records with references', () => {
     expect(recordsOf(await readPartitions(gateway), byId.id)[0]?.recordId).toBe(records[0]?.recordId)
   })
 
-  it('are refused one by one, whatever their number, if no object has the reference or the id', async () => {
+  it('are refused one by one, for any number of records, if no object has the reference or the id', async () => {
     const digits = (index: number) => String(index).padStart(24, '0')
     for (const names of [
       (index: number) => ({ location_id: `loc_${digits(index)}`, device_id: `dev_${digits(index)}` }),
@@ -76,7 +76,7 @@ describe('records with references', () => {
     expect(performance.now() - changedAt).toBeLessThan(7_000)
     await elsewhere.delete(second)
     await until(accepted, one => one === undefined)
-    // What was not found is not remembered.
+    // Unknown references are not cached.
     const third = await elsewhere.create('depot')
     expect((await accepted())?.locationId).toBe(third)
   }, 30_000)

@@ -19,7 +19,7 @@ import { makeTenants } from '../../support/stores/postgres.ts'
 useGateway()
 
 describe('what is accepted', () => {
-  it('stands in the lanes as it was sent, each record once, with the id of its identity', async () => {
+  it('is in the partitions as it was sent, each record once, with the id of its identity', async () => {
     const batch = await submit([
       record(0, { device_id: deviceId, session_reference_id: 'Sitzung ä', record_reference_id: 'r-0' }),
       record(1, {
@@ -60,7 +60,7 @@ describe('what is accepted', () => {
     }
   })
 
-  it('is the same in both layouts', async () => {
+  it('is the same in both API versions', async () => {
     const current = await submit([record(10, { energy_flow_direction: 'OUTBOUND', tariff_direction: 'EXPORT' })])
     const earlier = await submit([record(10, { direction: 'EXPORT', tariff_rate: 'EXPORT' })], {
       'api-version': '2024-08-24',
@@ -91,7 +91,7 @@ describe('what is accepted', () => {
     expect(recordsOf(written, compressed.id)).toEqual(recordsOf(written, inLines.id))
   })
 
-  it('tells in its headers which records of which batch a chunk holds, and keeps their order', async () => {
+  it('has the records of each batch in the headers of a chunk, in order', async () => {
     const batch = await submit(many(1200))
     const written = await readPartitions(gateway)
     const chunks = written.filter(({ headers }) => headers.batches.some(one => one.batchId === batch.id))
@@ -122,7 +122,7 @@ describe('what is accepted', () => {
     for (const batch of batches) expect(recordsOf(written, batch.id)).toHaveLength(1)
   })
 
-  it('has one id however often it is sent at once', async () => {
+  it('has one id if it is sent several times at once', async () => {
     const duplicates = await Promise.all(Array.from({ length: 5 }, () => submit([record(300), record(301)])))
     const written = await readPartitions(gateway)
     const ids = duplicates.map(duplicate => recordsOf(written, duplicate.id).map(one => one.recordId))
@@ -169,7 +169,7 @@ describe('what is refused', () => {
     )
   })
 
-  it('is what belongs to the other mode or another account', async () => {
+  it('is an object of the other mode or of another account', async () => {
     const other = (await makeTenants(gateway.database)).live
     for (const tenant of [other, { ...live, liveMode: false }]) {
       const answer = await callAs(gateway.app, tenant)('PUT', '/meters/interval', [

@@ -28,13 +28,13 @@ const awayAtFirst = (codec: Codec, times: number): Pick<Codec, 'decodeEvent'> =>
   return {
     decodeEvent: bytes => {
       left -= 1
-      if (left >= 0) throw new Failure('registry_away', 'the registry does not answer', { retriable: true })
+      if (left >= 0) throw new Failure('registry_away', 'The registry does not answer.', { retriable: true })
       return codec.decodeEvent(bytes)
     },
   }
 }
 
-it('an event waits for a registry that is away, and one that cannot be read holds up none behind it', async () => {
+it('an event waits for an unavailable registry, and an unreadable event does not stop later ones', async () => {
   const { database } = stack.use(await openTestDatabase())
   const folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))
   const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [eventTopic]: { partitions: 1 } } })

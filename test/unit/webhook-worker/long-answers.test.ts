@@ -9,14 +9,14 @@ const events = 60
 const first = 20
 
 /** Send events to a subscriber that answers each after 20 ms; return how many it had at once, after the first ones. */
-const mostAtOnce = async (answerBytes: number): Promise<number> => {
+const maxConcurrency = async (answerBytes: number): Promise<number> => {
   const answer = Buffer.alloc(answerBytes, 'x')
   let answered = 0
   let underWay = 0
-  let most = 0
+  let max = 0
   const server = createServer((_, response) => {
     underWay += 1
-    if (answered >= first) most = Math.max(most, underWay)
+    if (answered >= first) max = Math.max(max, underWay)
     setTimeout(() => {
       underWay -= 1
       answered += 1
@@ -33,12 +33,12 @@ const mostAtOnce = async (answerBytes: number): Promise<number> => {
   )
   server.closeAllConnections()
   server.close()
-  return most
+  return max
 }
 
-describe('answers longer than what is kept of them', () => {
+describe('responses longer than their stored part', () => {
   it('are all delivered, but few at once', { timeout: 60_000 }, async () => {
-    expect(await mostAtOnce(65_536)).toBeLessThanOrEqual(4)
-    expect(await mostAtOnce(100)).toBeGreaterThan(8)
+    expect(await maxConcurrency(65_536)).toBeLessThanOrEqual(4)
+    expect(await maxConcurrency(100)).toBeGreaterThan(8)
   })
 })

@@ -17,7 +17,7 @@ import {
 
 const start = 1_757_840_000_000
 const hourMs = 3_600_000
-/** Longer than the worker takes to look for what is due. */
+/** Longer than the worker needs to poll due deliveries. */
 const quietMs = 400
 
 let opened: AsyncDisposableStack | undefined
@@ -35,7 +35,7 @@ const openRetryFixture = async (reply: () => Reply, chance = Math.random): Promi
   return { clock, fixture, receiver }
 }
 
-/** The one delivery of an endpoint once it has so many attempts behind it. */
+/** The only delivery of an endpoint, after this number of attempts. */
 const deliveryAfter = async (
   { fixture }: RetryFixture,
   endpointId: string,
@@ -137,7 +137,7 @@ describe('an endpoint', () => {
     )
   })
 
-  it('that gives nothing but failures for five days is disabled, and what waits for it is given up', async () => {
+  it('that only fails for five days is disabled, and its waiting deliveries fail', async () => {
     const retryFixture = await openRetryFixture(() => 'reset')
     const { clock, fixture, receiver } = retryFixture
     const { id } = await fixture.subscribe(receiver.url)
@@ -200,7 +200,7 @@ describe('a delivery whose event is no longer kept', () => {
 })
 
 describe('a delivery that is sent again', () => {
-  it('begins its schedule anew, also after it was given up or delivered', async () => {
+  it('starts its schedule again, also after it failed or was delivered', async () => {
     let status = 500
     const retryFixture = await openRetryFixture(
       () => ({ status }),

@@ -40,7 +40,7 @@ const sent = (secrets: DeliveryClaim['secrets'], data?: string, at = Date.now())
 }
 
 const one = [{ secret: seal(first, endpointId), until: null }]
-// No object that came in by a request has this name among its members.
+// No object of a request has this member.
 const member = fc.string().filter(name => name !== '__proto__')
 const isVerified = (secret: string, body: string, headers: Record<string, string>): boolean => {
   try {
@@ -52,7 +52,7 @@ const isVerified = (secret: string, body: string, headers: Record<string, string
 }
 
 describe('what is sent', () => {
-  it('has the same text for long data as for short data of the same form, whose numbers keep their digits', () => {
+  it('has the same form for long and short data, and its numbers keep their digits', () => {
     const piece = (at: number) => `{"cost":${at}.1234567890123456789,"text":"\\"data\\":{} €","none":null}`
     const dataOf = (pieces: number) =>
       `{"object":"schedule_amount","data":[${Array.from({ length: pieces }, (_, at) => piece(at)).join(',')}]}`
@@ -83,7 +83,7 @@ describe('what is sent', () => {
     },
   )
 
-  it('is verified by the public verifier, whatever the event holds', () => {
+  it('is accepted by the public verifier, for any event', () => {
     fc.assert(
       fc.property(fc.dictionary(member, fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer())), data => {
         const { body, headers } = sent(one, JSON.stringify(data))
@@ -100,7 +100,7 @@ describe('what is sent', () => {
     expect(isVerified(first, body, headers)).toBe(true)
     const altered: Readonly<Record<string, readonly [string, string, Record<string, string>]>> = {
       'another byte of the body': [first, body.replace('cus_1', 'cus_2'), headers],
-      'a blank behind the body': [first, `${body} `, headers],
+      'a blank after the body': [first, `${body} `, headers],
       'another id': [first, body, { ...headers, 'webhook-id': 'evt_0198c0ffee00112233445567' }],
       'another time': [first, body, { ...headers, 'webhook-timestamp': String(timestamp + 1) }],
       'another signature': [

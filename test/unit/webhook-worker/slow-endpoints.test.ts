@@ -45,7 +45,7 @@ const quietMs = 2_000
 const maxMs = 10_000
 
 describe('endpoints that never answer', () => {
-  it('delay nobody: the other 45 of 50 have 99 % of the events within 2 s, or as soon as without them', {
+  it('do not delay others: the other 45 of 50 have 99 % of the events within 2 s, or as soon as without them', {
     timeout: 120_000,
   }, async () => {
     const beside = await play(events, hanging)

@@ -24,7 +24,7 @@ describe('the fan-out', () => {
     since: fc.integer({ min: 0, max: 20_000 }),
   })
 
-  it('owes each event to each endpoint of its account and mode that takes its type and was there, once, in order', () => {
+  it('creates one delivery per event and matching endpoint that existed before, in order', () => {
     fc.assert(
       fc.property(
         fc.array(event),
@@ -47,7 +47,7 @@ describe('the fan-out', () => {
   })
 })
 
-describe('what is under way', () => {
+describe('deliveries in flight', () => {
   it('is never more than an endpoint may have, nor than is asked for in all', () => {
     const subscribers = openSubscribers()
     subscribers.note(['a', 'b'])
@@ -63,7 +63,7 @@ describe('what is under way', () => {
       { endpointId: 'c', capacity: 8 },
       { endpointId: 'd', capacity: 2 },
     ])
-    // One that fails keeps one connection, one that succeeds has room for more.
+    // A failing endpoint keeps one connection. A successful endpoint gets more.
     for (let count = 0; count < 8; count += 1) {
       subscribers.end('a', false)
       subscribers.end('b', true)

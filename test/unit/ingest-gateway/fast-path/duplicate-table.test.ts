@@ -5,14 +5,14 @@ const id = (number: number) => ({ high: Math.imul(number, 0x9e3779b1), middle: n
 const all = Array.from({ length: 5_000 }, (_, index) => index + 1)
 
 describe('a duplicate table', () => {
-  it('tells the number of the first record that has an id', () => {
+  it('returns the number of the first record with an id', () => {
     const table = duplicateTable(5_000)
     expect(all.map(number => table.note(id(number % 2_500), number))).toEqual(
       all.map(number => (number > 2_500 ? number - 2_500 : 0)),
     )
   })
 
-  it('knows nothing of a submission that is read beside it', () => {
+  it('is independent of another submission that is validated at the same time', () => {
     const tables = [duplicateTable(5_000), duplicateTable(5_000)]
     for (const number of all) for (const table of tables) expect(table.note(id(number), number)).toBe(0)
   })

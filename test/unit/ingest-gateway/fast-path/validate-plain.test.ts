@@ -29,7 +29,7 @@ const validationContext = (apiVersion: ApiVersion = 'current'): ValidationContex
   references: knownReferences(async () => noReferenceIds),
 })
 
-/** What was judged, with the records that its parts hold. */
+/** Validation result, with the decoded records of its parts. */
 const shown = ({ parts, ...counts }: ValidatedSubmission) => {
   const recordsOf = (lane: number) =>
     decodeRecordChunk(joinParts(parts.get(lane) ?? [], 0), 0).parts.flatMap(part => part.records)
@@ -52,8 +52,8 @@ const bodyOf = (text: string | Uint8Array, inLines = false): RawBody => ({
   mediaType: inLines ? 'application/x-ndjson' : 'application/json',
 })
 
-describe('a body that is judged from its bytes', () => {
-  it('is judged as what it parses to, whatever its form; others are left to that', async () => {
+describe('a body that is validated from its bytes', () => {
+  it('has the result of its parsed form, in any format, or is left to the parser', async () => {
     const seen = { validated: 0, refusals: 0, left: 0 }
     await fc.assert(
       fc.asyncProperty(submission, async ({ layout: apiVersion, inLines, text }) => {
@@ -72,7 +72,7 @@ describe('a body that is judged from its bytes', () => {
     expect(seen.refusals).toBeGreaterThan(20)
   }, 60_000)
 
-  it('is judged so with any byte changed, cut or put in', async () => {
+  it('has the same result with any byte changed, removed or inserted', async () => {
     const text = Buffer.from(ordinaryBody({ records: 2, at, round: 1 }).replace('record-1', 'Satz ü'))
     const byte = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[],:"\\ \n0e.-')))
     const corrupted = fc.tuple(fc.nat(text.length - 1), byte, fc.constantFrom(0, 1, 2)).map(([place, code, cut]) => {
@@ -98,7 +98,7 @@ describe('an ordinary body', () => {
     (await validatePlain(bodyOf(text, inLines), validationContext(apiVersion)))?.recordsAccepted ?? null
   const ordinary = ordinaryBody({ records: 500, at, round: 1 })
 
-  it('is judged from its bytes, in many parts if it is long', async () => {
+  it('is validated from its bytes, in many parts if it is long', async () => {
     expect(await validated(ordinary)).toBe(500)
     const long = ordinaryBody({ records: 10_000, at, round: 1, sites: 1 })
     const plain = await validatePlain(bodyOf(long), validationContext())
@@ -122,7 +122,7 @@ describe('an ordinary body', () => {
     expect(await validated(ordinary.replace(/"value":[\d.]+/, '"value":123456789.0123456789'))).toBeNull()
   })
 
-  it('is so as other clients write it: with spaces, indented, in lines, in the earlier layout, with nulls', async () => {
+  it('can have spaces, indentation, lines, nulls, or the earlier API version', async () => {
     const records: readonly Record<string, unknown>[] = JSON.parse(ordinary)
     expect(
       await validated(
@@ -159,7 +159,7 @@ describe('an ordinary body', () => {
   })
 })
 
-describe('a body beside others', () => {
+describe('a body between others', () => {
   const requested = (ids: readonly string[]) => ({ locations: new Set(ids), devices: new Set<string>() })
   const others = Array.from(
     { length: 8 },
