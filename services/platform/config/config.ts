@@ -48,7 +48,7 @@ export const environment = z.object({
   WATTLEDGER_METRICS_PORT: port
     .default(9464)
     .describe(
-      'Port of the Prometheus metrics; 0 chooses a free port. With embedded stores, an unset port in use is replaced.',
+      'Port of the Prometheus metrics; 0 chooses a free port. With embedded stores, a default port in use is replaced by a free one.',
     ),
   WATTLEDGER_DATA_DIR: z.string().min(1).default('./data').describe('Data folder.'),
   WATTLEDGER_POSTGRES_URL: z

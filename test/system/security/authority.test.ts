@@ -61,7 +61,7 @@ describe('the table of tokens, keys and links', () => {
       'bearer-token.ts': 'bearer token',
       'chunk-writer.ts': null,
       'doctor-command.ts': null,
-      'idempotency-lock.ts': null,
+      'idempotency.ts': null,
       'new-id.ts': 'API key',
       'provider-login.ts': null,
       'reading-writer.ts': null,
