@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { noTexts } from '../../services/domain/record/record.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import { textLiteral } from '../../services/platform/clickhouse/encoding/literals.ts'
@@ -56,8 +57,8 @@ const chunk: RecordChunk = {
         end: row.end,
         energy: row.energy,
         confidence: row.recordConfidence,
+        ...noTexts,
         sessionReferenceId: index % 3 === 0 ? `session-${index}` : null,
-        recordReferenceId: null,
         recordNumber: index + 1,
         recordId: row.recordId,
       })),

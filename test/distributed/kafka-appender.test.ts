@@ -19,7 +19,7 @@ describe('appends without a broker', () => {
     }
   }
 
-  it('fail at their time limit, use capacity while they are retried, and end in the end', async () => {
+  it('fail at their time limit, use capacity while they are retried, and are abandoned at last', async () => {
     const { append, close } = await open()
     const requestedAt = performance.now()
     await expect(append(600)).rejects.toMatchObject(away)

@@ -150,6 +150,6 @@ describe.skipIf(skippedWithout('any broker') !== null)('assignments of a group',
     await expect.poll(() => told.length, { timeout: 20_000 }).toBeGreaterThan(3)
     await reading.close()
     await log.close()
-    expect(told).toContain('the group could not be joined')
+    expect(told).toContain('Group could not be joined')
   })
 })
