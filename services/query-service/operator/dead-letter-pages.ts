@@ -3,7 +3,7 @@ import type { Codec } from '../../platform/log/avro/codec.ts'
 import { deadLetterTopic, type Log, type StoredMessage } from '../../platform/log/log.ts'
 import type { DeadLetter } from '../../platform/log/messages.ts'
 
-/** Dead letter: `id` is partition and offset, `at` the append time in ms, `letter` null if its bytes are not readable. */
+/** Dead letter: `id` is partition and offset, `at` the append time in ms; `letter` is null if it is unreadable. */
 export type FoundDeadLetter = { readonly id: string; readonly at: number; readonly letter: DeadLetter | null }
 
 /** Filter of a page: `since` in ms; `before` is the `next` of the previous page. */

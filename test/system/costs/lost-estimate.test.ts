@@ -48,7 +48,10 @@ const processed = (batchId: string): Promise<Receipt> =>
     receipt => receipt.records_processed + receipt.failed_records.length === receipt.records_submitted,
   )
 
-/** Send the steps to a new location. `pauseMs`: wait between them; null: until each is processed. Return the energies by reference. */
+/**
+ * Send the steps to a new location. `pauseMs`: pause between the steps; null: wait until each is processed.
+ * Returns the energies by reference.
+ */
 const play = async (pauseMs: number | null): Promise<Readonly<Record<string, number>>> => {
   const ids = { location: await makeOne(client, '/locations', fixtures.location), device_1: '', device_3: '' }
   for (const name of ['device_1', 'device_3'] as const) {

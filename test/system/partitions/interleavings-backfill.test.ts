@@ -110,7 +110,7 @@ describe('a body of 300 months with tiers costs the same as month by month', { t
     await fixture.client.ask('DELETE', `/tariffs/${data[0]?.id}?void=true`)
     await addTiers(fixture.client, home, [{ fixed: 0.2, to_kwh: 10 }, { fixed: 1 }])
     await fixture.waitUntilRead(longestMs)
-    console.info(`${months} months were priced anew, twice, in ${Math.round(performance.now() - changedAt)} ms`)
+    console.info(`${months} months were recosted twice in ${Math.round(performance.now() - changedAt)} ms`)
     expect(await costByMonth(home)).toEqual(followed.map(cost => Number((cost * 2).toFixed(9))))
   })
 })

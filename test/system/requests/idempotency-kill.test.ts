@@ -100,13 +100,13 @@ describe('the lock of a process', () => {
     const { live } = await makeTenants(database)
     const at = Date.now()
     const claim = (key: string) => ({ ...live, key, fingerprint: 'same' })
-    const heldClaim = await takeIdempotencyLock(database)
+    const ownLock = await takeIdempotencyLock(database)
     const other = await takeIdempotencyLock(database)
-    const [mine, theirs] = [idempotencyKeys(database, heldClaim.holder), idempotencyKeys(database, other.holder)]
+    const [mine, theirs] = [idempotencyKeys(database, ownLock.holder), idempotencyKeys(database, other.holder)]
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'running' })
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'running' })
-    await heldClaim[Symbol.asyncDispose]()
+    await ownLock[Symbol.asyncDispose]()
     expect(await theirs.begin(claim('a'), at)).toEqual({ state: 'new' })
     expect(await mine.begin(claim('a'), at)).toEqual({ state: 'running' })
     await other[Symbol.asyncDispose]()
@@ -116,8 +116,8 @@ describe('the lock of a process', () => {
     await using opened = await openTestDatabase()
     const { database } = opened
     const { live } = await makeTenants(database)
-    await using heldClaim = await takeIdempotencyLock(database)
-    const keys = idempotencyKeys(database, heldClaim.holder)
+    await using ownLock = await takeIdempotencyLock(database)
+    const keys = idempotencyKeys(database, ownLock.holder)
     const superuser = new pg.Client(opened.address)
     await superuser.connect()
     const cut = await superuser.query(`

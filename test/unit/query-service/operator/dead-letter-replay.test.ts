@@ -14,7 +14,7 @@ const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({
   position: -1,
   timestamp: 1,
   key: partitionKey(hexId('acc_', 1), hexId('loc_', 1)),
-  headers: { generation: '2', chunk: 'c1', batches: 'kept as they are' },
+  headers: { generation: '2', chunk: 'c1', batches: 'unchanged' },
   value: Buffer.from([0, 1, 2]),
   code: 'undecodable',
   reason: 'a reason',
