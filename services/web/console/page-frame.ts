@@ -39,10 +39,10 @@ const isCurrent = (target: string, path: string): boolean =>
   path === target || (target !== '/console' && path.startsWith(`${target}/`))
 
 const navigation = (path: string): Html =>
-  html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(
-    ([target, name]) =>
-      html`<li><a href="${target}"${isCurrent(target, path) ? asMarkup(' aria-current="page"') : null}>${name}</a></li>`,
-  )}</ul></nav>`
+  html`<nav class="places" aria-label="Console"><ul>${navigationItems.map(([target, name]) => {
+    const current = isCurrent(target, path) ? asMarkup(' aria-current="page"') : null
+    return html`<li><a href="${target}"${current}>${name}</a></li>`
+  })}</ul></nav>`
 
 /** Show the mode of the session. */
 export const modeBadge = ({ liveMode }: Pick<ConsoleSession, 'liveMode'>): Html =>

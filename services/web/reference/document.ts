@@ -2,7 +2,7 @@ import type { ApiVersion } from '../../contract/api-version.ts'
 import { inlineDocument } from '../../contract/openapi/openapi.ts'
 import type { Operation } from '../../contract/operation.ts'
 
-/** The part of JSON Schema that the documents use. */
+/** Keywords of JSON Schema that the documents use. */
 export type Schema = {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -89,7 +89,7 @@ export type Group = {
   readonly operations: readonly DescribedOperation[]
 }
 
-/** What a page shows of one layout. */
+/** Content of the reference page of an API version. */
 export type Reference = {
   readonly apiVersion: ApiVersion
   readonly version: string
@@ -129,7 +129,7 @@ const describeOperation = (pathItem: PathItem, method: string, path: string): De
   errors: errorsOf(pathItem.responses),
 })
 
-/** Put further routes of an operation under its first one. */
+/** Merge the further routes of an operation into its first route. */
 const groupRoutes = (
   all: readonly DescribedOperation[],
   operations: readonly Operation[],
@@ -146,7 +146,10 @@ const groupRoutes = (
   })
 }
 
-/** Read what the page shows out of the OpenAPI document of a layout; groups in the order of its tags, operations as they were declared. */
+/**
+ * Read the content of the page from the OpenAPI document of an API version.
+ * Groups have the order of the tags, operations the order of their declaration.
+ */
 export function* referenceOf(operations: readonly Operation[], apiVersion: ApiVersion): Generator<void, Reference> {
   const document = (yield* inlineDocument(operations, apiVersion)) as unknown as OpenApi
   const items = Object.entries(document.paths).flatMap(([path, methods]) =>

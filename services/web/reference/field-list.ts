@@ -1,8 +1,8 @@
 import { type Content, type Html, html } from '../ui-kit/html.ts'
+import { markCode } from './code-markup.ts'
 import type { LimitName, Schema } from './document.ts'
-import { markCode } from './mark-code.ts'
 
-/** A schema without its null, and whether it had one. */
+/** Return a schema without null, and true if it allowed null. */
 const withoutNull = (schema: Schema): { readonly schema: Schema; readonly isNullable: boolean } => {
   const { anyOf, ...own } = schema
   if (anyOf !== undefined && schema.type === undefined) {
@@ -50,7 +50,7 @@ const codeWords = (values: readonly unknown[]): Html =>
 
 const maxInlineValues = 12
 
-/** The words that a field takes; a long list opens on demand. */
+/** List the allowed values of a field. A list with more than 12 values is collapsed. */
 const allowedValues = (schema: Schema): Html | null => {
   const values = schema.const === undefined ? (schema.enum ?? schema.items?.enum) : [schema.const]
   if (values === undefined) return null
@@ -64,7 +64,7 @@ const objectSchema = (schema: Schema): Schema | null => {
   return innerSchema.properties === undefined || Object.keys(innerSchema.properties).length === 0 ? null : innerSchema
 }
 
-/** Who writes the fields: callers must know what is required, readers what may be absent. */
+/** Requests mark required fields, responses mark fields that may be absent. */
 type FieldSide = 'request' | 'answer'
 
 type Field = {
@@ -78,7 +78,8 @@ type Field = {
 const presenceMarks = ({ required, schema }: Field, side: FieldSide): Html => {
   const mark = required ? html` <span class="required">required</span>` : null
   const absence = required ? null : html` <span class="absent">may be absent</span>`
-  return html`${side === 'request' ? mark : absence}${schema.deprecated === true ? html` <span class="absent">deprecated</span>` : null}`
+  const deprecation = schema.deprecated === true ? html` <span class="absent">deprecated</span>` : null
+  return html`${side === 'request' ? mark : absence}${deprecation}`
 }
 
 const notesOf = (schema: Schema, example: unknown): readonly Content[] => {
@@ -91,7 +92,7 @@ const notesOf = (schema: Schema, example: unknown): readonly Content[] => {
   ]
 }
 
-/** One field: name, type, presence, what it means, its limits; its own fields open on demand. */
+/** Show a field: name, type, presence, description and limits. Nested fields are collapsed. */
 const fieldOf = (field: Field, side: FieldSide): Html => {
   const { schema, isNullable } = withoutNull(field.schema)
   const {
@@ -102,11 +103,18 @@ const fieldOf = (field: Field, side: FieldSide): Html => {
   const notes = notesOf(schema, example)
   const innerSchema = objectSchema(schema)
   const count = Object.keys(innerSchema?.properties ?? {}).length
+  const type = html`<span class="type">${typeText(schema)}${isNullable ? ' or null' : null}</span>`
+  const noteList = notes.map((note, index) => html`${index > 0 ? ' · ' : null}${note}`)
+  const countText = count === 1 ? '1 field' : `${count} fields`
   return html`<li>
-<p class="field"><code class="name">${name}</code> <span class="type">${typeText(schema)}${isNullable ? ' or null' : null}</span>${presenceMarks(field, side)}</p>
+<p class="field"><code class="name">${name}</code> ${type}${presenceMarks(field, side)}</p>
 ${description === undefined ? null : html`<p>${markCode(description)}</p>`}${allowedValues(schema)}
-${notes.length === 0 ? null : html`<p class="limits">${notes.map((note, index) => html`${index > 0 ? ' · ' : null}${note}`)}</p>`}
-${innerSchema === null ? null : html`<details><summary>${count === 1 ? '1 field' : `${count} fields`} of <code>${name}</code></summary>${schemaFields(innerSchema, side)}</details>`}
+${notes.length === 0 ? null : html`<p class="limits">${noteList}</p>`}
+${
+  innerSchema === null
+    ? null
+    : html`<details><summary>${countText} of <code>${name}</code></summary>${schemaFields(innerSchema, side)}</details>`
+}
 </li>`
 }
 
@@ -114,7 +122,7 @@ ${innerSchema === null ? null : html`<details><summary>${count === 1 ? '1 field'
 export const fieldList = (fields: readonly Field[], side: FieldSide): Html =>
   html`<ul class="fields">${fields.map(field => fieldOf(field, side))}</ul>`
 
-/** List the fields of an object, or of the elements of a list; members that only refuse are left out. Null when there are none. */
+/** List the fields of an object or of list elements; null if there are none. Refused fields are omitted. */
 export const schemaFields = (schema: Schema, side: FieldSide): Html | null => {
   const innerSchema = objectSchema(schema)
   if (innerSchema === null) return null

@@ -3,13 +3,11 @@ import { eventTypes } from '../../contract/events/event-type.ts'
 import { formatThousands } from '../../contract/message-text.ts'
 import { submissionLimits } from '../../contract/registry/account.ts'
 import { type Html, html } from '../ui-kit/html.ts'
+import { baseAddress, codeBlock, jsonMarkup, jsonText, shellMarkup } from './code-markup.ts'
 import type { Reference } from './document.ts'
 import { schemaFields } from './field-list.ts'
-import { jsonMarkup, jsonText } from './json-text.ts'
-import { codeBlock, shellMarkup } from './operation-section.ts'
-import { baseAddress } from './request-example.ts'
 
-/** A chapter before the operations. */
+/** Chapter of the guide. */
 export type Chapter = {
   readonly id: string
   readonly title: string
@@ -22,18 +20,22 @@ const shellBlock = (command: string): Html => codeBlock('Shell', shellMarkup(com
 const overview = ({ apiVersion }: Reference): Chapter => ({
   id: 'overview',
   title: 'Wattledger API',
-  text: html`<p class="lead">Send the energy that meters, chargers and batteries measure; get back what it costs, exact to the last digit.</p>
-<p>Requests and answers are JSON in UTF-8. A location holds the time zone, the currency and the tariffs; its records are priced as they arrive, and priced again when a tariff, a market price or a record changes.</p>
-<p>Machines read the same reference as <a href="/openapi/${apiVersion}.json">OpenAPI 3.1</a>.</p>`,
-  examples: html`${codeBlock('Address', html`<span class="base">${baseAddress}</span>`)}`,
+  text: html`<p class="lead">Send the energy records of meters, chargers and batteries, and get their exact cost.</p>
+<p>Requests and responses are JSON in UTF-8. A location has a time zone, a currency and tariffs. The service calculates
+the cost of each record when it arrives, and again if a tariff, a market price or a record changes.</p>
+<p>The same reference is available as <a href="/openapi/${apiVersion}.json">OpenAPI 3.1</a>.</p>`,
+  examples: html`${codeBlock('Base URL', html`<span class="base">${baseAddress}</span>`)}`,
 })
 
 const authentication: Chapter = {
   id: 'authentication',
   title: 'Authentication',
-  text: html`<p>Trade the account id and an API key for a bearer token at <a href="#account_login"><code>/login</code></a>, and send it with every request. A token lasts an hour; then log in again.</p>
-<p>The key decides the mode: live and test are two separate worlds on the same addresses. A key may be limited to a scope: <code>read</code> reads, <code>metering</code> sends records, <code>all</code> may do everything.</p>
-<p>An object of another account or mode is answered like one that never existed.</p>`,
+  text: html`<p>Exchange the account ID and an API key for a bearer token at
+<a href="#account_login"><code>/login</code></a>.
+Send the token with each request. A token expires after one hour.</p>
+<p>The key determines the mode. Live and test mode have separate data. A key has a scope: <code>read</code> reads,
+<code>metering</code> sends records, <code>all</code> has full access.</p>
+<p>Objects of another account or mode return the same response as objects that do not exist.</p>`,
   examples: shellBlock(`TOKEN=$(curl -s ${baseAddress}/login \\
   -u "$ACCOUNT_ID:$API_KEY" \\
   | sed 's/.*"bearer_token":"\\([^"]*\\)".*/\\1/')
@@ -45,7 +47,10 @@ curl ${baseAddress}/account \\
 const versions: Chapter = {
   id: 'versions',
   title: 'Versions',
-  text: html`<p>The interface has two layouts: the current one, <code>${apiVersionDates.current}</code>, and the earlier one, <code>${apiVersionDates.earlier}</code>. Name the one you speak in <code>Api-Version</code>; without it the account’s default holds, and a path that only one layout has selects that layout. Every answer says in <code>Api-Version</code> which one it is in.</p>`,
+  text: html`<p>The API has two versions: <code>${apiVersionDates.current}</code> (current) and
+<code>${apiVersionDates.earlier}</code> (earlier). Set the version in the <code>Api-Version</code> header. Without the
+header the account’s default version applies. A path that only one version has selects that version. Each response
+contains its version in <code>Api-Version</code>.</p>`,
   examples: shellBlock(`curl ${baseAddress}/account \\
   -H "Authorization: Bearer $TOKEN" \\
   -H 'Api-Version: ${apiVersionDates.current}'`),
@@ -68,17 +73,21 @@ const errors = ({ apiVersion, error }: Reference): Chapter => {
   return {
     id: 'errors',
     title: 'Errors',
-    text: html`<p>Every answer that is not a success is one object. <code>code</code> is for programs and never changes its meaning, <code>message</code> says in a sentence what to change, and <code>request_id</code> names the request in the logs. Validation errors are ${status}. After 429 and 503 wait for <code>Retry-After</code> and send the request again.</p>
+    text: html`<p>All errors have the same object. <code>code</code> is stable and for programs,
+<code>message</code> is for people, and <code>request_id</code> identifies the request in the logs. Validation errors have the status ${status}.
+After 429 and 503, wait for <code>Retry-After</code> and retry the request.</p>
 ${schemaFields(error, 'answer')}`,
-    examples: codeBlock(`Answer ${status}`, jsonMarkup(jsonText(errorExample))),
+    examples: codeBlock(`Response ${status}`, jsonMarkup(jsonText(errorExample))),
   }
 }
 
 const idempotency: Chapter = {
   id: 'idempotency',
-  title: 'Safe to repeat',
-  text: html`<p>A POST that creates or changes something takes an <code>Idempotency-Key</code> of your own. The same key gives the same answer for 24 hours, marked <code>Idempotent-Replayed: true</code>; with another body it is refused, and so is a twin that is still running. A refused request burns no key.</p>
-<p>Meter records need none: a record that is sent again counts once.</p>`,
+  title: 'Idempotency',
+  text: html`<p>Send your own <code>Idempotency-Key</code> with a POST that creates or changes objects. For 24 hours
+the same key returns the same response with <code>Idempotent-Replayed: true</code>. The service refuses a key with another body, and
+a key whose first request is still running. A refused request does not use its key.</p>
+<p>Meter records need no key: a repeated record counts once.</p>`,
   examples: shellBlock(`curl ${baseAddress}/customers \\
   -H "Authorization: Bearer $TOKEN" \\
   -H 'Content-Type: application/json' \\
@@ -89,7 +98,10 @@ const idempotency: Chapter = {
 const lists: Chapter = {
   id: 'lists',
   title: 'Lists',
-  text: html`<p>Lists give the newest first, <code>limit</code> objects at a time. To go on, send the last id as <code>starting_after</code>; to go back, the first one as <code>ending_before</code>. <code>has_more</code> tells whether there is more in that direction. Pages stay true while objects come and go.</p>`,
+  text: html`<p>Lists return the newest objects first, up to <code>limit</code>. For the next page, send the last ID as
+<code>starting_after</code>. For the previous page, send the first ID as <code>ending_before</code>.
+<code>has_more</code> is true if more objects exist in this direction. Pages stay correct while objects are created and
+deleted.</p>`,
   examples: shellBlock(`curl '${baseAddress}/customers?limit=100&starting_after=cus_0198c0ffee00112233445566' \\
   -H "Authorization: Bearer $TOKEN"`),
 }
@@ -97,9 +109,13 @@ const lists: Chapter = {
 const references: Chapter = {
   id: 'own-references',
   title: 'Own references',
-  text: html`<p>Where the id of a location, device or customer is taken, <code>reference:</code> before its <code>reference_id</code> works too: in paths, query parameters, bodies and records. Percent-encode it in paths and queries.</p>
-<p>Where objects of several kinds may stand, and more than one has the reference, the request is refused with <code>reference_ambiguous</code>. Then write <code>location:</code>, <code>device:</code> or <code>customer:</code> in place of <code>reference:</code>.</p>
-<p>A deleted object never matches. A record by reference is the same record as one by id. Each process that takes records learns of a changed reference within 5 seconds; the process that made the change knows at once.</p>`,
+  text: html`<p>Instead of the ID of a location, device or customer you can send <code>reference:</code> and its
+<code>reference_id</code>: in paths, query parameters, bodies and records. Percent-encode it in paths and queries.</p>
+<p>If a field allows several kinds of objects and more than one has the reference, the service refuses the request with
+<code>reference_ambiguous</code>. Then send <code>location:</code>, <code>device:</code> or <code>customer:</code>
+instead of <code>reference:</code>.</p>
+<p>Deleted objects never match. A record by reference is the same record as by ID. A changed reference applies within
+5 seconds.</p>`,
   examples: shellBlock(`curl ${baseAddress}/locations/reference:depot-7 \\
   -H "Authorization: Bearer $TOKEN"`),
 }
@@ -107,21 +123,31 @@ const references: Chapter = {
 const values: Chapter = {
   id: 'values',
   title: 'Numbers, times, limits',
-  text: html`<p>Money is in major units of the currency with up to 9 decimals, energy in WH with up to 6. Read both as decimals: they are exact, and a double may not hold them.</p>
-<p>Times are RFC 3339 with <code>Z</code> or an offset, to the millisecond. Intervals hold their start and not their end. Days and months are those of the location.</p>
-<p>A submission holds up to ${formatThousands(submissionLimits.records)} records and ${submissionLimits.bytes / 2 ** 20} MiB, a record ${submissionLimits.recordBytes / 2 ** 10} KiB, any other body ${submissionLimits.otherBodyBytes / 2 ** 20} MiB. Any body holds up to 150,000 values, 20,000 entries in a list, 100 members in an object and 32 levels; a number has up to 400 characters, a path 4 KiB, and a path with its query 8 KiB. Bodies may be sent with <code>Content-Encoding: gzip</code>. Unknown fields and parameters are refused, never ignored.</p>`,
+  text: html`<p>Money is in major units of the currency with up to 9 decimals, energy in WH with up to 6 decimals.
+Parse both as decimals: a double can lose digits.</p>
+<p>Times are RFC 3339 with <code>Z</code> or a UTC offset, in milliseconds. Intervals include their start and exclude
+their end. Days and months use the time zone of the location.</p>
+<p>Maximum sizes: ${formatThousands(submissionLimits.records)} records and ${submissionLimits.bytes / 2 ** 20} MiB per
+submission, ${submissionLimits.recordBytes / 2 ** 10} KiB per record, ${submissionLimits.otherBodyBytes / 2 ** 20} MiB
+for other bodies. A body has at most 150,000 values, 20,000 list elements, 100 members per object and 32 levels.
+A number has at most 400 characters, a path 4 KiB, a path with query 8 KiB. Bodies can be compressed with
+<code>Content-Encoding: gzip</code>. The service refuses unknown fields and parameters.</p>`,
   examples: null,
 }
 
 const events: Chapter = {
   id: 'event-types',
   title: 'Event types',
-  text: html`<p>An event is written with each change, listed at <a href="#event_list"><code>/events</code></a> and sent to <a href="#webhook_create">webhook endpoints</a>. Choose events by type, by group such as <code>customer.*</code>, or by <code>*</code>.</p>
-<dl class="event-types">${eventTypes.map(({ type, description: occurs }) => html`<div><dt><code>${type}</code></dt><dd>${occurs}</dd></div>`)}</dl>`,
+  text: html`<p>Each change creates an event. <a href="#event_list"><code>/events</code></a> lists events, and
+<a href="#webhook_create">webhook endpoints</a> receive them. Select events by type, by group such as
+<code>customer.*</code>, or all with <code>*</code>.</p>
+<dl class="event-types">${eventTypes.map(
+    ({ type, description: occurs }) => html`<div><dt><code>${type}</code></dt><dd>${occurs}</dd></div>`,
+  )}</dl>`,
   examples: null,
 }
 
-/** The chapters that come before the operations of a layout. */
+/** Return the chapters of the guide for an API version. */
 export const guide = (reference: Reference): readonly Chapter[] => [
   overview(reference),
   authentication,

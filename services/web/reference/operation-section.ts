@@ -1,13 +1,12 @@
+import type { ApiVersion } from '../../contract/api-version.ts'
 import { formatThousands } from '../../contract/message-text.ts'
 import { type Html, html } from '../ui-kit/html.ts'
+import { baseAddress, codeBlock, jsonMarkup, jsonText, markCode, shellMarkup } from './code-markup.ts'
 import type { DescribedOperation, Parameter, Reference } from './document.ts'
 import { exampleChart } from './example-chart.ts'
 import { fieldList, schemaFields } from './field-list.ts'
-import { jsonMarkup, jsonText } from './json-text.ts'
-import { markCode } from './mark-code.ts'
-import { baseAddress, curlCommand } from './request-example.ts'
 
-/** Let a long path break after its slashes, and set its parameters apart. */
+/** Allow line breaks after slashes, and mark path parameters. */
 const pathMarkup = (path: string): Html =>
   html`${path
     .split(/(?<=\/)/)
@@ -25,23 +24,23 @@ const routeLine = ({
 ${otherRoutes.map(one => html`<p class="route also">also ${methodMark(one.method)} <code>${pathMarkup(one.path)}</code></p>`)}`
 
 const callerText = (securityScheme: Readonly<Record<string, readonly string[]>>): Html => {
-  if ('basic' in securityScheme) return html`account id and API key (Basic)`
-  if ('operator' in securityScheme) return html`the operator’s key (<code>X-Operator-Key</code>)`
-  if (!('bearer' in securityScheme)) return html`anyone, no token needed`
+  if ('basic' in securityScheme) return html`account ID and API key (Basic)`
+  if ('operator' in securityScheme) return html`operator key (<code>X-Operator-Key</code>)`
+  if (!('bearer' in securityScheme)) return html`no authentication`
   const [scope] = securityScheme['bearer'] ?? []
-  if (scope === undefined) return html`any valid token`
+  if (scope === undefined) return html`token with any scope`
   return scope === 'all'
-    ? html`a token with scope <code>all</code>`
-    : html`a token with scope <code>${scope}</code> or <code>all</code>`
+    ? html`token with scope <code>all</code>`
+    : html`token with scope <code>${scope}</code> or <code>all</code>`
 }
 
 const operationFacts = ({ security, takesIdempotencyKey }: DescribedOperation): Html => {
   const callers = security.map(
     (securityScheme, index) => html`${index > 0 ? ', or ' : null}${callerText(securityScheme)}`,
   )
-  return html`<dl class="facts"><div><dt>Who may call</dt><dd>${callers}</dd></div>${
+  return html`<dl class="facts"><div><dt>Access</dt><dd>${callers}</dd></div>${
     takesIdempotencyKey
-      ? html`<div><dt>Safe to repeat</dt><dd>with an <a href="#idempotency">Idempotency-Key</a></dd></div>`
+      ? html`<div><dt>Idempotency</dt><dd>send an <a href="#idempotency">Idempotency-Key</a></dd></div>`
       : null
   }</dl>`
 }
@@ -63,12 +62,14 @@ const bodySection = ({ body }: DescribedOperation): Html | null => {
   const types = body.mediaTypes.map((type, index) => html`${index > 0 ? ' or ' : null}<code>${type}</code>`)
   const fields = schemaFields(schema, 'request')
   return html`<h4>Body</h4>
-<p class="limits">${types}${body.required ? null : ', may be left out'}${isList ? html` · a list${maxItemsText} elements, each with` : null}</p>
+<p class="limits">${types}${body.required ? null : ', optional'}
+${isList ? html` · list${maxItemsText} elements` : null}</p>
 ${fields ?? (schema.properties === undefined ? null : html`<p class="limits">No fields.</p>`)}`
 }
 
 const answerSection = ({ answer }: DescribedOperation): Html =>
-  html`<details class="part"><summary><span class="status ok">${answer.status}</span> Answer: ${answer.name}</summary>${schemaFields(answer.schema, 'answer')}</details>`
+  html`<details class="part"><summary><span class="status ok">${answer.status}</span> Response: ${answer.name}</summary>
+${schemaFields(answer.schema, 'answer')}</details>`
 
 const errorsSection = ({
   errors,
@@ -77,18 +78,53 @@ const errorsSection = ({
   ({ status, codes }) => html`<div><dt>${status}</dt><dd>${codes.map(code => html`<code>${code}</code> `)}</dd></div>`,
 )}</dl></details>`
 
-/** A block of code with a title and a button that copies it. */
-export const codeBlock = (title: string, code: Html): Html => html`<figure class="code">
-<figcaption>${title}<button type="button" class="copy" hidden>Copy</button></figcaption>
-<pre tabindex="0"><code>${code}</code></pre></figure>`
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** Mark the address of the service in a command, so that the page can put in the one it was fetched from. */
-export const shellMarkup = (command: string): Html => {
-  const [first = '', ...rest] = command.split(baseAddress)
-  return html`${first}${rest.map(part => html`<span class="base">${baseAddress}</span>${part}`)}`
+const examplePath = ({ path, parameters }: DescribedOperation): string =>
+  path.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    String(parameters.find(one => one.in === 'path' && one.name === name)?.example ?? whole),
+  )
+
+/** Return true for query parameters of the example: required ones, a location filter, and both ends of an interval. */
+const isShown = ({ name, required }: Parameter, { method, parameters }: DescribedOperation): boolean => {
+  const isInterval = parameters.some(one => one.name === 'end_time' && one.required === true)
+  return required === true || (method === 'GET' && (name === 'location_id' || (name === 'start_time' && isInterval)))
 }
 
-/** Show one operation: what it does, who may call it, what it takes and gives, and an example of each. */
+const exampleQuery = (operation: DescribedOperation): string => {
+  const shown = operation.parameters.filter(
+    one => one.in === 'query' && one.example !== undefined && isShown(one, operation),
+  )
+  return shown.length === 0 ? '' : `?${shown.map(one => `${one.name}=${String(one.example)}`).join('&')}`
+}
+
+const credentials = ({ security }: DescribedOperation): readonly string[] => {
+  const [first = {}] = security
+  if ('basic' in first) return ['-u "$ACCOUNT_ID:$API_KEY"']
+  return 'bearer' in first ? ['-H "Authorization: Bearer $TOKEN"'] : []
+}
+
+/**
+ * Create a curl command. It uses the shell variable TOKEN, and ACCOUNT_ID and API_KEY for the login.
+ * Commands of the earlier API version send the Api-Version header.
+ */
+export const curlCommand = (operation: DescribedOperation, apiVersion: ApiVersion, version: string): string => {
+  const { method, body } = operation
+  const example = body?.media.example
+  const hasBody = example !== undefined
+  const isMethodImplied = method === 'GET' || (method === 'POST' && hasBody)
+  const query = exampleQuery(operation)
+  const address = `${baseAddress}${examplePath(operation)}${query}`
+  const lines = [
+    `curl${isMethodImplied ? '' : ` -X ${method}`} ${query === '' ? address : shellQuoted(address)}`,
+    ...credentials(operation),
+    ...(apiVersion === 'earlier' ? [`-H 'Api-Version: ${version}'`] : []),
+    ...(hasBody ? ["-H 'Content-Type: application/json'", `-d ${shellQuoted(jsonText(example))}`] : []),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+/** Create the section of an operation: description, access, parameters, body, response, errors and examples. */
 export const operationSection = (operation: DescribedOperation, { apiVersion, version }: Reference): Html => {
   const { id, summary, description, parameters, answer } = operation
   const parametersIn = (parameterIn: Parameter['in']): readonly Parameter[] =>
@@ -108,7 +144,7 @@ ${errorsSection(operation)}
 <div class="examples">
 ${codeBlock('Request', shellMarkup(curlCommand(operation, apiVersion, version)))}
 ${exampleChart(operation)}
-${answer.example === undefined ? null : codeBlock(`Answer ${answer.status}`, jsonMarkup(jsonText(answer.example)))}
+${answer.example === undefined ? null : codeBlock(`Response ${answer.status}`, jsonMarkup(jsonText(answer.example)))}
 </div>
 </section>`
 }

@@ -1,4 +1,4 @@
-// The page is whole without this: it adds the address, copying, the filter, the menu of small screens and the mark of the place.
+// Adds the service address, copy buttons, the filter, the menu on small screens and the current section.
 {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)]
   const root = document.documentElement
@@ -41,7 +41,7 @@
     }
     for (const group of all('nav section', side)) group.hidden = all('li:not([hidden])', group).length === 0
     found.textContent =
-      words.length === 0 ? '' : shown === 0 ? 'Nothing matches' : shown === 1 ? '1 entry' : `${shown} entries`
+      words.length === 0 ? '' : shown === 0 ? 'No matches' : shown === 1 ? '1 entry' : `${shown} entries`
   }
   filter?.addEventListener('input', applyFilter)
   filter?.addEventListener('keydown', event => {

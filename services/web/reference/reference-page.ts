@@ -13,9 +13,10 @@ const pathOf: Readonly<Record<ApiVersion, string>> = { current: '/docs', earlier
 const labelOf: Readonly<Record<ApiVersion, string>> = { current: 'Current', earlier: 'Earlier' }
 
 const apiVersionSwitch = (current: ApiVersion): Html =>
-  html`<div class="layouts" role="group" aria-label="Layout of the interface">${apiVersions.map(
+  html`<div class="layouts" role="group" aria-label="API version">${apiVersions.map(
     apiVersion =>
-      html`<a href="${pathOf[apiVersion]}"${apiVersion === current ? html` aria-current="page"` : null}>${labelOf[apiVersion]}<small>${apiVersionDates[apiVersion]}</small></a>`,
+      html`<a href="${pathOf[apiVersion]}"${apiVersion === current ? html` aria-current="page"` : null}>
+${labelOf[apiVersion]}<small>${apiVersionDates[apiVersion]}</small></a>`,
   )}</div>`
 
 const navigationEntry = (id: string, searchText: string, content: Html): Html =>
@@ -26,27 +27,34 @@ const groupEntries = ({ name, operations }: Group): Html =>
     navigationEntry(
       id,
       `${name} ${summary} ${method} ${path} ${id}`,
-      html`<span>${summary}</span><span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`,
+      html`<span>${summary}</span>
+<span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`,
     ),
   )}</ul></section>`
 
 const sideNavigation = (reference: Reference, chapters: readonly Chapter[]): Html => html`<div id="side">
 ${apiVersionSwitch(reference.apiVersion)}
-<div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter the contents" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
+<div class="search"><input id="filter" type="search" placeholder="Filter" aria-label="Filter operations"
+autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div>
 <p id="found" role="status"></p>
 <nav class="contents" aria-label="Contents">
-<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) => navigationEntry(id, `guide ${title}`, html`<span>${title === 'Wattledger API' ? 'Overview' : title}</span>`))}</ul></section>
+<section><h2>Guide</h2><ul>${chapters.map(({ id, title }) =>
+  navigationEntry(id, `guide ${title}`, html`<span>${id === 'overview' ? 'Overview' : title}</span>`),
+)}</ul></section>
 ${reference.groups.map(groupEntries)}
 </nav>
 </div>`
 
-const chapterSection = (
-  { id, title, text, examples }: Chapter,
-  index: number,
-): Html => html`<section class="operation chapter" id="${id}" aria-labelledby="${id}-title">
-<div class="text">${index === 0 ? html`<h1 id="${id}-title">${title}</h1>` : html`<h2 id="${id}-title"><a class="anchor" href="#${id}">${title}</a></h2>`}${text}</div>
+const chapterSection = ({ id, title, text, examples }: Chapter, index: number): Html => {
+  const heading =
+    index === 0
+      ? html`<h1 id="${id}-title">${title}</h1>`
+      : html`<h2 id="${id}-title"><a class="anchor" href="#${id}">${title}</a></h2>`
+  return html`<section class="operation chapter" id="${id}" aria-labelledby="${id}-title">
+<div class="text">${heading}${text}</div>
 <div class="examples">${examples}</div>
 </section>`
+}
 
 function* groupSection(group: Group, reference: Reference): Generator<void, Html> {
   const sections: Html[] = []
@@ -67,8 +75,9 @@ function* render(operations: readonly Operation[], apiVersion: ApiVersion): Gene
   return pageContent(
     `Wattledger API ${reference.version}`,
     html`<body class="reference">
-<a class="skip" href="#overview">Skip to the contents</a>
-<header class="bar">${brand}<span class="place">API reference</span><button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
+<a class="skip" href="#overview">Skip to content</a>
+<header class="bar">${brand}<span class="place">API reference</span>
+<button id="menu" type="button" aria-expanded="false" aria-controls="side">Contents</button></header>
 ${sideNavigation(reference, chapters)}
 <main>${chapters.map(chapterSection)}${groups}</main>
 </body>`,
@@ -81,8 +90,8 @@ function* landing(): Generator<void, StaticContent> {
 }
 
 /**
- * Give the pages that people read: what runs here (`/`), and the reference of each layout, drawn from its OpenAPI document
- * (`/docs` the current one, `/docs/earlier`).
+ * Create the routes of the start page (`/`) and of the API reference: `/docs` for the current API version,
+ * `/docs/earlier` for the earlier one. The reference shows the OpenAPI documents.
  */
 export const referencePages = (operations: readonly Operation[]): readonly StaticRoute[] => [
   lazyRoute('/', landing),

@@ -143,7 +143,7 @@ describe('a service that may fetch prices', () => {
     )
     const faulty = await command('markets', 'import', file, '--market', 'GB')
     expect(faulty.code).toBe(1)
-    expect(faulty.err).toContain('line 3: "2025-10-02 23:00" is no time')
+    expect(faulty.err).toContain('line 3: "2025-10-02 23:00" is not a time')
     const untouched = await client.send(
       'GET',
       `/markets/${sharedSourceId('GB', 'GBP')}/prices?start_time=2025-10-02T00:00:00Z&end_time=2025-10-03T00:00:00Z`,

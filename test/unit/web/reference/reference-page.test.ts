@@ -19,7 +19,7 @@ const idsOf = (apiVersion: (typeof apiVersions)[number]) =>
   operations.filter(one => one.routes[apiVersion].length > 0).map(one => one.id)
 
 describe.each(paths)('%s', path => {
-  it('names nothing outside the service, and its policy lets the browser fetch nothing', async () => {
+  it('links only to the service, and its policy allows no request', async () => {
     const response = await app.request(path)
     const markup = await response.text()
     expect(response.status).toBe(200)
@@ -40,7 +40,7 @@ describe.each(paths)('%s', path => {
 describe('an unknown path', () => {
   const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-  it('is a page for a browser, and the error object for everything else', async () => {
+  it('is a page for browsers, and the error object for other clients', async () => {
     const page = await app.request('/nowhere', { headers: { accept: browserAccept } })
     expect([page.status, page.headers.get('content-type'), page.headers.get('vary')]).toEqual([
       404,
@@ -55,7 +55,7 @@ describe('an unknown path', () => {
     }
   })
 
-  it.each(['/docs/', '/docs/earlier/'])('is not the address of a page with a slash at its end: %s', async path => {
+  it.each(['/docs/', '/docs/earlier/'])('does not include pages with a trailing slash: %s', async path => {
     expect((await app.request(path)).status).toBe(200)
   })
 })
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await listener?.close(1_000)
   })
 
-  /** Open a page; `complaints` gathers errors and every request to another host. */
+  /** Open a page. `complaints` collects errors and requests to other hosts. */
   const open = async (
     path: string,
     width = 1440,
@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     return { tab, complaints }
   }
 
-  it.each(paths)('%s loads without a complaint and fits screens of 360 and 1440 px', async path => {
+  it.each(paths)('%s loads without errors and fits screens of 360 and 1440 px', async path => {
     for (const width of [360, 1440]) {
       const { tab, complaints } = await open(path, width)
       expect(complaints).toEqual([])
@@ -103,7 +103,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
 
   it.each(apiVersions)(
-    'the reference of the %s layout shows each of its operations, and leads to it',
+    'the reference of the %s API version shows and links each of its operations',
     async apiVersion => {
       const { tab } = await open(apiVersion === 'current' ? '/docs' : '/docs/earlier')
       const shown = await tab
@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     },
   )
 
-  it('the filter is reached by a key, narrows the contents, and says so', async () => {
+  it('the filter has a shortcut, filters the contents and shows the count', async () => {
     const { tab } = await open('/docs')
     const all = await tab.locator('.contents li:visible').count()
     await tab.keyboard.press('/')
@@ -136,27 +136,24 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.keyboard.press('Enter')
     expect(new URL(tab.url()).hash).toBe('#customer_delete')
     await tab.locator('#filter').fill('no such thing')
-    expect(await tab.locator('#found').textContent()).toBe('Nothing matches')
+    expect(await tab.locator('#found').textContent()).toBe('No matches')
     await tab.locator('#filter').press('Escape')
     expect(await tab.locator('.contents li:visible').count()).toBe(all)
     await tab.close()
   })
 
-  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])(
-    'requests name the address that %s came from',
-    async path => {
-      const { tab } = await open(path)
-      expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
-      expect(
-        await tab
-          .locator('.base')
-          .evaluateAll((places, address) => places.every(place => place.textContent === address), base()),
-      ).toBe(true)
-      await tab.close()
-    },
-  )
+  it.each(['/docs', '/docs/', '/docs/earlier', '/docs/earlier/'])('requests use the address of %s', async path => {
+    const { tab } = await open(path)
+    expect(await tab.locator('#customer_create pre').first().textContent()).toMatch(`curl ${base()}/customers \\\n`)
+    expect(
+      await tab
+        .locator('.base')
+        .evaluateAll((places, address) => places.every(place => place.textContent === address), base()),
+    ).toBe(true)
+    await tab.close()
+  })
 
-  it('the bar has its margins at 360 px, with the name of the place on one line', async () => {
+  it('the bar has margins and one line at 360 px', async () => {
     const { tab } = await open('/docs', 360)
     const [menu, place] = await Promise.all(['#menu', '.place'].map(name => tab.locator(name).boundingBox()))
     expect((menu?.x ?? 0) + (menu?.width ?? 0)).toBeLessThanOrEqual(360 - 16)
@@ -164,7 +161,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
-  it.each([360, 1280])('each event type stands on one line, above what it tells, at %d px', async width => {
+  it.each([360, 1280])('each event type is on one line, above its description, at %d px', async width => {
     const { tab } = await open('/docs', width)
     const names = tab.locator('#event-types dt')
     expect(await names.count()).toBeGreaterThan(20)
@@ -177,7 +174,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await tab.close()
   })
 
-  it('a small screen opens the contents on demand, and closes them behind the choice', async () => {
+  it('a small screen opens the contents on demand and closes them after a click', async () => {
     const { tab } = await open('/docs', 390)
     const link = tab.locator('.contents a[href="#location_create"]')
     expect(await link.isVisible()).toBe(false)
@@ -190,8 +187,8 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   })
 })
 
-describe('pages that are made when they are first asked for', () => {
-  it('are made in turns of the event loop', async () => {
+describe('pages that are created at the first request', () => {
+  it('are created in several turns of the event loop', async () => {
     const pages = [
       documentRoute('/openapi.json', () => openApiSteps(operations, 'current', '/')),
       ...referencePages(operations),

@@ -4,10 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { operations } from '../../../../services/contract/openapi/operations.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { jsonMarkup, jsonText, markCode } from '../../../../services/web/reference/code-markup.ts'
 import { referenceOf } from '../../../../services/web/reference/document.ts'
-import { jsonMarkup, jsonText } from '../../../../services/web/reference/json-text.ts'
-import { markCode } from '../../../../services/web/reference/mark-code.ts'
-import { curlCommand } from '../../../../services/web/reference/request-example.ts'
+import { curlCommand } from '../../../../services/web/reference/operation-section.ts'
 import { html } from '../../../../services/web/ui-kit/html.ts'
 
 const entities: Readonly<Record<string, string>> = {
@@ -21,7 +20,7 @@ const unescaped = (markup: string): string => markup.replace(/&\w+;|&#39;/g, ent
 const textOf = (markup: string): string => unescaped(markup.replace(/<[^<>]*>/g, ''))
 
 describe('markup', () => {
-  it('holds any text without letting it become markup', () => {
+  it('escapes any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', ';', '/', '$', '\\') }), text => {
         const markup = String(html`${text}`)
@@ -32,7 +31,7 @@ describe('markup', () => {
     )
   })
 
-  it('shows JSON whole, in text and in colour', () => {
+  it('shows complete JSON, as text and as markup', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), value => {
         const text = jsonText(value)
@@ -43,7 +42,7 @@ describe('markup', () => {
   })
 })
 
-/** Let a shell read commands, and give the words that each of them hands to curl. */
+/** Run commands in a shell and return the arguments of each curl call. */
 const curlWords = (commands: readonly string[]): readonly (readonly string[])[] => {
   const script = `curl() { printf '%s\\0' "$@"; printf '\\1'; }\nTOKEN=t ACCOUNT_ID=a API_KEY=k\n${commands.join('\n')}\n`
   const { stdout, stderr } = spawnSync('sh', ['-u'], { input: script, encoding: 'utf8' })
@@ -54,19 +53,19 @@ const curlWords = (commands: readonly string[]): readonly (readonly string[])[] 
     .map(words => words.split('\0').slice(0, -1))
 }
 
-describe.each(apiVersions)('the requests of the %s layout', apiVersion => {
+describe.each(apiVersions)('the requests of API version %s', apiVersion => {
   const reference = runToEnd(referenceOf(operations, apiVersion))
   const described = reference.groups.flatMap(group => group.operations)
   const words = curlWords(described.map(one => curlCommand(one, apiVersion, reference.version)))
 
-  it('are there for every operation of the layout', () => {
+  it('exist for every operation of the API version', () => {
     expect(words).toHaveLength(described.length)
     const served = operations.filter(one => one.routes[apiVersion].length > 0)
     expect(described.map(one => one.id).toSorted()).toEqual(served.map(one => one.id).toSorted())
   })
 
   it.each(described.map((one, index) => [one.id, one, words[index] ?? []] as const))(
-    'reach %s as it is declared',
+    'match the declaration of %s',
     (_, one, sent) => {
       const value = (option: string): string | undefined => sent[sent.indexOf(option) + 1]
       const address = new URL(sent.find(word => word.startsWith('http')) ?? '')
