@@ -55,7 +55,7 @@ describe('the dates of a contract, as the page of Connect reads and writes them'
     ])
   })
 
-  it('a date in words is the day that the text shows, wherever the browser is', () => {
+  it('a long date is the day of the text in any time zone of the browser', () => {
     for (const text of ['2026-03-08T00:00:00-07:00', '2026-03-08T23:30:00+14:00', '2026-03-08T00:00:00Z']) {
       expect(dateOf(text)).toMatch(/\b8\b/)
       expect(dateOf(text)).toMatch(/March|2026/)
