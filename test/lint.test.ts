@@ -41,3 +41,12 @@ it('finds a condition that is a promise', () => {
   const text = 'export const isIn = async (): Promise<boolean> => true\nif (isIn()) throw new Error()\n'
   expect(brokenRules({ 'a.ts': text })).toEqual(['nursery/noMisusedPromises'])
 })
+
+const lines = (count: number): string => Array.from({ length: count }, () => '  sum += 1\n').join('')
+
+it('finds a function of 61 lines', () => {
+  const sum = (count: number): string =>
+    `export const sum = (): number => {\n  let sum = 0\n${lines(count)}  return sum\n}\n`
+  expect(brokenRules({ 'a.ts': sum(59) })).toEqual(['complexity/noExcessiveLinesPerFunction'])
+  expect(brokenRules({ 'a.ts': sum(58) })).toEqual([])
+})
