@@ -94,7 +94,7 @@ describe('poison messages among thousands of records', () => {
       { lane: partitionOfLocation(fixture, home), offset, reason: expect.stringContaining(missing) },
     ])
     expect(await operator('GET', `/${undecodable[0]?.id}`)).toMatchObject({
-      recordTopic,
+      topic: recordTopic,
       value_base64: bytes.toString('base64'),
       headers: { chunk: expect.any(String) },
     })
