@@ -65,11 +65,11 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     const deadLettered = async () =>
       (
         (await client.ask('GET', '/operator/dead-letters?limit=100', undefined, key)) as {
-          data: { partition: number; reason: string }[]
+          data: { lane: number; reason: string }[]
         }
       ).data
     const deadLetters = await until(deadLettered, ({ length }) => length === partitions.length)
-    expect(deadLetters.map(({ partition }) => partition).sort((a, b) => a - b)).toEqual(partitions)
+    expect(deadLetters.map(({ lane }) => lane).sort((a, b) => a - b)).toEqual(partitions)
     for (const { reason } of deadLetters) expect(reason).not.toBe('')
   })
 })

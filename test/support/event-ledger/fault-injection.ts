@@ -103,8 +103,8 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
         .join(', ')} in ${killedFor} s\n`,
   )
   expect(histories.changes()).toBeGreaterThanOrEqual(wanted)
-  expect(verifyEvents(histories.histories, events)).toEqual({ missing: [], generated: [], doubled: [], disordered: [] })
-  expect(verifyReceived(events, subscriber.received)).toEqual({ missing: [], generated: [], altered: [] })
+  expect(verifyEvents(histories.histories, events)).toEqual({ missing: [], unexpected: [], duplicated: [], disordered: [] })
+  expect(verifyReceived(events, subscriber.received)).toEqual({ missing: [], unexpected: [], altered: [] })
   expect(deliveries.map(one => one.event_id).toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   expect(subscriber.unverified).toEqual([])
   return events

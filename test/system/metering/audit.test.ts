@@ -78,7 +78,7 @@ describe('the arguments of the audit', () => {
       seed: 1,
       connections: 4,
       locations: 40,
-      isKept: false,
+      isDataRetained: false,
     })
     expect(parseOptions(['--help'])).toBeNull()
     expect(parseOptions(['--bulk'])).toMatchObject({ isDistributed: true, records: 1_000_000, kills: 14 })
