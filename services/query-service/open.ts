@@ -16,7 +16,7 @@ import { costOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
-import { workThreadOptions } from './work/run-work.ts'
+import { workThreadOptions } from './work-thread/run-work.ts'
 
 /** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
 export type QueryServiceOptions = SharedDependencies &

@@ -1,6 +1,6 @@
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
 import type { CostDependencies } from '../dependencies.ts'
-import { answerWork, type Work } from '../work/run-work.ts'
+import { answerWork, type Work } from '../work-thread/run-work.ts'
 
 /** Maximum number of elements that the request thread calculates and writes, which takes some ms. */
 export const maxInlineElements = 200

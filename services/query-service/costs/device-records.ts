@@ -6,7 +6,7 @@ import {
   locationsOfBothKinds,
 } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import type { RowFilter, Tenant } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
-import type { StoredCosts } from '../work/cost-work.ts'
+import type { StoredCosts } from '../work-thread/cost-work.ts'
 import { readCosts } from './read-costs.ts'
 
 /** Inclusion of device records in the costs of a location. `auto`: only if the location has no records of its own. */

@@ -11,7 +11,7 @@ import { type CostedLocation, costedLocations, costTarget } from '../../platform
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
-import type { AnswerOffsets } from '../work/cost-work.ts'
+import type { AnswerOffsets } from '../work-thread/cost-work.ts'
 import { answerCosts, areSmall, maxInlineElements, totalLength } from './answer-costs.ts'
 import {
   type DeviceRecords,

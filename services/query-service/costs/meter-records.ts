@@ -24,7 +24,7 @@ import { costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
-import { answerWork } from '../work/run-work.ts'
+import { answerWork } from '../work-thread/run-work.ts'
 import { totalLength } from './answer-costs.ts'
 import { recordPrefix, recordViewOf } from './stored-row.ts'
 

@@ -7,7 +7,7 @@ import {
 import { decodeMeterCostRows } from '../../platform/clickhouse/meter-cost/meter-cost-rows.ts'
 import { type CrossingRows, readBucketSums } from '../../platform/clickhouse/meter-cost/meter-cost-sums.ts'
 import { Failure } from '../../platform/failure.ts'
-import type { StoredCosts } from '../work/cost-work.ts'
+import type { StoredCosts } from '../work-thread/cost-work.ts'
 import { areSmall } from './answer-costs.ts'
 
 /** Maximum number of reads of rows that change during the read. */

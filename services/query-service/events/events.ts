@@ -8,7 +8,7 @@ import { listEvents, retrieveEvent } from '../../platform/postgres/events/events
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerWork } from '../work/run-work.ts'
+import { answerWork } from '../work-thread/run-work.ts'
 
 /** Maximum length in characters of events that the request thread writes, which takes some ms. */
 const maxInlineDataLength = 65_536

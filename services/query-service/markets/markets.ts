@@ -23,7 +23,7 @@ import {
 import { withOperator, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, publishRecosts, tenantOf, writeAudit } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerWork } from '../work/run-work.ts'
+import { answerWork } from '../work-thread/run-work.ts'
 
 type Caller = Pick<RequestOf<Operation>, 'caller'>
 

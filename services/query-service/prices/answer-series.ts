@@ -5,8 +5,8 @@ import { answerOffset } from '../../domain/answer-offset.ts'
 import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
 import { refuseMissingPrice } from '../../domain/schedule/refuse-infeasible.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
-import type { SeriesHead, SeriesInput } from '../work/price-work.ts'
-import { discardWork, runWork, type Work } from '../work/run-work.ts'
+import type { SeriesHead, SeriesInput } from '../work-thread/price-work.ts'
+import { discardWork, runWork, type Work } from '../work-thread/run-work.ts'
 import { firstContract, type GatheredPrices, refuseSeries } from './gather-prices.ts'
 
 /** Maximum number of pieces that the request thread prices and writes, which takes some ms. */

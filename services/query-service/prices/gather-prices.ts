@@ -21,7 +21,7 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CachedPricing, PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
-import { decidesRefusal } from '../work/price-work.ts'
+import { decidesRefusal } from '../work-thread/price-work.ts'
 import { type CountedSteps, countedStepsOf } from './counted-steps.ts'
 
 /**

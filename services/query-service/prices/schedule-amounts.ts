@@ -28,8 +28,8 @@ import type { StoredLocation } from '../../platform/postgres/registry/location-r
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { change, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { type AmountHead, type AmountInput, textSeparator } from '../work/amount-work.ts'
-import { answerWork, discardWork, runWork, type StartedWork } from '../work/run-work.ts'
+import { type AmountHead, type AmountInput, textSeparator } from '../work-thread/amount-work.ts'
+import { answerWork, discardWork, runWork, type StartedWork } from '../work-thread/run-work.ts'
 import { countedStepsOf } from './counted-steps.ts'
 import { gatherPricing, type PriceDependencies } from './gather-prices.ts'
 

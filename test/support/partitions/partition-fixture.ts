@@ -43,7 +43,7 @@ import { openWorkThread } from '../../../services/platform/work-thread/work-thre
 import { meteringFacts } from '../../../services/query-service/costs/metering-facts.ts'
 import { costOperations, queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
-import { workThreadOptions } from '../../../services/query-service/work/run-work.ts'
+import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { prepareSandbox } from '../../../services/sandbox.ts'
 import { makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { type Client, login } from '../system/client.ts'

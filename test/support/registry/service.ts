@@ -19,7 +19,7 @@ import { openWorkThread } from '../../../services/platform/work-thread/work-thre
 import type { Provider, QueryServiceDependencies } from '../../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
-import { workThreadOptions } from '../../../services/query-service/work/run-work.ts'
+import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 export const operatorKey = 'ok_operator_key_of_the_tests'

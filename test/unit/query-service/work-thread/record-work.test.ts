@@ -10,7 +10,7 @@ import { noTexts } from '../../../../services/domain/record/record.ts'
 import type { MeterCostRow } from '../../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
 import { recordViewOf } from '../../../../services/query-service/costs/stored-row.ts'
-import { recordListWork, recordWork } from '../../../../services/query-service/work/record-work.ts'
+import { recordListWork, recordWork } from '../../../../services/query-service/work-thread/record-work.ts'
 
 const minuteMs = 60_000
 const start = Date.UTC(2026, 2, 10)

@@ -9,7 +9,7 @@ import {
   type IntervalCostInput,
   intervalCostWork,
   type StoredCosts,
-} from '../../../../services/query-service/work/cost-work.ts'
+} from '../../../../services/query-service/work-thread/cost-work.ts'
 
 const hourMs = 3_600_000
 const start = Date.UTC(2026, 2, 10)

@@ -6,7 +6,7 @@ import { priceRetrieve, priceToWire } from '../../../../services/contract/prices
 import { priceAuditRetrieve, priceAuditToWire } from '../../../../services/contract/prices/price-audit.ts'
 import { answerOffset } from '../../../../services/domain/answer-offset.ts'
 import type { PriceAuditElement } from '../../../../services/domain/price/price-series.ts'
-import { answerTexts, encodeTexts } from '../../../../services/query-service/work/answer-bytes.ts'
+import { answerTexts, encodeTexts } from '../../../../services/query-service/work-thread/answer-bytes.ts'
 import { zoneOf } from '../../../support/oracle/zone.ts'
 
 const minuteMs = 60_000

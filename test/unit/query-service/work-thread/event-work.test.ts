@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { apiVersions } from '../../../../services/contract/api-version.ts'
 import { eventToWire } from '../../../../services/contract/events/event.ts'
 import type { PausableWork } from '../../../../services/platform/work-thread/work-messages.ts'
-import { eventsWork } from '../../../../services/query-service/work/event-work.ts'
+import { eventsWork } from '../../../../services/query-service/work-thread/event-work.ts'
 
 const textOf = (work: PausableWork): string => {
   const decoder = new TextDecoder()
