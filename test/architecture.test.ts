@@ -14,6 +14,11 @@ const sources: readonly Source[] = globSync('services/**/*.{ts,mjs}').map(path =
   text: readFileSync(path, 'utf8'),
 }))
 
+const tests: readonly Source[] = globSync('test/**/*.{ts,mjs}').map(path => ({
+  path,
+  text: readFileSync(path, 'utf8'),
+}))
+
 describe('the house', () => {
   it('has walls that no import passes', () => {
     expect(sources.length).toBeGreaterThan(10)
@@ -21,7 +26,7 @@ describe('the house', () => {
   })
 
   it('has no file over 350 lines', () => {
-    expect(oversizedFiles(sources)).toEqual([])
+    expect(oversizedFiles([...sources, ...tests])).toEqual([])
   })
 
   it('has no folder with more than 25 files', () => {

@@ -103,7 +103,12 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
         .join(', ')} in ${killedFor} s\n`,
   )
   expect(histories.changes()).toBeGreaterThanOrEqual(wanted)
-  expect(verifyEvents(histories.histories, events)).toEqual({ missing: [], unexpected: [], duplicated: [], disordered: [] })
+  expect(verifyEvents(histories.histories, events)).toEqual({
+    missing: [],
+    unexpected: [],
+    duplicated: [],
+    disordered: [],
+  })
   expect(verifyReceived(events, subscriber.received)).toEqual({ missing: [], unexpected: [], altered: [] })
   expect(deliveries.map(one => one.event_id).toSorted()).toEqual(events.map(({ id }) => id).toSorted())
   expect(subscriber.unverified).toEqual([])

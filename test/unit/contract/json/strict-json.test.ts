@@ -8,12 +8,10 @@ import {
   numberText,
   scaledNumber,
 } from '../../../../services/contract/json/exact-number.ts'
-import { parseJson, readJson } from '../../../../services/contract/json/strict-json.ts'
+import { parseJson } from '../../../../services/contract/json/strict-json.ts'
 import { readSubmission, type Submission } from '../../../../services/contract/metering/read-submission.ts'
 import type { Result } from '../../../../services/domain/refusal.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
-import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytesOf(text))
@@ -282,73 +280,6 @@ describe('a submission', () => {
     expect(parseLines(bytesOf('1\n\n[1,2\n3]'), 100)).toMatchObject({
       refusal: { message: expect.stringMatching(/^Line 3: /) },
     })
-  })
-})
-
-/** CPU time of the longest step in ms. Other work waits for at most this time. */
-const longestStep = (work: Generator<void, unknown>): number => {
-  let longest = 0
-  for (let isOver = false; !isOver; ) {
-    const from = process.threadCpuUsage()
-    isOver = work.next().done === true
-    const { user, system } = process.threadCpuUsage(from)
-    longest = Math.max(longest, (user + system) / 1_000)
-  }
-  return longest
-}
-
-const mebibyte = 2 ** 20
-const list = (count: number, write: (at: number) => string) =>
-  Array.from({ length: Math.floor(count) }, (_, at) => write(at)).join(',')
-
-/** Bodies that needed much CPU time, each of about `bytes` bytes. */
-const hostile: readonly (readonly [string, (bytes: number) => string])[] = [
-  ['members of metadata', bytes => `{"metadata":{${list(bytes / 12, at => `"m${at}":"a"`)}}}`],
-  ['unknown members', bytes => `{${list(bytes / 10, at => `"m${at}":1`)}}`],
-  ['escaped names', bytes => `[[${list(bytes / 14, at => (at % 9_999 === 0 ? '{}],[1' : '{"\\u0061":1}'))}]]`],
-  ['escapes in one text', bytes => `{"a":"${'\\n'.repeat(bytes / 2)}","b":12345678901234567890}`],
-  ['an open text', bytes => `{"a":"${'\\"'.repeat(bytes / 2)}`],
-  ['white space', bytes => `${' '.repeat(bytes)}1`],
-  ['ends of lines before a fault', bytes => `{"a":1,${'\n'.repeat(bytes)}x`],
-  ['digits', bytes => `{"a":1${'0'.repeat(bytes)}1}`],
-  ['levels', bytes => '['.repeat(bytes)],
-  ['a long name', bytes => `{"${'n'.repeat(bytes)}":1}`],
-  ['long numbers', bytes => `[${list(bytes / 40, () => '0.123456789012345678901234567890123456')}]`],
-]
-
-describe('a hostile body', () => {
-  it.each(hostile)('of %s needs CPU time in proportion to its length', async (_, write) => {
-    const bodies = new Map([mebibyte / 8, mebibyte / 4].map(bytes => [bytes, bytesOf(write(bytes))]))
-    expect(await cpuGrowth(mebibyte / 8, bytes => parseJson(bodies.get(bytes) ?? bytesOf('')))).toBeLessThan(3.5)
-  })
-
-  it.each(hostile)('of %s is read in short steps', (_, write) => {
-    const bytes = bytesOf(write(mebibyte))
-    for (let round = 0; round < 2; round += 1) runToEnd(readJson(bytes))
-    expect(longestStep(readJson(bytes))).toBeLessThan(30)
-  })
-
-  it.each(hostile)('of %s is read in short steps as a submission, in a list and in lines', (_, write) => {
-    for (const [bytes, inLines] of [
-      [bytesOf(`[${write(4 * mebibyte)}]`), false],
-      [bytesOf(write(4 * mebibyte)), true],
-    ] as const) {
-      runToEnd(readSubmission(bytes, inLines, capacity, 8_192))
-      expect(longestStep(readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
-    }
-  })
-
-  it('lets other work run while the body is read', async () => {
-    let eventLoopTurns = 0
-    const counting = setInterval(() => {
-      eventLoopTurns += 1
-    }, 1)
-    const { ok } = await runInTimeSlices(
-      readJson(bytesOf(`[${list(18_000, at => `{"n\\u00${10 + (at % 80)}":"${'\\t'.repeat(20)}"}`)}]`)),
-    )
-    clearInterval(counting)
-    expect(ok).toBe(true)
-    expect(eventLoopTurns).toBeGreaterThan(1)
   })
 })
 
