@@ -16,7 +16,7 @@ import {
  * that both names share passes through arrays.
  * - `current` and `earlier`: one value with two names. `values` maps current enum values to earlier ones.
  *   `prefixes` maps id prefixes.
- * - Several renames with the same `current`: an earlier answer has the value under each name.
+ * - Several renames with the same `current`: earlier answers repeat the value under each name.
  * - `earlier` with `constant`: an additional member of earlier answers with a constant value.
  * - `earlier` with `inRequest`: a member of earlier requests only. The shape uses this name.
  * - `current` only: a member that the earlier version does not have.

@@ -5,7 +5,10 @@ import {
   type SummaryName,
 } from '../../domain/connect/page.ts'
 
-/** Name of each page in requests and answers; a pair if the API versions differ. Source: docs/rules/connect.md #pages. */
+/**
+ * Name of each page in requests and answers; a pair if the API versions differ.
+ * Source: docs/rules/connect.md #pages.
+ */
 const pageRoutes: Readonly<Record<ConnectPageName, string | Readonly<Record<ConnectApiVersion, string>>>> = {
   address: 'postal_address_capture',
   provider: 'provider_select',

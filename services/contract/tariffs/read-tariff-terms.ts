@@ -160,10 +160,10 @@ const validateKind = ({
 }
 
 /**
- * Read what decides a tariff's prices, and judge it over the whole calendar: every instant has exactly one band of highest rank. It yields
- * where the work can be interrupted.
- * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`; `schedule_overlap` and
- * `schedule_gap` name the first place in the order of month, date, weekday and time.
+ * Read the terms of a tariff that decide its prices, and validate the schedule over the whole calendar: each instant has
+ * exactly one band of highest rank. Yields at points where other work may run.
+ * Refuses the first fault with its path, such as `schedule[0].days_and_hours[1].hours[0].rate[0].fixed`.
+ * `schedule_overlap` and `schedule_gap` name the first fault in the order of month, date, weekday and time.
  * Source: docs/rules/tariffs.md #schedule, #time-bands.
  */
 export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<TariffTerms> {

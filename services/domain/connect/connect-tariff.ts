@@ -8,8 +8,8 @@ import type { CostPeriod, Structure, Surcharge } from './session.ts'
 /**
  * Return the start of a new tariff (ms; null: open start). `given` has priority.
  * Otherwise the start is open if the location has no earlier tariff of this kind. If it has one, the tariff starts with
- * the local day of `at`, or at the end of the last tariff that was closed on that day, so that nothing closed is priced
- * again.
+ * the local day of `at`. If a tariff was closed on that day, the new tariff starts at its end, so that the time before
+ * is not priced again.
  * `others` are the location's tariffs of this kind that are not voided.
  * Source: docs/rules/connect.md #start-of-the-tariff.
  */

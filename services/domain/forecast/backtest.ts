@@ -65,8 +65,9 @@ export const backtestMidnights = (grid: HourGrid, from: number): readonly number
 }
 
 /**
- * Forecast five days from each origin in a grid, only from the prices before it, and compare with the actual prices and
- * with the weekly naive forecast: the same hour a week before. Yields the number of completed forecasts.
+ * Forecast five days from each origin in a grid, only from the prices before the origin. Compare the forecast with the
+ * actual prices and with the weekly naive forecast: the same hour a week before. Yields the number of completed
+ * forecasts.
  */
 export function* backtest(grid: HourGrid, origins: readonly number[]): Generator<number, Backtest> {
   const sums = Array.from({ length: horizonDays }, () => ({ hours: 0, error: 0, naive: 0, confidence: 0 }))

@@ -11,8 +11,8 @@ export const horizonDays = 5
  * after it are forecast.
  * `scaled`, `prices` and `known` are at block × 24 + hour; `known` is 0 for a filled hour. `dayMeans` are the means of
  * blocks; `levels` the means of the week that ends with a block.
- * `shapes` extend over the forecast blocks: the deviation of an hour of a weekday from the level of its week, as the
- * median of past weeks, pulled towards days of the same kind. `sameDayShapes` are not pulled.
+ * `shapes` also cover the forecast blocks. A shape is the deviation of an hour of a weekday from the level of its week:
+ * the median of past weeks, pulled towards days of the same kind. `sameDayShapes` are not pulled.
  */
 export type Blocks = {
   readonly days: number

@@ -67,9 +67,9 @@ export type ForecastTarget = { readonly origin: number; readonly block: number; 
 
 /**
  * Write the features of an hour of a block, as seen from the last known block.
- * They are the anomalies at that hour on the last two days, one and two weeks before, around it and over the last day;
- * levels; the shape, and the deviation of the same weekdays from it. All are relative to the level, so that they do not
- * change if a market moves to another level.
+ * The features are anomalies, levels, the shape, and the deviation of the same weekdays from the shape. Anomalies are
+ * those of the hour on the last two days and one and two weeks before, of the hours around it, and of the last day.
+ * All are relative to the level, so they stay the same if a market moves to another level.
  */
 export const describeHour = (
   blocks: Blocks,

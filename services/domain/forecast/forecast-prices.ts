@@ -39,10 +39,10 @@ const roundingStep = (prices: Float64Array): number => {
 }
 
 /**
- * Forecast the prices of a market after the known ones, in the market's own intervals, cut at local hours: the forecast
- * of the hour, plus the usual deviation of the interval within its hour.
- * The result is contiguous from `interval.start` to `interval.end`, at most 5 days; empty with less than 7 days of
- * history. Prices from `interval.start` on are ignored. Yields between time slices of a few milliseconds.
+ * Forecast the prices of a market after the known ones. The forecast has the market's own intervals, cut at local
+ * hours. Each price is the forecast of its hour plus the usual deviation of the interval within the hour. The result is
+ * contiguous from `interval.start` to `interval.end`, at most 5 days; empty with less than 7 days of history. Prices
+ * from `interval.start` on are ignored. Yields between time slices of a few milliseconds.
  * Law: the same prices give the same forecast, and a shorter interval gives the beginning of a longer forecast.
  * Source: docs/rules/markets-and-forecasts.md #forecasts.
  */

@@ -47,8 +47,8 @@ const typicalDeviationOf = (scale: PriceScale, scaled: Float64Array, level: numb
 /**
  * Forecast the hours after index `end` of a grid, for `daysAhead` days (1 … 5) of 24 hours. Yields between time slices.
  * Each hour is a weighted mean of experts on asinh-stabilised prices; experts with smaller recent errors have more
- * weight. They are a median weekday profile that continues a share of the last day's anomaly, simpler forms of it, and
- * robust ridge regressions over two training windows. With less than eight weeks there is no regression.
+ * weight. The experts are a median weekday profile that continues a share of the last day's anomaly, simpler
+ * profiles, and robust ridge regressions over two training windows. With less than eight weeks there is no regression.
  * Only prices before `end` are used, at least one week.
  * Laws: a longer forecast begins with the shorter one. Prices times a factor give forecasts times that factor, with the
  * same confidence.

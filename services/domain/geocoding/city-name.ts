@@ -7,10 +7,13 @@ export function cityKeys(name: string): readonly string[] {
 }
 
 /**
- * Yield the keys for a written city name, the most literal first: as written, without brackets, without post code or
- * district numbers (`Paris 15e`, `Dublin 4`), without `City of`, without a qualifier (`Frankfurt a.M.`), before a
- * hyphen (`Berlin-Mitte`).
- * All of these follow again with two-letter spellings of umlauts reduced (`Muenchen`).
+ * Yield the keys for a written city name, the most literal first:
+ * - as written, then without brackets
+ * - without post code or district number (`Paris 15e`, `Dublin 4`)
+ * - without `City of`, without a qualifier (`Frankfurt a.M.`)
+ * - the part before a hyphen (`Berlin-Mitte`)
+ *
+ * Then yield the same keys with two-letter spellings of umlauts reduced (`Muenchen`).
  */
 export function* lookUpKeys(written: string): Generator<string, void> {
   const whole = nameKey(written)

@@ -19,8 +19,8 @@ export function regionOf(country: string, state: string, postCode: string): Regi
 
 /**
  * Return the code of a territory that addresses write as part of its mother country; otherwise the country.
- * Territories are recognised by the British post codes JE, GY and IM, the French ones 971…988, the US state codes PR,
- * VI, GU, AS and MP, and the Finnish post codes 22….
+ * Post codes identify the territories of the United Kingdom (JE, GY, IM), France (971…988) and Finland (22…).
+ * State codes identify those of the United States (PR, VI, GU, AS, MP).
  */
 export function territoryOf(country: string, state: string, postCode: string): string {
   if (country === 'FR')

@@ -53,8 +53,8 @@ const joinIntervals = (intervals: readonly CountingInterval[]): readonly Countin
 }
 
 /**
- * Return the intervals whose energy can decide on the tiers of [from, to): without a gap, from the counting start of
- * the first accumulator that applies there to the end of the last interval. Empty if nothing is counted.
+ * Return the intervals whose energy can decide on the tiers of [from, to). They are contiguous, and begin at the
+ * counting start of the first accumulator that applies in [from, to). Empty if no energy is counted.
  * Source: docs/rules/tariffs.md #tiers.
  */
 export const countingIntervals = (

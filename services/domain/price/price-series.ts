@@ -161,8 +161,8 @@ export const priceAudit = (snapshot: PricingSnapshot, request: PriceRequest): Pr
 const eveningMs = 23 * hourMs
 
 /**
- * Return the instant (ms) at which prices should be requested again: the next publication of their market source (null:
- * unknown), at the latest the next 23:00 of the location's clock after `at`.
+ * Return the instant (ms) at which prices should be requested again. It is the next publication of the market source
+ * (`publication`; null: unknown), at the latest the next local 23:00 after `at`.
  * Source: docs/rules/earlier-version.md #prices.
  */
 export const nextUpdate = (zone: TimeZone, at: number, publication: number | null): number => {

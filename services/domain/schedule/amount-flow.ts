@@ -84,8 +84,8 @@ export function* fillCheapestFirst(
 /**
  * Reassign the energy of a flow so that jobs of lower index come first if supply is short, and all jobs run in few
  * pieces.
- * The energy of each slot stays the same, so energy and cost do not change: the jobs share it again one after the
- * other, each as far as earlier jobs leave capacity. Changes the flow in place.
+ * The energy of each slot stays the same, so energy and cost do not change. The jobs share the energy again, one after
+ * the other. Each job takes the capacity that earlier jobs left. Changes the flow in place.
  * Source: docs/rules/schedules.md #threshold.
  */
 export function* serveInOrder(problem: FlowProblem, flow: Flow): Generator<undefined, void> {

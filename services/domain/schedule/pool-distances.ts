@@ -3,8 +3,8 @@ import type { PoolNetwork } from './pool-network.ts'
 import { createMarks } from './residual-graph.ts'
 
 /**
- * Cost of the next unit of energy at each node of a network; infinite if none can arrive, and at slots and jobs that
- * cost more than `nearest`: the cost at the cheapest job with demand.
+ * Cost of the next unit of energy at each node of a network. `nearest` is the cost at the cheapest job with demand.
+ * The cost is infinite if no energy can arrive, and at slots and jobs that cost more than `nearest`.
  */
 export type Distances = { readonly nodeCosts: Float64Array; readonly nearest: number }
 

@@ -29,10 +29,10 @@ export type OfferColumns = {
 export type Queue = { readonly slots: Int32Array; readonly prices: Float64Array }
 
 /**
- * Network from pools to jobs. A pool leads to the grid of each slot with an offer of it. The grid leads to its slot,
- * and the slot to the jobs whose windows contain it. Own energy of a slot leads to that slot only.
- * Nodes are numbered in the order pools, grids, slots, jobs; `nodes` contains the first number of each. `queues` are
- * the slots of each pool, `ownQueue` the slots with own energy.
+ * Network from pools to jobs. A pool leads to the grid of each slot to which it offers energy. The grid leads to its
+ * slot, and the slot to the jobs whose windows contain it. Own energy of a slot leads to that slot only. Nodes are
+ * numbered in the order pools, grids, slots, jobs; `nodes` contains the first number of each. `queues` are the slots of
+ * each pool, `ownQueue` the slots with own energy.
  */
 export type PoolNetwork = {
   readonly graph: ResidualGraph

@@ -15,8 +15,8 @@ const priceRisesOf = (slot: FlowInput['slots'][number], { isAllowed }: FlowInput
 
 /**
  * First and last slot of the run that contains each slot. All slots of a run have the same price rises.
- * The position of a bound within a run does not matter: its slots may draw on the tiers before and after it in any
- * order, because savings in one slot are costs in another.
+ * The position of a bound within a run does not matter. The slots of the run may use the tiers on both sides of the
+ * bound in any order, because savings in one slot are costs in another.
  */
 type SlotRuns = { readonly first: Int32Array; readonly last: Int32Array }
 
@@ -217,9 +217,9 @@ type SearchNode = { readonly limits: TierLimits; readonly found: TieredFlow; rea
  * Find a flow of maximum energy and, among those, the one of minimum cost when its energy is counted in order of time.
  * A network in which slots choose their tiers freely costs no more than any plan. If it costs as much as its own plan,
  * that plan is optimal. This holds at once for imports whose tiers raise all prices of an accumulator equally.
- * Otherwise the time in which a bound is met is split, and each part that can contain a cheaper plan is searched: the
- * most promising first and, every third time, the one with the cheapest plan. A better plan is improved at once at the
- * bounds that it meets, because a cheaper plan leaves fewer parts.
+ * Otherwise the search splits the time in which a bound is met, and searches each part that can contain a cheaper plan.
+ * The most promising part is first. Every third time, it is the part with the cheapest plan. A better plan is improved
+ * at once at the bounds that it meets, because a cheaper plan leaves fewer parts.
  * Above `maxWork` and `maxSearchWork` the best plan found is returned. Yields between short parts of the work.
  * Source: Land and Doig (1960), https://doi.org/10.2307/1910129.
  */

@@ -36,8 +36,8 @@ export type DaySegment = {
 type RankedTimeBand = TimeBandIndex & { readonly hours: TimeBand; readonly rank: number }
 
 /**
- * Return a function for the rank of an entry in a month on a date: dates with months 3, dates 2, months 1, none 0; -1
- * if the entry does not apply.
+ * Return a function for the rank of an entry in a month on a date. An entry with dates and months has rank 3, with
+ * dates 2, with months 1, with neither 0. The rank is -1 if the entry does not apply.
  */
 export const entryRanks = (
   schedule: readonly ScheduleEntry[],

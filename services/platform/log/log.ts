@@ -4,8 +4,8 @@
  * **Offset.** The offset of a message counts the messages appended to its partition before it. The first message has
  * offset 0. Offsets rise by 1 in the embedded log; a broker may leave gaps. An offset is never used twice, even after
  * all messages are trimmed. **A committed offset is the offset of the next message to read.** It is 0 if no
- * message is processed, and `end` if all are. `begin` is the offset of the oldest stored message, `end` is the offset that
- * the next message gets: `begin ≤ committed ≤ end`.
+ * message is processed, and `end` if all are. `begin` is the offset of the oldest stored message, `end` is the offset
+ * that the next message gets: `begin ≤ committed ≤ end`.
  *
  * **Durability.** `append` resolves after the message is durable: it survives a crash of the process and a power cut.
  * Only then can readers see the message. A rejected append may have been written; the writer then appends the same

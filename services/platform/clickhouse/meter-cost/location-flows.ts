@@ -153,8 +153,8 @@ const findUncancelledLocations = async (
 }
 
 /**
- * Find those of some locations that have uncancelled records in one flow, their own or those of devices, over all time. Takes two statements
- * for 1,500 locations, the second one for those alone whose last record was cancelled.
+ * Return the locations that have uncancelled records in one flow at any time, their own or those of their devices.
+ * Runs one statement for each 1,500 locations, and a second one for locations whose last record was cancelled.
  */
 export const meteredLocations = async (
   db: ClickHouse,
