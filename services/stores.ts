@@ -14,7 +14,7 @@ import { openCodec } from './platform/log/avro/codec.ts'
 import { confluentSchemaIds } from './platform/log/avro/confluent-schema-ids.ts'
 import { localSchemaIds } from './platform/log/avro/schema-ids.ts'
 import { lockFolder } from './platform/log/lmdb/folder-lock.ts'
-import { type Log, recordTopic } from './platform/log/log.ts'
+import { type Log, recordTopic, type TopicSettings } from './platform/log/log.ts'
 import { confirmSecret } from './platform/postgres/connect/secret-fingerprints.ts'
 import { type Database, openDatabase } from './platform/postgres/database.ts'
 import { startEmbeddedServer } from './platform/postgres/embedded/embedded-server.ts'
@@ -112,7 +112,8 @@ const continueWithout =
     report(`ClickHouse is unavailable, its tables are not updated: ${error.message}`)
   }
 
-const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
+/** Open the log of the records: Kafka if it is configured, otherwise the embedded log. */
+export const openLog = async (config: Config, stack: AsyncDisposableStack, report: Report): Promise<Log> => {
   if (config.kafka !== null) {
     const { prefix } = config.kafka
     const [{ openKafkaLog }, { kafkaAddress }] = await Promise.all([
@@ -124,7 +125,7 @@ const openLog = async (config: Config, stack: AsyncDisposableStack, report: Repo
   }
   const partitions = config.logPartitions
   const capacityBytes = Math.floor(config.logMaxBytes / partitions)
-  const records = { partitions, roomBytes: capacityBytes, retentionMs: config.logRetentionMs }
+  const records = { partitions, capacityBytes, retentionMs: config.logRetentionMs } satisfies Partial<TopicSettings>
   const { openLmdbLog } = await import('./platform/log/lmdb/lmdb-log.ts')
   const log = await openLmdbLog({
     folder: join(config.dataFolder, 'log'),
