@@ -1,4 +1,5 @@
 import { tariffEventData } from '../contract/events/event.ts'
+import { minuteMs } from '../domain/interval.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/events.ts'
 import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
@@ -9,7 +10,6 @@ import type { LeasedWork } from '../platform/role-module.ts'
 
 const maxPerTurn = 500
 const maxExpiredPerTurn = 1_000
-const minuteMs = 60_000
 
 /**
  * Publish events of contracts that end within ten days and of contracts that have ended, up to `maxTimers` of those due

@@ -1,3 +1,4 @@
+import { hourMs } from '../domain/interval.ts'
 import { resealWith } from '../platform/access/seal.ts'
 import { type Secret, secretTexts } from '../platform/access/secrets.ts'
 import {
@@ -18,8 +19,6 @@ export type ResealOptions = {
   readonly credentialsKey: Secret
   readonly logger: Pick<Logger, 'info'>
 }
-
-const hourMs = 3_600_000
 
 /**
  * Work that encrypts stored values again, page by page, if they are sealed with a former secret; the former secret can

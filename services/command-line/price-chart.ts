@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { civilDate, weekdayOf } from '../domain/civil-date.ts'
 import { offsetAt, type TimeZone } from '../domain/civil-time.ts'
-import { dayMs } from '../domain/interval.ts'
+import { dayMs, hourMs } from '../domain/interval.ts'
 
 /** Value over [start, end) in ms; `isFaint` marks a value with a confidence below 1. */
 export type ChartValue = {
@@ -21,7 +21,6 @@ type Column = {
   readonly isMarked: boolean
 }
 
-const hourMs = 3_600_000
 const maxColumns = 64
 const chartRows = 8
 const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const

@@ -1,5 +1,6 @@
 import type { TimeZone } from '../domain/civil-time.ts'
 import type { PriceHistory } from '../domain/forecast/hour-grid.ts'
+import { hourMs } from '../domain/interval.ts'
 import { CommandError } from './command.ts'
 
 /** Prices of a file in the order of time. `clock` contains the UTC offsets of its times. */
@@ -15,7 +16,6 @@ export type ColumnChoice = { readonly time?: string | undefined; readonly price?
 
 type Row = { readonly line: number; readonly at: number; readonly offset: number | null; readonly price: number }
 
-const hourMs = 3_600_000
 const minStepMs = 60_000
 
 const cellsOf = (line: string, separator: string): readonly string[] =>

@@ -1,7 +1,6 @@
 import type { TimeZone } from '../domain/civil-time.ts'
+import { dayMs, minuteMs } from '../domain/interval.ts'
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
 const firstInstant = Date.UTC(1999, 0, 1)
 const horizon = Date.UTC(2102, 0, 1)
 /**

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
+import { dayMs } from '../../domain/interval.ts'
 import type { FeedInterval, FeedPrice } from '../../domain/market-feed/feed-price.ts'
 import {
   expectedUntil,
@@ -52,7 +53,6 @@ export type FetchResult = {
   readonly error: string | null
 }
 
-const dayMs = 86_400_000
 /** Forecasts read 28 days, and seven more days to measure their error. */
 const historyMs = 35 * dayMs
 /** The preferred feed is read again for this time, because it may have corrected prices. */

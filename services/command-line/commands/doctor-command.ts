@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import type { MeterBatchWire } from '../../contract/metering/meter-batch.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs } from '../../domain/interval.ts'
 import type { Command } from '../command.ts'
 import { logIn, refusalOf, type ServiceClient, serviceClient } from '../service-client.ts'
 import { readTarget, type ServiceTarget, targetOptions } from '../target.ts'
@@ -75,7 +76,6 @@ type EnergyCost = {
   }[]
 }
 
-const hourMs = 3_600_000
 const storedTimeoutMs = 20_000
 
 /** 3.2 kWh × 0.25 EUR/kWh = 0.80 EUR. */

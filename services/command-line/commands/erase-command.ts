@@ -1,4 +1,5 @@
 import { writeInstant } from '../../domain/instant.ts'
+import { dayMs } from '../../domain/interval.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { topics } from '../../platform/log/log.ts'
 import {
@@ -14,7 +15,6 @@ import { withDatabase } from '../open-database.ts'
 import { columns } from '../table.ts'
 import { findAccount } from './account-commands.ts'
 
-const dayMs = 86_400_000
 /** Deliveries are attempted for 5 days, and attempts are retained for 30 days. */
 const attemptRetentionMs = 35 * dayMs
 

@@ -1,4 +1,5 @@
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs } from '../../domain/interval.ts'
 import { apiKeyMode } from '../../platform/ids/new-id.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { type Command, type CommandInput, success, UsageError } from '../command.ts'
@@ -7,7 +8,6 @@ import { logIn } from '../service-client.ts'
 import { columns } from '../table.ts'
 import { readBaseUrl, readTarget, type ServiceTarget, targetOptions } from '../target.ts'
 
-const hourMs = 3_600_000
 const maxHours = 90 * 24
 
 type Prices = {

@@ -1,4 +1,5 @@
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs } from '../../domain/interval.ts'
 import { timeZone } from '../../platform/time-zone.ts'
 import { type Command, type CommandInput, success, UsageError } from '../command.ts'
 import { columnChart, instantText } from '../price-chart.ts'
@@ -6,7 +7,6 @@ import { logIn } from '../service-client.ts'
 import { columns } from '../table.ts'
 import { readTarget, targetOptions } from '../target.ts'
 
-const hourMs = 3_600_000
 const maxHours = 7 * 24
 
 type Prices = {

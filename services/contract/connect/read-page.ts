@@ -7,10 +7,9 @@ import {
   type Surcharge,
   structures,
 } from '../../domain/connect/session.ts'
-import { parseInstant } from '../../domain/instant.ts'
+import { formatTimeOfDay, parseInstant } from '../../domain/instant.ts'
 import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Refusal, type RefusalCode, type Result, refused } from '../../domain/refusal.ts'
-import { clockText } from '../tariffs/tariff-schedule.ts'
 
 /** Data of a page: objects, lists, texts, booleans. The numbers of number members are texts. */
 export type PageData = Readonly<Record<string, unknown>>
@@ -236,7 +235,7 @@ const findFault = (intervals: readonly DayInterval[]): Refusal | null => {
   let at = 0
   for (const { from, to, index } of intervals.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
     if (from < at) {
-      const message = `The periods overlap at ${clockText(from)}; each must begin where another one ends`
+      const message = `The periods overlap at ${formatTimeOfDay(from)}; each must begin where another one ends`
       return refused('valid_from_invalid', message, `data.hours[${index}].valid_from`).refusal
     }
     if (from > at) return refuseOpenTime(at, from, at === 0)
@@ -248,7 +247,7 @@ const findFault = (intervals: readonly DayInterval[]): Refusal | null => {
 const refuseOpenTime = (from: number, to: number, isEdge: boolean): Refusal =>
   refused(
     isEdge ? 'incomplete_time_period' : 'gap_in_time_period',
-    `The periods leave ${clockText(from)} to ${clockText(to)} open; together they must cover the whole day`,
+    `The periods leave ${formatTimeOfDay(from)} to ${formatTimeOfDay(to)} open; together they must cover the whole day`,
     'data.hours',
   ).refusal
 
@@ -269,7 +268,7 @@ export const readPeriods = (periods: readonly CostPeriod[]): Result<readonly Cos
   }
   const fault = findFault(allIntervals)
   if (fault !== null) return { ok: false, refusal: fault }
-  const normalized = (text: string): string => clockText(parseClock(text) ?? 0)
+  const normalized = (text: string): string => formatTimeOfDay(parseClock(text) ?? 0)
   return accepted(
     periods.map(one => ({
       cost: one.cost,

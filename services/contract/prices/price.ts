@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs } from '../../domain/interval.ts'
 import type { PriceElement } from '../../domain/price/price-series.ts'
 import { idText, instantText, seriesNumber, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
@@ -92,7 +93,6 @@ export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
   }
 }
 
-const hourMs = 3_600_000
 const midnight = 1_757_800_800_000
 const exampleHours: readonly (readonly [number, bigint])[] = [
   [6, 214_500_000n],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs, minuteMs } from '../../domain/interval.ts'
 import type { PriceBound, Slot } from '../../domain/schedule/slot.ts'
 import { confidenceScale, count, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
 import { fields, integer, optional, refuseField } from '../field.ts'
@@ -26,7 +27,6 @@ import {
 } from './schedule-window.ts'
 
 const start = 1_757_844_000_000
-const hourMs = 3_600_000
 
 const bodyExample = {
   start_time: '2025-09-14T12:00:00+02:00',
@@ -186,8 +186,6 @@ type LimitView = WindowView & {
   readonly durationMs: number
   readonly slots: readonly Slot[]
 }
-
-const minuteMs = 60_000
 
 /** Write a schedule by limit. */
 export const scheduleLimitToWire = (view: LimitView): z.input<typeof scheduleLimitShape> => ({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { type Interval, unionOfIntervals } from '../../domain/interval.ts'
 import type { PriceBound } from '../../domain/schedule/slot.ts'
 import { exactDecimal, instantText, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -65,20 +66,6 @@ export const unpricedShape = z
   .array(z.object({ start_time: instantText, end_time: instantText }).meta({ component: 'TimeSpan' }))
   .describe('Time without a price. Nothing is planned in this time.')
 
-/** Half-open interval (ms). */
-type Interval = { readonly start: number; readonly end: number }
-
-/** Join intervals that touch or overlap, such as the unpriced time of imports and of exports. */
-const joinIntervals = (intervals: readonly Interval[]): readonly Interval[] => {
-  const all: Interval[] = []
-  for (const { start, end } of intervals.toSorted((a, b) => a.start - b.start)) {
-    const last = all.at(-1)
-    if (last === undefined || last.end < start) all.push({ start, end })
-    else all[all.length - 1] = { start: last.start, end: Math.max(last.end, end) }
-  }
-  return all
-}
-
 /** Write an interval in the offsets of an answer. */
 export const intervalToWire = ({ start, end }: Interval, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(start, offsetOf(start)),
@@ -87,7 +74,7 @@ export const intervalToWire = ({ start, end }: Interval, offsetOf: AnswerOffset)
 
 /** Write the time that intervals cover, without overlaps. */
 export const intervalsToWire = (intervals: readonly Interval[], offsetOf: AnswerOffset) =>
-  joinIntervals(intervals).map(interval => intervalToWire(interval, offsetOf))
+  unionOfIntervals(intervals).map(interval => intervalToWire(interval, offsetOf))
 
 /** Data of every schedule; times in ms. */
 export type ScheduleView = {

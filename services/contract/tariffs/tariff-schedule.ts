@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { formatTimeOfDay } from '../../domain/instant.ts'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
 import { orNull, seriesNumber } from '../answer-field.ts'
 import { fields, jsonNumber, optional } from '../field.ts'
@@ -85,21 +86,13 @@ export const scheduleShape = z.array(
     .meta({ component: 'ScheduleEntry' }),
 )
 
-const padTwo = (value: number): string => String(value).padStart(2, '0')
-
-/** Write a second of the day as HH:MM:SS; the end of the day is 00:00:00. */
-export const clockText = (second: number): string => {
-  const ofDay = second % 86_400
-  return `${padTwo(Math.floor(ofDay / 3_600))}:${padTwo(Math.floor(ofDay / 60) % 60)}:${padTwo(ofDay % 60)}`
-}
-
 /**
  * Write a time band. Prices and fractions are integers of 1e-9. A tier bound in 1e-6 Wh equals the same number of 1e-9
  * kWh.
  */
 const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
-  valid_from: clockText(validFrom),
-  valid_to: clockText(validTo),
+  valid_from: formatTimeOfDay(validFrom),
+  valid_to: formatTimeOfDay(validTo),
   rate: tiers.map(tier => ({
     fixed: nanoNumber(tier.fixed),
     to_kwh: tier.to === null ? null : nanoNumber(tier.to),

@@ -1,7 +1,7 @@
+import { minuteMs } from '../interval.ts'
 import { instantOf, listOf, type Members, membersOf, textOf } from './feed-json.ts'
 import { type FeedPrice, feedPrice, type PriceUnit, unreadable } from './feed-price.ts'
 
-const minuteMs = 60_000
 const dailyContract = 'A01'
 const variableBlocks = 'A03'
 const maxPositions = 4_000

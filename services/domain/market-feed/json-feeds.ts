@@ -1,3 +1,4 @@
+import { minuteMs } from '../interval.ts'
 import { epochOf, instantOf, listOf, type Members, membersOf, parseFeed, textOf } from './feed-json.ts'
 import { type FeedPrice, feedPrice, intervalsFrom, unreadable } from './feed-price.ts'
 
@@ -7,7 +8,6 @@ import { type FeedPrice, feedPrice, intervalsFrom, unreadable } from './feed-pri
  * Addresses, status codes and retries belong to `platform/market-feeds`.
  */
 
-const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
 const rowsOf = (text: string, member: string): readonly unknown[] =>

@@ -1,10 +1,10 @@
 import { instantsAt, localDays, nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../civil-time.ts'
+import { minuteMs } from '../interval.ts'
 import type { FeedInterval } from './feed-price.ts'
 
 /** Time zone of a market, and the local minute of the day at which the prices of the next day are published. */
 export type PublicationClock = { readonly zone: TimeZone; readonly publishedAtMinute: number }
 
-const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
 /** Delay of a publication after which missing prices are an outage. */

@@ -1,3 +1,5 @@
+import { dayMs } from '../../domain/interval.ts'
+
 /**
  * The log: topics with partitions of messages. Each message is appended once; readers read a partition in order.
  *
@@ -129,7 +131,6 @@ export type TopicSettings = {
   readonly retainedForGroups: readonly string[]
 }
 
-const dayMs = 86_400_000
 const mebibyte = 1_048_576
 
 export const topics: Readonly<Record<TopicName, TopicSettings>> = {

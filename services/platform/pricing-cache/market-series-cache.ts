@@ -1,4 +1,5 @@
 import { provisionalSeries } from '../../domain/forecast/provisional-series.ts'
+import { dayMs } from '../../domain/interval.ts'
 import type { MarketSeries } from '../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../concurrency/time-slices.ts'
 import { Failure } from '../failure.ts'
@@ -11,7 +12,6 @@ export type CachedSeries = { readonly series: MarketSeries; readonly revision: n
 /** Cached series by source id. */
 export type SeriesCache = Map<string, CachedSeries>
 
-const dayMs = 86_400_000
 /**
  * Prices are loaded from five weeks before the first requested instant, so that records in order of time load them
  * once.

@@ -1,3 +1,4 @@
+import { dayMs } from '../../domain/interval.ts'
 import { accepted } from '../../domain/refusal.ts'
 import { misplacedLocations } from '../../platform/postgres/connect/connect-session-markets.ts'
 import {
@@ -32,7 +33,6 @@ import { isPriced } from './summary.ts'
 const restMs = 20_000
 const retryDelayMs = 600_000
 const maxPerRun = 20
-const dayMs = 86_400_000
 /** Time after completion in which the events of sessions without a price remain pending. */
 const announceWithinMs = 7 * dayMs
 

@@ -18,7 +18,7 @@ import {
 } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { changeSession, type FoundSession } from './change-session.ts'
-import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
+import { type ConnectDependencies, mergeEffects, noEffects } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
 import { readUsablePlan, saveFetchedTariff } from './save-fetched-tariff.ts'
@@ -79,7 +79,7 @@ const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: 
   )
 
 const unchanged = (session: StoredSession): Result<SessionStep> =>
-  accepted({ session, isEnding: false, effects: { events: [], audit: [], recostRequests: [] } })
+  accepted({ session, isEnding: false, effects: noEffects })
 
 /** Create the work that moves the session on when its login ends. */
 const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {

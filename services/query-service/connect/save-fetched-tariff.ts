@@ -1,5 +1,6 @@
 import type { TariffPlan } from '../../contract/connect/provider-app.ts'
 import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
+import { dayMs, hourMs, minuteMs } from '../../domain/interval.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
 import { scheduleText } from '../../domain/tariff/compiled-schedule.ts'
 import { hasTimedOut, providerTimeoutMs } from '../../domain/tariff/pending-tariff.ts'
@@ -26,10 +27,6 @@ import {
   withEffects,
 } from './connect-dependencies.ts'
 import { locationUpdateEffects, putTariff } from './put-tariff.ts'
-
-const dayMs = 86_400_000
-const hourMs = 3_600_000
-const minuteMs = 60_000
 
 /** Validate a fetched tariff as POST /tariffs does, in steps. */
 const planTerms = (

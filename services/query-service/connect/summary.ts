@@ -3,6 +3,7 @@ import { structureType } from '../../contract/registry/location-view.ts'
 import { nextLocalMidnight, offsetAt, startOfLocalDay, type TimeZone } from '../../domain/civil-time.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { dayMs } from '../../domain/interval.ts'
 import { priceSeries } from '../../domain/price/price-series.ts'
 import { moneyScale } from '../../domain/quantity.ts'
 import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
@@ -17,7 +18,6 @@ import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { ConnectDependencies } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 
-const dayMs = 86_400_000
 const confidenceScale = 4
 
 /** Tariff of a summary. */

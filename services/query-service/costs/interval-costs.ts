@@ -2,6 +2,7 @@ import { costLimits, defaultEnergyFlow, energyCostToCsv, intervalCost } from '..
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
+import { hourMs } from '../../domain/interval.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type FlowDirections, meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import { locationsOfDevices, type MeteredObject } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
@@ -33,8 +34,6 @@ type Scope = {
   readonly isWhole: boolean
   readonly devices: DeviceRecords | null
 }
-
-const hourMs = 3_600_000
 
 /** Select the named location and currency from locations. Source: docs/rules/costs.md #location-and-currency. */
 export const chooseLocations = (

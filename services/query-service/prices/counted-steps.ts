@@ -1,6 +1,7 @@
 import { accumulatorChangesOf } from '../../domain/cost/accumulator-changes.ts'
 import { coverageLookup } from '../../domain/cost/covered-intervals.ts'
 import type { Interval } from '../../domain/interval.ts'
+import { hourMs } from '../../domain/interval.ts'
 import { type CountingInterval, countingIntervals, tierBounds } from '../../domain/price/counting-interval.ts'
 import { type CrossingEnergy, type EnergyBucket, tierSteps } from '../../domain/price/tier-step.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
@@ -18,7 +19,6 @@ import {
 import { type QueryInterval, rowsInInterval } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
 
-const hourMs = 3_600_000
 /** Interval of all records. */
 const recordTimes: QueryInterval = { from: Date.UTC(1999, 0, 1), to: Date.UTC(2200, 0, 1) }
 /**

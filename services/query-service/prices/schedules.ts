@@ -3,6 +3,7 @@ import { type RequestedInterval, readInterval, refuseLongInterval } from '../../
 import { scheduleDuration, scheduleLimit } from '../../contract/schedules/schedule-slots.ts'
 import { scheduleLimits, type WindowView } from '../../contract/schedules/schedule-window.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
+import { minuteMs } from '../../domain/interval.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { newId } from '../../platform/ids/new-id.ts'
@@ -47,8 +48,6 @@ const viewOf = async (
   nextUpdate: apiVersion === 'current' ? null : await nextUpdateOf(dependencies, gathered, at),
   createdAt: at,
 })
-
-const minuteMs = 60_000
 
 /** Answer the cheapest or most expensive time of a duration. Source: docs/rules/schedules.md #duration. */
 const scheduleByDuration = async (

@@ -10,6 +10,7 @@ import {
 } from '../../contract/schedules/schedule-slots.ts'
 import type { WindowView } from '../../contract/schedules/schedule-window.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
+import { minuteMs } from '../../domain/interval.ts'
 import {
   type PriceRequest,
   type PriceSeries,
@@ -123,8 +124,6 @@ export type DurationInput = SeriesInput & {
   readonly duration: number
   readonly contiguous: boolean
 }
-
-const minuteMs = 60_000
 
 /** Return the unpriced intervals for the part without elements, so that they are written once. */
 const unpricedOf = ({ unpriced }: PriceSeries<unknown>, to: number) => ({ unpriced: to === 0 ? unpriced : [] })

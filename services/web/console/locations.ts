@@ -1,5 +1,6 @@
 import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
 import { writeInstant } from '../../domain/instant.ts'
+import { hourMs } from '../../domain/interval.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
@@ -57,7 +58,6 @@ type Costs = {
   }[]
 }
 
-const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const directionLabels = [
   ['IMPORT', 'Import'],

@@ -1,5 +1,5 @@
 import { readInstant, writeInstant } from '../../domain/instant.ts'
-import { dayMs } from '../../domain/interval.ts'
+import { dayMs, minuteMs } from '../../domain/interval.ts'
 import { type Html, html } from '../ui-kit/html.ts'
 import type { DescribedOperation } from './document.ts'
 
@@ -28,7 +28,6 @@ const plotSize = {
   height: chartSize.height - chartSize.top - chartSize.bottom,
 }
 
-const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const timeSteps = [
   15 * minuteMs,
