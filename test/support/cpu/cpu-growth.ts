@@ -1,32 +1,38 @@
 const roundMs = 25
-const rounds = 3
+const minRounds = 3
+/** Other work on the machine disturbs single rounds. Work that grows too fast does so in each of them. */
+const maxRounds = 15
+/** Growth that needs no more rounds. */
+const linearGrowth = 2.3
 
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
+  return (user + system) / 1_000
 }
 
-/** CPU time of one call, in ms: the least of some rounds of so many calls that the clock can tell. */
-const costOf = async (work: () => unknown): Promise<number> => {
-  let min = Number.POSITIVE_INFINITY
-  for (let round = 0; round < rounds; round += 1) {
-    const from = cpuMs()
-    let calls = 0
-    while (calls === 0 || cpuMs() - from < roundMs) {
-      await work()
-      calls += 1
-    }
-    min = Math.min(min, (cpuMs() - from) / calls)
+/** Return the CPU time of one call, in ms. Short calls are repeated until the clock is precise. */
+const timeOf = async (work: () => unknown): Promise<number> => {
+  const from = cpuMs()
+  let calls = 0
+  while (calls === 0 || cpuMs() - from < roundMs) {
+    await work()
+    calls += 1
   }
-  return min
+  return (cpuMs() - from) / calls
 }
 
 /**
- * Tell how many times the CPU time of some work grows from a size to its double: 2 for linear work, 4 for quadratic.
- * Counts the thread that calls, and nothing else. Choose sizes between 0.1 and 50 ms of work.
+ * Return the factor by which the CPU time of some work grows from a size to its double: 2 for linear work, 4 for quadratic work.
+ * Both sizes are measured in turns, and the shortest time of each counts. Only the calling thread is measured.
+ * Choose sizes between 0.1 and 200 ms of work.
  */
 export const cpuGrowth = async (size: number, work: (size: number) => unknown): Promise<number> => {
   await work(size)
-  const one = await costOf(() => work(size))
-  return (await costOf(() => work(size * 2))) / one
+  let [single, double] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let round = 0; round < maxRounds; round += 1) {
+    single = Math.min(single, await timeOf(() => work(size)))
+    double = Math.min(double, await timeOf(() => work(size * 2)))
+    if (round + 1 >= minRounds && double / single <= linearGrowth) break
+  }
+  return double / single
 }

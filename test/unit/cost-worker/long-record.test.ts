@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { costInSteps, rowOf } from '../../../services/cost-worker/record-to-cost.ts'
 import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import { noTexts } from '../../../services/domain/record/record.ts'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { createPricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../services/domain/tariff/snapshot.ts'
 import type { TimeBand } from '../../../services/domain/tariff/tariff.ts'
@@ -9,6 +10,7 @@ import { meterCostBlock } from '../../../services/platform/clickhouse/encoding/f
 import { runInTimeSlices } from '../../../services/platform/concurrency/time-slices.ts'
 import type { CachedPricing } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { costRow, hexId } from '../../suites/cost-rows.ts'
+import { cpuGrowth } from '../../support/cpu/cpu-growth.ts'
 import { cpuTimeMs } from '../../support/cpu/cpu-time.ts'
 import { pricing, tariff } from '../../support/oracle/tables.ts'
 
@@ -96,20 +98,11 @@ describe('a long record', () => {
     expect(times[2]).toBeLessThan(20)
   })
 
-  it('takes time in proportion to its pieces, of which a year of minutes has the most', () => {
+  it('takes time in proportion to its pieces, of which a year of minutes has the most', async () => {
     const large = cachedPricingOf(1_440)
-    const timeOf = (days: number): number =>
-      Math.min(
-        ...[0, 1, 2].map(() =>
-          cpuTimeMs(() => {
-            const work = costInSteps(entryOf(days), large)
-            for (let step = work.next(); step.done !== true; step = work.next());
-          }),
-        ),
-      )
-    const [half, whole] = [timeOf(60), timeOf(120)]
-    expect(whole).toBeLessThan(half * 2.5)
+    const cost = (days: number): void => void runToEnd(costInSteps(entryOf(days), large))
+    expect(await cpuGrowth(60, cost)).toBeLessThan(2.5)
     // 172,800 pieces, some 2 µs each.
-    expect(whole).toBeLessThan(1_000)
+    expect(cpuTimeMs(() => cost(120))).toBeLessThan(1_000)
   })
 })

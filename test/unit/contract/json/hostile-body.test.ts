@@ -4,21 +4,28 @@ import { readSubmission } from '../../../../services/contract/metering/read-subm
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { runInTimeSlices } from '../../../../services/platform/concurrency/time-slices.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
+import { cpuTimeMs } from '../../../support/cpu/cpu-time.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const capacity = { elements: 1_000, valuesPerElement: 16, excessValues: 1_000 }
 
-/** CPU time of the longest step in ms. Other work waits for at most this time. */
-const longestStep = (work: Generator<void, unknown>): number => {
+const longestStepOnce = (work: Generator<void, unknown>): number => {
   let longest = 0
   for (let isOver = false; !isOver; ) {
-    const from = process.threadCpuUsage()
-    isOver = work.next().done === true
-    const { user, system } = process.threadCpuUsage(from)
-    longest = Math.max(longest, (user + system) / 1_000)
+    const step = (): void => {
+      isOver = work.next().done === true
+    }
+    longest = Math.max(longest, cpuTimeMs(step))
   }
   return longest
 }
+
+/**
+ * Return the CPU time of the longest step, in ms. Other work waits for at most this time.
+ * The least of three runs counts, because a garbage collection can meet any step once.
+ */
+const longestStep = (open: () => Generator<void, unknown>): number =>
+  Math.min(...[0, 1, 2].map(() => longestStepOnce(open())))
 
 const mebibyte = 2 ** 20
 const list = (count: number, write: (at: number) => string) =>
@@ -48,7 +55,7 @@ describe('a hostile body', () => {
   it.each(hostile)('of %s is read in short steps', (_, write) => {
     const bytes = bytesOf(write(mebibyte))
     for (let round = 0; round < 2; round += 1) runToEnd(readJson(bytes))
-    expect(longestStep(readJson(bytes))).toBeLessThan(30)
+    expect(longestStep(() => readJson(bytes))).toBeLessThan(30)
   })
 
   it.each(hostile)('of %s is read in short steps as a submission, in a list and in lines', (_, write) => {
@@ -57,7 +64,7 @@ describe('a hostile body', () => {
       [bytesOf(write(4 * mebibyte)), true],
     ] as const) {
       runToEnd(readSubmission(bytes, inLines, capacity, 8_192))
-      expect(longestStep(readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
+      expect(longestStep(() => readSubmission(bytes, inLines, capacity, 8_192))).toBeLessThan(60)
     }
   })
 
