@@ -3,8 +3,8 @@ import { removeData } from '../support/system/running-system.ts'
 const folders: string[] = []
 
 /**
- * Remove data once the whole run is over. A file system without a journal looks through what was deleted in the last minutes each time a
- * file is made: what one measure deletes would slow down the next one, by a third and more.
+ * Remove a data folder at the end of the whole run. On a file system without a journal, recently deleted files slow
+ * down the creation of files. An earlier deletion would make the next figure a third slower.
  */
 export const removeAfterRun = (folder: string): void => {
   if (folders.length === 0) process.once('exit', () => folders.forEach(removeData))

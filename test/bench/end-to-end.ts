@@ -7,7 +7,7 @@ import type { LoadPlan, LoadResult } from './load.ts'
 import { quantileOf, type Samples, samplesSince, sumOf } from './samples.ts'
 import { tokenOf } from './token.ts'
 
-/** A load on a fleet; `rate` in records a second, or null for as fast as the answers come. */
+/** Load on a fleet. `rate` is in records/s; if it is null, a request follows each answer. */
 export type FleetLoad = {
   readonly seconds: number
   readonly rate: number | null
@@ -19,24 +19,24 @@ export type FleetLoad = {
 
 export type EndToEnd = {
   readonly recordsPerSecond: number
-  /** CPU time for each record, by process; brokers and load are not in it. */
+  /** CPU time for each record, by process. Brokers and load are not included. */
   readonly cpuMicroseconds: Readonly<Record<string, number>>
   readonly load: LoadResult
-  /** Records accepted and not yet stored, once a second. */
+  /** Records that are accepted but not stored, one value per second. */
   readonly backlog: readonly number[]
   readonly lost: number
   readonly rssMb: number
-  /** From accepted to stored, in seconds, of the chunks of the run; `p99New` of those from the first seconds, while the processes are new. */
+  /** Time from accepted to stored, in s. `p99New` covers the first seconds, the others cover the rest of the run. */
   readonly lag: { readonly p50: number; readonly p99: number; readonly p99New: number }
 }
 
 const acceptedName = 'wattledger_records_accepted_total'
 const storedName = 'wattledger_records_stored_total'
 const drainMs = 60_000
-/** So long the processes of a load are new. */
+/** First seconds of a load, in which the processes compile their code and fill their caches. */
 const newSecondsOf = ({ seconds }: FleetLoad): number => Math.min(5, seconds / 2)
 
-/** Lay out the load of a fleet that is made for it. */
+/** Create a fleet and plan its load. */
 export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBody: number): Promise<LoadPlan> => {
   const fleet = await createFleet(await login(system.sandbox()), load.locations, load.locations * 2, load.pricing)
   const { hostname: host, port } = new URL(system.gatewayUrl())
@@ -48,7 +48,7 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
   }
 }
 
-/** What was seen of a system while a load ran: the backlog once a second, and what was counted while its processes were new. */
+/** Backlog of a system under load, one value per second, and the metrics at the end of the first seconds. */
 type LoadObservation = { readonly backlog: readonly number[]; readonly whileNew: Samples }
 
 const watch = async (system: BenchSystem, running: Promise<unknown>, newSeconds: number): Promise<LoadObservation> => {
@@ -74,7 +74,7 @@ const untilStored = async (system: BenchSystem, records: number): Promise<void> 
   }
 }
 
-/** What the worker's steps took, for whoever looks for the time. */
+/** List the durations of the worker's steps, and the CPU time of the processes. */
 const stepLines = (samples: Samples): string =>
   [...samples]
     .filter(([name]) =>
@@ -95,7 +95,10 @@ const perRecord = (
     ]),
   )
 
-/** Measure records a second that are accepted, priced and stored, with the load beside on the same machine. Promise P1. */
+/**
+ * Measure the records per second that are accepted, priced and stored. The load runs on the same machine. Promise P1.
+ * BENCH_STEPS prints the durations of the worker's steps.
+ */
 export const endToEnd = async (open: OpenBench, load: FleetLoad): Promise<EndToEnd> => {
   await using system = await open()
   const plan = await planOf(system, load, 500)

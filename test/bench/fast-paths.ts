@@ -21,7 +21,9 @@ const rowCount = 2_000
 
 type Case = { readonly name: string; readonly run: () => unknown }
 
-/** Print the fast quartile of each case in µs per item. The cases run in turns, so that other load affects all of them. */
+/**
+ * Print the first quartile of each case in µs per item. The cases run in turns, so that other load affects all cases.
+ */
 const compare = async (items: number, rounds: number, cases: readonly Case[]): Promise<void> => {
   const times = cases.map(() => [] as number[])
   for (let round = 0; round < rounds; round += 1) {
@@ -128,7 +130,8 @@ const jsonInsert = (file: string): string => {
   const at = (name: string) => `fromUnixTimestamp64Milli(${name}, 'UTC')`
   const structure =
     'a String, l String, d String, r String, b String, m Bool, f String, t String, s Int64, e Int64, i Int64, ' +
-    'n Decimal(18, 6), rc UInt32, st String, c Decimal(38, 9), cu String, co UInt32, p Decimal(18, 9), pr UInt32, v UInt64, ti Array(String)'
+    'n Decimal(18, 6), rc UInt32, st String, c Decimal(38, 9), cu String, co UInt32, p Decimal(18, 9), pr UInt32, ' +
+    'v UInt64, ti Array(String)'
   return `INSERT INTO meter_cost (account_id, location_id, device_id, record_id, batch_id, live_mode,
       energy_flow_direction, tariff_direction, start_time, end_time, received_at, energy, record_confidence, status,
       cost, currency, confidence, price, pricing_revision, version, tariff_ids)

@@ -3,10 +3,11 @@ import { endMark, startMark } from './load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
 
-/** How the locations of a fleet are priced; `market`: by the prices of a source. */
+/** Kind of tariff that all locations of a fleet have. `market` is the id of a market source. */
 export type Pricing = 'time of use' | 'tiers' | { readonly market: string }
 
-const allDay = (rate: readonly object[]) => [
+/** Return a schedule with the same tiers of prices at all times. */
+export const allDay = (rate: readonly object[]) => [
   {
     months: ['All'],
     days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
@@ -32,7 +33,7 @@ const dayAndNight = (offset: number) => [
   },
 ]
 
-/** Do some work for each of many, a few at a time. */
+/** Run some work for each item, with `width` items at a time. */
 export const each = async <T>(
   items: readonly T[],
   width: number,
@@ -59,7 +60,16 @@ const tariffOf = (pricing: Pricing, index: number): object => {
   }
 }
 
-/** Make locations with a tariff each, and devices. */
+const idsOf = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
+
+/** Return the ids of a fleet for pipelines that do not check ids. Each location has two devices. */
+export const numberedFleet = (locationCount: number): Fleet => ({
+  locations: idsOf('loc_', locationCount),
+  devices: idsOf('dev_', locationCount * 2),
+})
+
+/** Create locations with one tariff each, and devices. */
 export const createFleet = async (
   client: Client,
   locationCount: number,
@@ -92,7 +102,7 @@ export const createFleet = async (
   return { locations, devices }
 }
 
-/** Lay out one body for each so many devices; each device has one record a slot. */
+/** Return the bodies of one slot, with `recordsPerBody` records each and one record for each device. */
 export const bodiesOf = ({ locations, devices }: Fleet, recordsPerBody: number): readonly string[] => {
   const records = devices.map((device, index) => ({
     location_id: locations[index % locations.length],

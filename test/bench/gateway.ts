@@ -15,7 +15,7 @@ import { localSchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
 import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { ordinaryBody } from '../support/metering/meter-body.ts'
 
-/** The gateway's own work on a submission against `JSON.parse` of the same body, in ns a record; the goal of `ratio` is 3.0. */
+/** Time of the gateway and of `JSON.parse` for the same body, in ns per record. The goal of `ratio` is at most 3.0. */
 export type GatewayFigures = {
   readonly bodyBytes: number
   readonly parseNs: number
@@ -42,7 +42,7 @@ const allKnown = () =>
     (accountId, locationId) => partitionOf(partitionKey(accountId, locationId), partitions),
   )
 
-/** Everything that the gateway does but for the log and PostgreSQL: appends are answered at once, all objects are known. */
+/** Create a gateway without log and PostgreSQL: each append succeeds immediately, and all objects are known. */
 const gateway = async () => {
   const known = allKnown()
   const codec = await openCodec(localSchemaIds())
@@ -64,14 +64,13 @@ const gateway = async () => {
   return async (bytes: Uint8Array): Promise<void> => {
     const request = { caller, at, apiVersion: 'current', body: { bytes, mediaType: 'application/json' } }
     const outcome = await submit(request as RequestOf<typeof meterIntervalSubmit>)
-    if (!outcome.ok || outcome.value?.records_accepted !== records)
-      throw new Error('the benchmark expects every record to be accepted')
+    if (!outcome.ok || outcome.value?.records_accepted !== records) throw new Error('Every record must be accepted.')
   }
 }
 
 const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 
-/** Measure both in turns, body by body, after a first round that warms up; the median of each counts. */
+/** Measure both in turns, body by body, after a warm-up. The figures are medians. Promise P3. */
 export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
   const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(ordinaryBody({ records, at, round })))
   const submit = await gateway()

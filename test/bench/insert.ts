@@ -8,7 +8,9 @@ import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/sc
 import { dataFolder } from '../support/system/running-system.ts'
 import { removeAfterRun } from './data-folders.ts'
 
-/** Rows a second: the engine alone on rows encoded before, and with our encoding. `bytesPerRow` on disk after merging. */
+/**
+ * Inserted rows per second without and with the time to encode rows. `bytesPerRow` is the size on disk after merges.
+ */
 export type InsertFigures = { readonly engine: number; readonly withEncoding: number; readonly bytesPerRow: number }
 
 const rowsPerStep = 10_000
@@ -49,7 +51,7 @@ const rowOf = (index: number, step: number): MeterCostRow => {
   }
 }
 
-/** Measure inserts of steps of 10,000 rows, encoded before and encoded on the way, in turns. Promise P5's limit, and P10's storage. */
+/** Measure inserts of 10,000 rows each, and the encoding of these rows. Promise P5, and the storage of P10. */
 export const insertRates = async (steps = 40): Promise<InsertFigures> => {
   const folder = dataFolder()
   mkdirSync(folder, { recursive: true })
@@ -57,7 +59,7 @@ export const insertRates = async (steps = 40): Promise<InsertFigures> => {
   try {
     await applySchemas(db, schemaFiles())
     let engineMs = 0
-    let wholeMs = 0
+    let totalMs = 0
     for (let step = 0; step < steps; step += 1) {
       const rows = Array.from({ length: rowsPerStep }, (_, index) => rowOf(index, step))
       const startedAt = performance.now()
@@ -65,16 +67,17 @@ export const insertRates = async (steps = 40): Promise<InsertFigures> => {
       const encodedAt = performance.now()
       await db.insert(block)
       engineMs += performance.now() - encodedAt
-      wholeMs += performance.now() - startedAt
+      totalMs += performance.now() - startedAt
     }
     await db.command('OPTIMIZE TABLE meter_cost FINAL')
     const [answer] = await db.rows(
-      "SELECT sum(bytes_on_disk) / sum(rows) FROM system.parts WHERE active AND table = 'meter_cost' AND database = currentDatabase()",
+      `SELECT sum(bytes_on_disk) / sum(rows) FROM system.parts
+       WHERE active AND table = 'meter_cost' AND database = currentDatabase()`,
     )
     const rows = steps * rowsPerStep
     return {
       engine: (rows * 1000) / engineMs,
-      withEncoding: (rows * 1000) / wholeMs,
+      withEncoding: (rows * 1000) / totalMs,
       bytesPerRow: Number(answer?.[0] ?? 0),
     }
   } finally {

@@ -1,16 +1,16 @@
 const open = new Set<AsyncDisposable>()
 
-/** Have something closed with the run, also where the run is interrupted; closing it twice must do nothing more. */
-export const closedWithRun = <T extends AsyncDisposable>(one: T): T => {
+/** Register something that an interrupted run must close, and return it. A second call to close must have no effect. */
+export const closeWithRun = <T extends AsyncDisposable>(one: T): T => {
   open.add(one)
   return one
 }
 
-/** End the run in order where it is interrupted: servers that it started outlive it otherwise. */
+/** Close everything in reverse order after SIGINT or SIGTERM. Servers would continue to run otherwise. */
 export const closeOnSignals = (): void => {
   const close = async (): Promise<void> => {
-    // What measures is cut off by what is closed here; that is no news.
-    process.on('uncaughtException', () => process.stderr.write('interrupted\n'))
+    // The code that measures fails when its servers are closed.
+    process.on('uncaughtException', () => process.stderr.write('Interrupted.\n'))
     for (const one of [...open].reverse()) {
       await Promise.resolve(one[Symbol.asyncDispose]()).catch((error: unknown) =>
         process.stderr.write(`${String(error)}\n`),

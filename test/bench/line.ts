@@ -1,4 +1,4 @@
-/** One figure beside its limit in the same run, and the goal for it. */
+/** One figure with its goal, and its limit from the same run. */
 export type Line = {
   readonly promise: string
   readonly figure: string
@@ -9,18 +9,18 @@ export type Line = {
   readonly goal: string
 }
 
-/** What measures the figures of a promise. */
+/** Functions that measure the figures of a promise, by its name. */
 export type Measures = Readonly<Record<string, () => Promise<readonly Line[]>>>
 
-/** A figure that stands alone. */
+/** Return a figure without a limit. */
 export const lineOf = (promise: string, figure: string, value: number, unit: string, goal: string): Line => ({
   ...{ promise, figure, value, unit, goal },
   limit: null,
   ratio: null,
 })
 
-/** A figure beside what it is compared with: its share of a limit, or how much more it is than something smaller. */
-export const lineBeside = (
+/** Return a figure with a limit or another value to compare, and the ratio of both. */
+export const ratioLine = (
   promise: string,
   figure: string,
   value: number,
@@ -32,22 +32,24 @@ export const lineBeside = (
   ratio: value / limit,
 })
 
-const shown = (value: number | null): string => {
+const formatValue = (value: number | null): string => {
   if (value === null) return ''
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }
 
-/** The head of the table. */
-export const tableHead = `${'what'.padEnd(40)} ${'value'.padStart(12)} ${'unit'.padEnd(11)} ${'limit'.padStart(12)} ratio   goal\n`
+const headings = ['figure'.padEnd(40), 'value'.padStart(12), 'unit'.padEnd(11), 'limit'.padStart(12), 'ratio   goal']
 
-/** A figure as a line of the table. */
+/** Heading of the table. */
+export const tableHead = `${headings.join(' ')}\n`
+
+/** Format a figure as a line of the table. */
 export const tableLine = ({ promise, figure, value, unit, limit, ratio, goal }: Line): string => {
   const cells = [
     promise.padEnd(5),
     figure.padEnd(34),
-    shown(value).padStart(12),
+    formatValue(value).padStart(12),
     unit.padEnd(11),
-    shown(limit).padStart(12),
+    formatValue(limit).padStart(12),
   ]
   return `${cells.join(' ')} ${ratio === null ? '      ' : `${ratio.toFixed(2)} ×`}  ${goal}\n`
 }

@@ -1,24 +1,25 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A load of metering submissions over a few keep-alive connections, cheap enough to share the machine with what it measures: bodies are
- * made once, and only the times in them are written anew for each submission.
+ * Load of metering submissions over keep-alive connections. It shares the machine with the measured system, so it must
+ * use little CPU: the bodies are created once, and each submission overwrites only the times in its body.
  */
 export type LoadPlan = {
   readonly host: string
   readonly port: number
   readonly path: string
   readonly token: string
-  /** One text per body, with `@start@@@@@@@@@@@@@@@` and `@end@@@@@@@@@@@@@@@@@` (20 characters) in place of times. */
+  /** Texts of the bodies, with `startMark` and `endMark` instead of times. */
   readonly bodies: readonly string[]
   readonly recordsPerBody: number
-  /** How many there are; how many there may be where each request is sent when it is due, whatever became of those before it. */
+  /** Number of connections. In an open loop: maximum number of connections. */
   readonly connections: number
+  /** True if each request is sent at its planned time, even if earlier requests have no answer. */
   readonly isOpenLoop?: boolean
   readonly seconds: number
-  /** Records a second, or null for as fast as the answers come. */
+  /** Records per second. If it is null, a request follows each answer. */
   readonly rate: number | null
-  /** Records that may be accepted and not yet stored; more wait. Absent: any number. */
+  /** Maximum number of records that are sent but not stored. The load waits above it. No limit by default. */
   readonly maxAhead?: number
   readonly firstSlot: number
   readonly slotMs: number
@@ -29,11 +30,11 @@ export type LoadResult = {
   readonly requests: number
   readonly records: number
   readonly failed: number
-  /** Of the failed ones those whose connection broke before an answer came. */
+  /** Failed requests whose connection broke before the answer. */
   readonly unanswered: number
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
   readonly lastSlot: number
-  /** When each submission was accepted, in ms of the epoch, in order. */
+  /** Time at which each submission was accepted, in ms since the epoch, in order. */
   readonly acceptedAt: readonly number[]
 }
 
@@ -72,7 +73,7 @@ const patch = ({ bytes, starts, ends }: Template, from: number, to: number): voi
   for (const offset of ends) end.copy(bytes, offset)
 }
 
-/** Send one request and wait for the whole answer; gives its status. */
+/** Send one request, wait for the whole answer and return its status. */
 const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
   new Promise((resolve, reject) => {
     let received = ''
@@ -83,7 +84,7 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
       work()
     }
     const fail = (error?: unknown): void =>
-      finish(() => reject(error instanceof Error ? error : new Error('the connection was closed')))
+      finish(() => reject(error instanceof Error ? error : new Error('The connection was closed.')))
     const read = (chunk: Buffer): void => {
       received += chunk.toString('latin1')
       const head = received.indexOf('\r\n\r\n')
@@ -104,13 +105,13 @@ const percentile = (sorted: readonly number[], share: number): number =>
 
 type Turn = { readonly body: number; readonly slot: number; readonly due: number }
 
-/** A load under way: what is sent next, and what came of what was sent. */
+/** State of a running load: the next request, and the results so far. */
 type LoadState = {
   readonly plan: LoadPlan
-  /** When it ends. */
+  /** End of the load, by `performance.now()`. */
   readonly until: number
   readonly nextTurn: () => Turn
-  /** Whether more is sent than may wait to be stored. */
+  /** True if more than `maxAhead` records are sent but not stored. */
   readonly isAhead: () => boolean
   readonly latencies: number[]
   readonly acceptedAt: number[]
@@ -121,10 +122,10 @@ type LoadState = {
 
 const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-const connected = async ({ host, port }: LoadPlan): Promise<Socket> => {
+const openSocket = async ({ host, port }: LoadPlan): Promise<Socket> => {
   const socket = connect({ host, port, noDelay: true })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-  // Between two exchanges nobody else listens; the next one meets a socket that is destroyed.
+  // An error between two exchanges needs a listener. The next exchange finds that the socket is destroyed.
   return socket.on('error', () => undefined)
 }
 
@@ -136,8 +137,8 @@ const send = async (sending: LoadState, socket: Socket, bytes: Buffer): Promise<
   else sending.failed += 1
 }
 
-/** Wait until a turn is due and lay it out; the next one of the same body overwrites the bytes. */
-const prepared = async (
+/** Wait until a request is due and return its bytes. The next request with the same body overwrites these bytes. */
+const prepareRequest = async (
   { plan }: LoadState,
   templates: readonly Template[],
   { body, slot, due }: Turn,
@@ -150,10 +151,10 @@ const prepared = async (
 }
 
 /** Send over one connection, one request after the other. */
-const sendInTurn = async (sending: LoadState): Promise<void> => {
+const sendSequentially = async (sending: LoadState): Promise<void> => {
   const { plan, until, isAhead, nextTurn } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
-  const socket = await connected(plan)
+  const socket = await openSocket(plan)
   while (performance.now() < until) {
     if (isAhead()) {
       await pause(2)
@@ -161,47 +162,49 @@ const sendInTurn = async (sending: LoadState): Promise<void> => {
     }
     const turn = nextTurn()
     if (turn.due > until) break
-    await send(sending, socket, await prepared(sending, templates, turn))
+    await send(sending, socket, await prepareRequest(sending, templates, turn))
   }
   socket.destroy()
 }
 
-/** Send each request when it is due, over a connection that is idle or a new one. */
+/** Send each request when it is due, over an idle or a new connection. */
 const sendWhenDue = async (sending: LoadState): Promise<void> => {
   const { plan, until, nextTurn } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const idle: Socket[] = []
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   let ended = Promise.withResolvers<void>()
   for (let turn = nextTurn(); turn.due < until && performance.now() < until; turn = nextTurn()) {
-    const bytes = Buffer.from(await prepared(sending, templates, turn))
-    while (underWay.size >= plan.connections) {
+    const bytes = Buffer.from(await prepareRequest(sending, templates, turn))
+    while (inFlight.size >= plan.connections) {
       ended = Promise.withResolvers()
       await ended.promise
     }
-    const one = (async () => {
+    const exchanged = (async () => {
       const socket = idle.pop()
-      const open = socket === undefined || socket.destroyed ? await connected(plan) : socket
+      const open = socket === undefined || socket.destroyed ? await openSocket(plan) : socket
       await send(sending, open, bytes)
       idle.push(open)
     })()
-    const begun = performance.now()
-    const broke = (): void => {
+    const startedAt = performance.now()
+    const countFailure = (): void => {
       sending.failed += 1
       sending.unanswered += 1
-      sending.latencies.push(performance.now() - begun)
+      sending.latencies.push(performance.now() - startedAt)
     }
-    const exchanged = one.catch(broke).finally(() => {
-      underWay.delete(exchanged)
+    const request = exchanged.catch(countFailure).finally(() => {
+      inFlight.delete(request)
       ended.resolve()
     })
-    underWay.add(exchanged)
+    inFlight.add(request)
   }
-  await Promise.all(underWay)
+  await Promise.all(inFlight)
   for (const socket of idle) socket.destroy()
 }
 
-/** Run the load; each body is sent once per slot of time, so that no record comes twice. `stored` tells how many records are stored. */
+/**
+ * Run the load. Each body is sent once per slot, so that no record is a duplicate. `stored` returns the stored records.
+ */
 const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult> => {
   const startedAt = performance.now()
   const sending: LoadState = {
@@ -226,7 +229,7 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
     },
   }
   if (plan.isOpenLoop) await sendWhenDue(sending)
-  else await Promise.all(Array.from({ length: plan.connections }, () => sendInTurn(sending)))
+  else await Promise.all(Array.from({ length: plan.connections }, () => sendSequentially(sending)))
   const { latencies, acceptedAt, failed, unanswered, sent } = sending
   const sorted = Float64Array.from(latencies).sort()
   return {

@@ -1,6 +1,6 @@
 import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
-import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
+import { type Line, lineOf, type Measures, ratioLine } from './line.ts'
 import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
 import { recostFigures } from './recost.ts'
@@ -10,7 +10,7 @@ import { startTimes } from './single.ts'
 const insertLines = async (): Promise<readonly Line[]> => {
   const { engine, withEncoding, bytesPerRow } = await insertRates()
   return [
-    lineBeside('P5', 'rows stored', withEncoding, engine, 'rows/s', '≥ 0.6 ×'),
+    ratioLine('P5', 'rows stored', withEncoding, engine, 'rows/s', '≥ 0.6 ×'),
     lineOf('P10', 'storage', bytesPerRow, 'bytes/row', '≤ 40'),
   ]
 }
@@ -32,11 +32,11 @@ const startLines = async (): Promise<readonly Line[]> => {
   ]
 }
 
-/** What is measured of parts alone, or of embedded ones only. */
+/** Figures of single components, and figures that only an embedded system has. */
 export const partMeasures: Measures = {
   P3: async () => {
     const { gatewayNs, parseNs } = await measureGateway()
-    return [lineBeside('P3', 'gateway, own work', gatewayNs, parseNs, 'ns/record', '≤ 3.0 ×')]
+    return [ratioLine('P3', 'own work of the gateway', gatewayNs, parseNs, 'ns/record', '≤ 3.0 ×')]
   },
   P4: async () =>
     pricingFigures().map(({ name, recordsPerSecond }) =>

@@ -10,7 +10,7 @@ import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput, Rate, Tariff, TariffType } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
-/** Processor time in ms from a location's snapshot to the bytes of the answer: the median of many, and the first, when nothing is known yet. */
+/** CPU time from a location's snapshot to the bytes of the answer: the median, and the first time with empty caches. */
 export type PriceFigure = { readonly name: string; readonly ms: number; readonly firstMs: number }
 
 const days = 90
@@ -92,9 +92,9 @@ const answers = (apiVersion: ApiVersion) => ({
 })
 
 const cpuMs = (work: () => void): number => {
-  const began = process.cpuUsage()
+  const startUsage = process.cpuUsage()
   work()
-  const { user, system } = process.cpuUsage(began)
+  const { user, system } = process.cpuUsage(startUsage)
   return (user + system) / 1000
 }
 
@@ -103,19 +103,19 @@ const measure = (name: string, apiVersion: ApiVersion, kind: 'prices' | 'audits'
   const answer = (): void => {
     const [operation, wire, elements] = answers(apiVersion)[kind](snapshot)
     const bytes = Buffer.from(JSON.stringify(answerInApiVersion(operation, wire, apiVersion)))
-    if (elements !== days * 96 || bytes.length < elements * 100) throw new Error('the answer is not whole')
+    if (elements !== days * 96 || bytes.length < elements * 100) throw new Error('The answer is incomplete.')
   }
   const firstMs = cpuMs(answer)
-  const took = Array.from({ length: rounds }, () => cpuMs(answer)).sort((a, b) => a - b)
-  return { name, ms: took[Math.floor(rounds / 2)] ?? 0, firstMs }
+  const times = Array.from({ length: rounds }, () => cpuMs(answer)).sort((a, b) => a - b)
+  return { name, ms: times[Math.floor(rounds / 2)] ?? 0, firstMs }
 }
 
-/** Measure prices and audits of 90 days of quarter hours, each at another price, at a market tariff with a grid fee. Promise P8. */
+/** Measure prices and audits of 90 days of quarter hours, for a market tariff with a grid fee. Promise P8. */
 export const priceFigures = (rounds = 60): readonly PriceFigure[] => [
   measure('prices of 90 days of quarter hours', 'current', 'prices', rounds),
   measure('audit of 90 days of quarter hours', 'current', 'audits', rounds),
-  measure('prices, earlier layout', 'earlier', 'prices', rounds),
-  measure('audit, earlier layout', 'earlier', 'audits', rounds),
+  measure('prices, earlier API version', 'earlier', 'prices', rounds),
+  measure('audit, earlier API version', 'earlier', 'audits', rounds),
 ]
 
 if (import.meta.main) for (const figure of priceFigures()) console.log(JSON.stringify(figure))

@@ -6,7 +6,7 @@ import type { MarketSeries, PricingInput, Rate, Tariff, TimeBand } from '../../s
 import { zoneOf } from '../support/oracle/zone.ts'
 import { countChanges } from '../support/tariffs/count-changes.ts'
 
-/** Records per second on one core, and how many bytes a location's snapshot takes. */
+/** Records per second on one core, and size of a location's snapshot. */
 export type PricingFigure = {
   readonly name: string
   readonly recordsPerSecond: number
@@ -96,7 +96,7 @@ const recordsOf = (count: number, locations: number): MeterRecord[] =>
     }
   })
 
-/** Cost the records and give the best rate of three rounds, by processor time, collector included: other work does not count. */
+/** Return the best rate of three rounds, by CPU time with garbage collection, so that other processes do not count. */
 const recordsPerSecond = (
   snapshots: ReadonlyMap<string, PricingSnapshot>,
   records: readonly MeterRecord[],
@@ -106,7 +106,7 @@ const recordsPerSecond = (
   for (let round = 0; round < 3; round += 1) {
     const counts = new Map<string, Map<number, bigint>>()
     let sum = 0n
-    const began = process.cpuUsage()
+    const startUsage = process.cpuUsage()
     for (const record of records) {
       const snapshot = snapshots.get(record.locationId) as PricingSnapshot
       if (!tiered) {
@@ -119,8 +119,8 @@ const recordsPerSecond = (
       countChanges(counted, costed.accumulatorChanges)
       sum += costed.cost ?? 0n
     }
-    const { user, system } = process.cpuUsage(began)
-    if (sum === 0n) throw new Error('nothing was priced')
+    const { user, system } = process.cpuUsage(startUsage)
+    if (sum === 0n) throw new Error('No record was priced.')
     best = Math.max(best, (records.length / (user + system)) * 1e6)
   }
   return best
@@ -145,8 +145,8 @@ const measure = (kind: Kind, variants: number, locations: number, count: number)
 }
 
 /**
- * Measure pricing on one core over many locations, records in time order and spread over all locations.
- * Once with tariffs that many locations share, once with a tariff of its own for every location.
+ * Measure pricing on one core. The records are in time order and spread over all locations.
+ * Many locations share a tariff in the first three figures. Each location has its own tariff in the others.
  */
 export const pricingFigures = (locations = 100_000, count = 500_000): PricingFigure[] =>
   [200, locations].flatMap(variants =>

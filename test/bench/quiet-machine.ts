@@ -5,7 +5,7 @@ const quietShare = 0.05
 const sampleMs = 2_000
 const maxWaitMs = 60_000
 
-/** Ticks of all cores since the machine started. */
+/** Return the busy time and the total time of all cores since the machine started, in ms. */
 const ticks = (): { readonly busy: number; readonly all: number } => {
   const times = cpus().map(core => core.times)
   const idle = times.reduce((sum, one) => sum + one.idle, 0)
@@ -13,7 +13,7 @@ const ticks = (): { readonly busy: number; readonly all: number } => {
   return { busy: all - idle, all }
 }
 
-/** Resolve with the share of all cores that was busy during the last two seconds, once it is small, or after a minute. */
+/** Wait until the machine is quiet, at most 1 min. Returns the busy share of all cores during the last 2 s. */
 export const untilQuiet = async (): Promise<number> => {
   for (const end = performance.now() + maxWaitMs; ; ) {
     const before = ticks()
@@ -24,13 +24,13 @@ export const untilQuiet = async (): Promise<number> => {
   }
 }
 
-/** Return the middle value; the mean of the two middle ones where their number is even. */
+/** Return the median. It is the mean of the two middle values if their number is even. */
 export const medianOf = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)
   const [low, high] = [sorted[(sorted.length - 1) >> 1] ?? 0, sorted[sorted.length >> 1] ?? 0]
   return (low + high) / 2
 }
 
-/** Return how far the values lie apart, in percent of their median. */
-export const swingOf = (values: readonly number[]): number =>
+/** Return the difference between the largest and the smallest value, in percent of the median. */
+export const spreadOf = (values: readonly number[]): number =>
   ((Math.max(...values) - Math.min(...values)) / medianOf(values)) * 100

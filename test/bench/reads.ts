@@ -9,7 +9,7 @@ import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import { tokenOf } from './token.ts'
 
-/** 99th percentiles in ms of costs over HTTP, alone and beside a load. Promise P7. */
+/** 99th percentiles of reads of costs over HTTP, in ms. Promise P7. */
 export type ReadFigures = Readonly<Record<'day' | 'month' | 'session' | 'account', number>>
 
 const devices = 400
@@ -17,7 +17,7 @@ const slotMs = 900_000
 const firstMonth = Date.UTC(2025, 0, 1)
 const hex = (value: number): string => value.toString(16).padStart(24, '0')
 
-/** A quarter hour of a device: about 1.2 M rows a month of 30 days over 400 devices. */
+/** Return the row of a device and a quarter hour. The 400 devices have some 1.2 million rows in 30 days. */
 const rowOf = (account: string, fleet: Fleet, device: number, slot: number): MeterCostRow => {
   const start = firstMonth + slot * slotMs
   const energy = BigInt(250_000_000 + ((device * 7919 + slot * 31) % 100_000) * 1000)
@@ -58,7 +58,7 @@ const rowOf = (account: string, fleet: Fleet, device: number, slot: number): Met
 const slotsPerMonth = 3_000
 const slotsPerInsert = 100
 
-/** Fill the table as its worker would have. */
+/** Insert the rows of some months, as the cost worker writes them. */
 const fill = async (db: ClickHouse, account: string, fleet: Fleet, months: number): Promise<void> => {
   for (let slot = 0; slot < months * slotsPerMonth; slot += slotsPerInsert) {
     const rows: MeterCostRow[] = []
@@ -69,18 +69,18 @@ const fill = async (db: ClickHouse, account: string, fleet: Fleet, months: numbe
 }
 
 const loadSeconds = 44
-/** Of each kind of read beside the load: all four are done while it lasts. */
-const besideMs = 9_000
+/** Time for each of the four kinds of reads under load. All four end before the load ends. */
+const underLoadMs = 9_000
 
 const p99 = async (times: number, maxMs: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
-  const took: number[] = []
+  const durations: number[] = []
   const endsAt = performance.now() + maxMs
   for (let turn = -3; turn < times && performance.now() < endsAt; turn += 1) {
     const startedAt = performance.now()
     await ask(turn)
-    if (turn >= 0) took.push(performance.now() - startedAt)
+    if (turn >= 0) durations.push(performance.now() - startedAt)
   }
-  return took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)] ?? 0
+  return durations.sort((a, b) => a - b)[Math.floor(durations.length * 0.99)] ?? 0
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -108,19 +108,19 @@ const measure = async (
   }
 }
 
-/** Measure reads over so many months of 1.2 million rows, alone and, where a `rate` is given, beside a load of so many records a second. */
+/** Measure reads in months of 1.2 million rows: alone, and during a load of `rate` records/s if it is not null. */
 export const readFigures = async (
   open: OpenBench,
   months: number,
   rate: number | null,
-): Promise<{ readonly alone: ReadFigures; readonly beside: ReadFigures | null }> => {
+): Promise<{ readonly alone: ReadFigures; readonly underLoad: ReadFigures | null }> => {
   await using system = await open()
   const account = system.sandbox().account_id
   const fleet = await createFleet(await login(system.sandbox()), devices / 2, devices)
   await system.fill(db => fill(db, account, fleet, months))
   const client = await login(system.sandbox())
   const alone = await measure(client, account, fleet, months, Number.POSITIVE_INFINITY)
-  if (rate === null) return { alone, beside: null }
+  if (rate === null) return { alone, underLoad: null }
   const { hostname: host, port } = new URL(system.gatewayUrl())
   const load = forkLoad({
     ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
@@ -128,7 +128,7 @@ export const readFigures = async (
     ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
   })
   await sleep(2_000)
-  const beside = await measure(client, account, fleet, months, besideMs)
+  const underLoad = await measure(client, account, fleet, months, underLoadMs)
   await load
-  return { alone, beside }
+  return { alone, underLoad }
 }

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../support/system/client.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { removeAfterRun } from './data-folders.ts'
-import { bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
+import { allDay, bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
 import { endMark, startMark } from './load.ts'
 
-/** `oneLocation`: seconds until 10,000 stored records of a location follow a new tariff (promise D5); `market`: rows a second that follow a price. */
+/**
+ * `oneLocationSeconds`: time until 10,000 stored records of a location have the costs of a new tariff. Promise D5.
+ * `marketRowsPerSecond`: rows that are recosted after a change of a market price.
+ */
 export type RecostFigures = {
   readonly oneLocationSeconds: number
   readonly marketRowsPerSecond: number
@@ -23,7 +26,7 @@ type Cost = {
   }[]
 }
 
-/** Wait until what an object costs is its energy at a price (per kWh). */
+/** Wait until the cost of an object is its energy times a price per kWh. */
 const untilPriced = async (client: Client, object: string, to: number, price: number, query = ''): Promise<void> => {
   const body = { start_time: time(0), end_time: time(to) }
   for (;;) {
@@ -45,13 +48,6 @@ const seconds = async (work: () => Promise<void>): Promise<number> => {
   return (performance.now() - startedAt) / 1000
 }
 
-const schedule = (fixed: number) => [
-  {
-    months: ['All'],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed }] }] }],
-  },
-]
-
 const recostLocation = async (client: Client): Promise<number> => {
   const { id } = (await client.ask('POST', '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR' })) as {
     id: string
@@ -66,7 +62,7 @@ const recostLocation = async (client: Client): Promise<number> => {
       location_id: id,
       direction: 'IMPORT',
       type: 'COMMODITY',
-      schedule: schedule(0.5),
+      schedule: allDay([{ fixed: 0.5 }]),
     })
     await untilPriced(client, id, 10_000, 0.5)
   })
@@ -86,7 +82,7 @@ const fill = async (client: Client, fleet: Fleet): Promise<number> => {
 const recostMarketSource = async (
   client: Client,
   account: string,
-): Promise<{ readonly rows: number; readonly took: number }> => {
+): Promise<{ readonly rows: number; readonly recostSeconds: number }> => {
   const { id } = (await client.ask('POST', '/markets', { display_name: 'Exchange', currency_code: 'EUR' })) as {
     id: string
   }
@@ -96,21 +92,21 @@ const recostMarketSource = async (
   const rows = await fill(client, await createFleet(client, 1_000, 2_000, { market: id }))
   const query = '?currency_code=EUR'
   await untilPriced(client, account, slots, 0.3, query)
-  const took = await seconds(async () => {
+  const recostSeconds = await seconds(async () => {
     await put(0.4)
     await untilPriced(client, account, slots, 0.5, query)
   })
-  return { rows, took }
+  return { rows, recostSeconds }
 }
 
-/** Measure how soon stored costs follow a changed tariff and a changed market price. */
+/** Measure the time until stored costs follow a changed tariff and a changed market price. */
 export const recostFigures = async (): Promise<RecostFigures> => {
   const folder = dataFolder()
   const system = await startSystem(folder)
   try {
     const market = await recostMarketSource(await login(system.sandbox), system.sandbox.account_id)
     const oneLocationSeconds = await recostLocation(await login(system.sandbox, 'live'))
-    return { oneLocationSeconds, marketRowsPerSecond: market.rows / market.took, marketRows: market.rows }
+    return { oneLocationSeconds, marketRowsPerSecond: market.rows / market.recostSeconds, marketRows: market.rows }
   } finally {
     await system.stop()
     removeAfterRun(folder)

@@ -1,7 +1,7 @@
-/** What processes count, each sample under its name with its labels, in the order in which they tell it. */
+/** Values of metrics by name with labels, in the order of the metrics text. */
 export type Samples = ReadonlyMap<string, number>
 
-/** Read the metrics of processes and add up what they have in common. */
+/** Read the metrics of processes. Values of the same name and labels are added up. */
 export const readSamples = async (urls: readonly string[]): Promise<Samples> => {
   const sums = new Map<string, number>()
   for (const text of await Promise.all(urls.map(async url => (await fetch(url)).text()))) {
@@ -13,18 +13,18 @@ export const readSamples = async (urls: readonly string[]): Promise<Samples> => 
   return sums
 }
 
-/** What was counted between two looks. */
+/** Return the increase of each metric between two readings. */
 export const samplesSince = (before: Samples, after: Samples): Samples =>
   new Map([...after].map(([sample, value]) => [sample, value - (before.get(sample) ?? 0)]))
 
-/** The sum of a metric over its labels. */
+/** Return the sum of a metric over its labels. */
 export const sumOf = (samples: Samples, name: string): number => {
   let sum = 0
   for (const [sample, value] of samples) if (sample === name || sample.startsWith(`${name}{`)) sum += value
   return sum
 }
 
-/** A share of a histogram's values lies below this; within a bucket they count as spread evenly. */
+/** Return the quantile of a histogram. The values of a bucket count as evenly spread. */
 export const quantileOf = (samples: Samples, name: string, share: number): number => {
   const buckets = [...samples].flatMap(([sample, count]) => {
     const le = new RegExp(`^${name}_bucket\\{le="([^"]+)"\\}$`).exec(sample)?.[1]

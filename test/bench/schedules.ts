@@ -5,7 +5,7 @@ import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { Rate } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
-/** How long a plan took on one core, and the longest stretch of it without a pause. */
+/** CPU time of a plan, and longest time without a pause. */
 export type PlanFigure = {
   readonly name: string
   readonly ms: number
@@ -17,7 +17,7 @@ const quarterMs = 900_000
 const start = Date.UTC(2026, 2, 10)
 const slots = 288
 
-/** A sequence that is the same in every run. */
+/** Return a generator of numbers in [0, 1) that are the same in every run. */
 const sequence = (): (() => number) => {
   let state = 20_260_310
   return () => {
@@ -26,7 +26,7 @@ const sequence = (): (() => number) => {
   }
 }
 
-/** Windows on the quarter hours of prices, or each with ends of its own to the millisecond. */
+/** Windows of devices: on quarter hours, or with any start and end in ms. */
 type Windows = 'on the grid' | 'off the grid'
 
 const fleet = (count: number, windows: Windows): PlannedDevice[] => {
@@ -84,7 +84,7 @@ const quarterPrices = (): AmountPricing => {
   }
 }
 
-/** A cap that leaves little room: `share` of the mean power that all devices need is added to it. */
+/** Return a limit of the site's power: the mean power of all devices, plus `share` of that power. */
 const capOf = (devices: readonly PlannedDevice[], share: number): bigint => {
   const wattHours = devices.reduce((sum, { energy }) => sum + Number(energy) / 1e6, 0)
   return BigInt(Math.ceil((wattHours / (slots / 4)) * (1 + share))) * 1_000_000n
@@ -94,7 +94,7 @@ const planOnce = (
   request: AmountRequest,
 ): { readonly plan: AmountPlan; readonly ms: number; readonly longestMs: number } => {
   const market = quarterPrices()
-  const began = process.cpuUsage()
+  const startUsage = process.cpuUsage()
   const planning = planAmount(request, market, 0)
   let longestMs = 0
   for (;;) {
@@ -102,7 +102,7 @@ const planOnce = (
     const step = planning.next()
     longestMs = Math.max(longestMs, performance.now() - from)
     if (step.done !== true) continue
-    const { user, system } = process.cpuUsage(began)
+    const { user, system } = process.cpuUsage(startUsage)
     if (!step.value.ok) throw new Error(step.value.refusal.message)
     return { plan: step.value.value, ms: (user + system) / 1000, longestMs }
   }
@@ -114,7 +114,10 @@ const fleets = [
   [1000, 'off the grid'],
 ] as const
 
-/** Plan fleets of devices over three days of quarter hours, without a cap and with ever tighter ones; the median of five plans by processor time. */
+/**
+ * Measure plans of fleets over three days of quarter hours, without a cap and with tighter and tighter caps. Promise
+ * P9. Each figure is the median of five plans by CPU time.
+ */
 export const planFigures = (): PlanFigure[] =>
   fleets.flatMap(([count, windows]) => {
     const devices = fleet(count, windows)
@@ -122,7 +125,8 @@ export const planFigures = (): PlanFigure[] =>
       const request = { devices, sitePower: share === null ? null : capOf(devices, share), threshold: null }
       const runs = Array.from({ length: 5 }, () => planOnce(request)).sort((a, b) => a.ms - b.ms)
       const { plan, ms, longestMs } = runs[2] as ReturnType<typeof planOnce>
-      const name = `${count} devices × ${slots} slots, windows ${windows}, ${share === null ? 'no cap' : `cap ${Math.round(share * 100)} % above the mean`}`
+      const cap = share === null ? 'no cap' : `cap ${Math.round(share * 100)} % above the mean`
+      const name = `${count} devices × ${slots} slots, windows ${windows}, ${cap}`
       return { name, ms, longestMs, energyKwh: plan.devices.reduce((sum, { energy }) => sum + Number(energy) / 1e9, 0) }
     })
   })

@@ -12,7 +12,7 @@ export type SingleFigures = {
   readonly failed: number
 }
 
-/** Measure single-record submissions, each acknowledged once it is durable. Promise P6. */
+/** Measure submissions of one record. The gateway acknowledges a record after it is durable. Promise P6. */
 export const singleRecords = async (open: OpenBench, seconds: number, connections = 64): Promise<SingleFigures> => {
   await using system = await open()
   const load = await forkLoad(await planOf(system, { seconds, rate: null, locations: 200, connections }, 1))
@@ -37,7 +37,7 @@ const startOnce = async (folder: string): Promise<{ readonly seconds: number; re
   return { seconds, rssMb: Number(rss) / 1e6 }
 }
 
-/** Measure how long a start takes until the system is ready, the first and the best of later ones. Promise P10. */
+/** Measure the time from start to ready, for the first start and for the fastest of three later starts. Promise P10. */
 export const startTimes = async (): Promise<StartFigures> => {
   const folder = dataFolder()
   try {

@@ -5,12 +5,12 @@ import { openReceiver } from '../support/webhooks/receiver.ts'
 import type { OpenBench } from './bench-system.ts'
 
 export type WebhookFigures = {
-  /** Deliveries to a sink on this machine, from the first event to the last arrival. */
+  /** Deliveries to a receiver on this machine, from the first event to the last arrival. */
   readonly deliveriesPerSecond: number
-  /** From the event to its arrival at the sink, in ms, at the rate that was asked for. */
+  /** Time from the event to its arrival at the receiver, at the requested rate. */
   readonly p50Ms: number
   readonly p99Ms: number
-  /** The same of the first seconds, in which the processes, and the broker where there is one, are new. */
+  /** The same for the first seconds, in which processes and broker compile their code and fill their caches. */
   readonly p99NewMs: number
   readonly delivered: number
   readonly expected: number
@@ -19,27 +19,30 @@ export type WebhookFigures = {
 const endpoints = 10
 const newSeconds = 5
 
-/** Create customers at a steady rate, whatever the answers take; gives how many were created, for what is shed has no event. */
+/**
+ * Create customers at a steady rate, without waiting for answers. Returns the number of created customers, because
+ * refused requests cause no event.
+ */
 const createAtRate = async (client: Client, perSecond: number, seconds: number): Promise<number> => {
   const startedAt = performance.now()
-  const under: Promise<Reply>[] = []
+  const replies: Promise<Reply>[] = []
   for (let count = 0; count < perSecond * seconds; count += 1) {
     const wait = startedAt + (count * 1_000) / perSecond - performance.now()
     if (wait > 0) await sleep(wait)
-    under.push(client.send('POST', '/customers', {}))
+    replies.push(client.send('POST', '/customers', {}))
   }
-  return (await Promise.all(under)).filter(({ status }) => status === 201).length
+  return (await Promise.all(replies)).filter(({ status }) => status === 201).length
 }
 
-/** Waits of arrivals at a share of them, in ms. */
+/** Return a function from a share of the arrivals to its quantile of the waits, in ms. */
 const waitsAt = (arrivals: readonly { readonly waitedMs: number }[]): ((share: number) => number) => {
   const sorted = arrivals.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b)
   return share => sorted[Math.floor(sorted.length * share)] ?? Number.POSITIVE_INFINITY
 }
 
 /**
- * Measure webhooks of a whole system at a steady rate of deliveries: every event goes to ten endpoints of one sink, for some seconds while the
- * processes are new and then for `seconds`. Load and sink run in this process. Promise P11.
+ * Measure webhooks of a whole system at a steady rate of deliveries. Each event goes to ten endpoints of one receiver.
+ * The first 5 s count separately; then `seconds` follow. Load and receiver run in this process. Promise P11.
  */
 export const webhookFigures = async (
   open: OpenBench,

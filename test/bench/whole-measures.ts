@@ -1,19 +1,19 @@
 import type { OpenBench } from './bench-system.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
 import { limitRate, type OpenLimit } from './limit/limit.ts'
-import { type Line, lineBeside, lineOf, type Measures } from './line.ts'
-import { medianOf, swingOf } from './quiet-machine.ts'
+import { type Line, lineOf, type Measures, ratioLine } from './line.ts'
+import { medianOf, spreadOf } from './quiet-machine.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
 import { webhookFigures } from './webhooks.ts'
 
-/** On what a whole system is measured. */
+/** Kind of system, and size of the load. */
 export type Profile = {
   readonly name: 'embedded' | 'distributed'
   readonly open: OpenBench
   readonly openLimit: OpenLimit
   readonly seconds: number
-  /** Locations of the fleet that sends; each has two devices. */
+  /** Locations of the fleet. Each has two devices. */
   readonly locations: number
 }
 
@@ -25,7 +25,9 @@ const kinds = Object.keys(readGoals) as readonly (keyof ReadFigures)[]
 
 const maxOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number => Math.max(...runs.map(of))
 
-/** The product and its limit run in turns, so that both meet the same machine; the figure is the ratio of their medians. */
+/**
+ * Measure the product and its limit in turns, so that other load affects both. The figure is the ratio of the medians.
+ */
 const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
   const { name, open, openLimit } = profile
   const load = { ...loadOf(profile), seconds: profile.seconds / rounds }
@@ -39,31 +41,31 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
   const rate = medianOf(rates)
   const tiered = name === 'embedded' ? await endToEnd(open, { ...load, pricing: 'tiers' }) : null
   const tieredLine = (value: number): Line =>
-    lineBeside('P1', 'first pricing with tiers', value, rate, 'records/s', '≥ 0.5 × without')
-  const behind = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
+    ratioLine('P1', 'end to end, prices with tiers', value, rate, 'records/s', '≥ 0.5 × without')
+  const backlogSeconds = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
     (at(run.backlog) ?? 0) / run.recordsPerSecond
   const cpuNames = Object.keys(runs[0]?.cpuMicroseconds ?? {})
   return [
     ...(tiered === null ? [] : [tieredLine(tiered.recordsPerSecond)]),
-    lineBeside('P1', `end to end, ${name}`, rate, medianOf(limits), 'records/s', p1Goals[name]),
-    lineOf('P1', 'swing of the product over rounds', swingOf(rates), '%', ''),
-    lineOf('P1', 'swing of the limit over rounds', swingOf(limits), '%', ''),
+    ratioLine('P1', `end to end, ${name}`, rate, medianOf(limits), 'records/s', p1Goals[name]),
+    lineOf('P1', 'spread of the product over rounds', spreadOf(rates), '%', ''),
+    lineOf('P1', 'spread of the limit over rounds', spreadOf(limits), '%', ''),
     lineOf(
       'P1',
       'backlog at the end',
       maxOf(
         runs,
-        behind(backlog => backlog.at(-1)),
+        backlogSeconds(backlog => backlog.at(-1)),
       ),
       's',
       'not growing',
     ),
     lineOf(
       'P1',
-      'backlog at half time',
+      'backlog at half of the time',
       maxOf(
         runs,
-        behind(backlog => backlog[backlog.length >> 1]),
+        backlogSeconds(backlog => backlog[backlog.length >> 1]),
       ),
       's',
       '',
@@ -96,14 +98,14 @@ const lagLines = async (profile: Profile): Promise<readonly Line[]> => {
   return [
     lineOf('P2', 'visible lag at half load, p50', lag.p50, 's', '≤ 0.2'),
     lineOf('P2', 'visible lag at half load, p99', lag.p99, 's', '≤ 0.5'),
-    lineOf('P2', 'the same while processes are new', lag.p99New, 's', ''),
+    lineOf('P2', 'the same in the first seconds', lag.p99New, 's', ''),
   ]
 }
 
-/** As many as it takes to offer three times what is stored: behind brokers what is not refused waits longer. */
+/** Connections that are enough to send three times the peak rate. With brokers, accepted requests take longer. */
 const overloadConnections = { embedded: 2_000, distributed: 6_000 }
 
-/** Three times what the system can do comes in, each request when it is due: what is refused must not keep it from the rest. */
+/** Send three times the peak rate, each request at its planned time. Refused requests must not slow down the others. */
 const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
   const { name, open } = profile
   const load = { ...loadOf(profile), seconds: Math.min(profile.seconds, 20) }
@@ -116,34 +118,36 @@ const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
   })
   const offered = (over.load.requests * 500) / load.seconds
   return [
-    lineBeside(
+    ratioLine(
       'I7',
       'stored under three times the load',
       over.recordsPerSecond,
       peak.recordsPerSecond,
       'records/s',
-      '≥ 0.8 × of peak',
+      '≥ 0.8 × the peak',
     ),
-    lineBeside('I7', 'offered', offered, peak.recordsPerSecond, 'records/s', '3 × of peak'),
+    ratioLine('I7', 'offered', offered, peak.recordsPerSecond, 'records/s', '3 × the peak'),
     lineOf('I7', 'refused', over.load.failed - over.load.unanswered, 'requests', ''),
     lineOf('I7', 'without an answer', over.load.unanswered, 'requests', '0'),
-    lineOf('I7', 'until the answer, p99', over.load.latencyMs.p99 / 1000, 's', ''),
+    lineOf('I7', 'time to the answer, p99', over.load.latencyMs.p99 / 1000, 's', ''),
     lineOf('I7', 'lost', over.lost, 'records', '0'),
   ]
 }
 
 const readLines = async ({ open }: Profile): Promise<readonly Line[]> => {
-  const { alone, beside } = await readFigures(open, 10, 20_000)
+  const { alone, underLoad } = await readFigures(open, 10, 20_000)
   return kinds.flatMap(kind => [
     lineOf('P7', `costs of a ${kind}, p99`, alone[kind], 'ms', readGoals[kind]),
-    ...(beside === null ? [] : [lineOf('P7', `costs of a ${kind}, beside load`, beside[kind], 'ms', readGoals[kind])]),
+    ...(underLoad === null
+      ? []
+      : [lineOf('P7', `costs of a ${kind}, under load`, underLoad[kind], 'ms', readGoals[kind])]),
   ])
 }
 
 const cpuOf = ({ cpuMicroseconds }: EndToEnd): number =>
   Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
 
-/** Ten times the locations for the records, ten times the rows for the reads. */
+/** Compare records with ten times the locations, and reads with ten times the rows. */
 const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
   const { name, open, seconds, locations } = profile
   const growing = { ...loadOf(profile), seconds: Math.min(seconds, 20) }
@@ -151,14 +155,14 @@ const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
   const large = await endToEnd(open, { ...growing, locations: locations * 5 })
   const [smallMicros, largeMicros] = [1e6 / small.recordsPerSecond, 1e6 / large.recordsPerSecond]
   const lines = [
-    lineBeside('P12', 'time, 10 × the locations', largeMicros, smallMicros, 'µs/record', '≤ 1.2 ×'),
-    lineBeside('P12', 'CPU, 10 × the locations', cpuOf(large), cpuOf(small), 'µs/record', '≤ 1.2 ×'),
+    ratioLine('P12', 'time, 10 × the locations', largeMicros, smallMicros, 'µs/record', '≤ 1.2 ×'),
+    ratioLine('P12', 'CPU, 10 × the locations', cpuOf(large), cpuOf(small), 'µs/record', '≤ 1.2 ×'),
   ]
   if (name === 'distributed') return lines
   const few = await readFigures(open, 1, null)
   const many = await readFigures(open, 10, null)
   const reads = kinds.map(kind =>
-    lineBeside('P12', `costs of a ${kind}, 10 × the rows`, many.alone[kind], few.alone[kind], 'ms', '≤ 2 ×'),
+    ratioLine('P12', `costs of a ${kind}, 10 × the rows`, many.alone[kind], few.alone[kind], 'ms', '≤ 2 ×'),
   )
   return [...lines, ...reads]
 }
@@ -176,11 +180,11 @@ const webhookLines = async ({ open, seconds }: Profile): Promise<readonly Line[]
   return [
     lineOf('P11', 'webhook deliveries', deliveriesPerSecond, '/s', '≥ 1,000'),
     lineOf('P11', 'first attempt after the event, p99', p99Ms, 'ms', '≤ 1,000'),
-    lineOf('P11', 'the same while processes are new', p99NewMs, 'ms', ''),
+    lineOf('P11', 'the same in the first seconds', p99NewMs, 'ms', ''),
   ]
 }
 
-/** What is measured of a whole system, whatever parts it stands on. */
+/** Figures of a whole system, embedded or distributed. */
 export const wholeMeasures = (profile: Profile): Measures => ({
   P1: () => endToEndLines(profile),
   P2: () => lagLines(profile),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
-import { closedWithRun } from '../bench/interrupted.ts'
+import { closeWithRun } from '../bench/interrupted.ts'
 import { type RawReply, rawSender } from '../support/http/raw-http.ts'
 import { createOtherAccount, openRecords, tokenOf } from '../support/registry/accounts.ts'
 import { dataFolder, removeData, startSystem } from '../support/system/running-system.ts'
@@ -117,7 +117,7 @@ export const openTarget = async (): Promise<Target & AsyncDisposable> => {
   await database[Symbol.asyncDispose]()
   const hostile = callerOf(sandbox.base_url, await tokenOf(sandbox, sandbox.live_key))
   const other = callerOf(sandbox.base_url, await tokenOf(stranger, stranger.live_key))
-  return closedWithRun({
+  return closeWithRun({
     serviceUrl: sandbox.base_url,
     metricsUrl: system.metricsUrl,
     pids: [system.process.pid ?? 0, ...postmasterOf(folder)],

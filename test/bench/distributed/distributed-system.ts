@@ -9,35 +9,35 @@ import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, launchSystem } from '../../support/system/running-system.ts'
 import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
-import { closedWithRun } from '../interrupted.ts'
+import { closeWithRun } from '../interrupted.ts'
 import { readSamples } from '../samples.ts'
-import { openDatabaseOfBench, type SharedStores, startEngine } from './shared-stores.ts'
+import { openBenchDatabase, type SharedStores, startEngine } from './shared-stores.ts'
 
-/** A process of some roles. `end` resolves once it is gone. */
+/** Process of one role. `end` resolves when the process has exited. */
 export type RoleProcess = {
   readonly url: string
   readonly metricsUrl: string
   readonly end: (signal: NodeJS.Signals) => Promise<void>
 }
 
-/** A distributed system whose processes can be ended and started again, each role on the port it had. */
+/** Distributed system whose processes can be restarted. Each role keeps its port. */
 export type DistributedSystem = BenchSystem & {
   readonly processes: ReadonlyMap<Role, RoleProcess>
   readonly restart: (role: Role, signal: NodeJS.Signals) => Promise<void>
   readonly engineUrl: string
-  /** Stands before the names of topics and groups. */
+  /** Prefix of the names of topics and consumer groups. */
   readonly prefix: string
 }
 
 const secret = 'a secret that the processes of a bench share'
 const roles = ['query-service', 'ingest-gateway', 'cost-worker', 'webhook-worker'] as const
 
-/** The engine of an address, as the processes open it. */
+/** Open ClickHouse at an address, with the settings of the service's processes. */
 export const engineAt = (url: string): ClickHouse =>
   openClickHouseHttp({ url, user: 'default', password: '', database: 'default', ca: null, isReplicated: false })
 
-/** Profiles of the CPU, by role, where BENCH_PROFILE names a folder for them. */
-const profiled = (name: string): Readonly<Record<string, string>> => {
+/** Return variables that write a CPU profile for each process, if BENCH_PROFILE names a folder. */
+const profileVariables = (name: string): Readonly<Record<string, string>> => {
   const folder = process.env['BENCH_PROFILE']
   if (folder === undefined) return {}
   return {
@@ -45,14 +45,14 @@ const profiled = (name: string): Readonly<Record<string, string>> => {
   }
 }
 
-/** Start a process for each role on a broker and a registry, with a database, an engine and topics of its own. */
+/** Start a process for each role, on shared brokers and registry and with a new database, ClickHouse and topics. */
 export const startDistributed = async (
   { brokers, registryUrl, replicas }: SharedStores,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DistributedSystem> => {
-  await using opening = closedWithRun(new AsyncDisposableStack())
-  const database = opening.use(await openDatabaseOfBench())
-  const engine = opening.use(await startEngine(profiled('engine')))
+  await using opening = closeWithRun(new AsyncDisposableStack())
+  const database = opening.use(await openBenchDatabase())
+  const engine = opening.use(await startEngine(profileVariables('engine')))
   const folder = opening.adopt(dataFolder(), removeAfterRun)
   const prefix = `bench-${randomUUID()}.`
   const variables = {
@@ -64,11 +64,11 @@ export const startDistributed = async (
     WATTLEDGER_SECRET: secret,
     ...environment,
   }
-  const made = await runCommand(['topics', '--replicas', String(replicas)], variables)
-  if (made.code !== 0) throw new Error(made.err + made.out)
+  const created = await runCommand(['topics', '--replicas', String(replicas)], variables)
+  if (created.code !== 0) throw new Error(created.err + created.out)
   const processes = new Map<Role, RoleProcess>()
   const start = async (role: Role, port = '0'): Promise<void> => {
-    const settings = { ...variables, ...profiled(role), WATTLEDGER_PORT: port }
+    const settings = { ...variables, ...profileVariables(role), WATTLEDGER_PORT: port }
     const { process: child, output, exited, ready } = launchSystem(folder, settings, ['--roles', role])
     const end = async (signal: NodeJS.Signals): Promise<void> => {
       child.kill(signal)
@@ -80,15 +80,15 @@ export const startDistributed = async (
     processes.set(role, { url, metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '', end })
   }
   opening.defer(async () => void (await Promise.all([...processes.values()].map(({ end }) => end('SIGTERM')))))
-  // The first one makes the sandbox and registers the schemas.
+  // The first process creates the sandbox and registers the schemas.
   await start(roles[0])
   await Promise.all(roles.slice(1).map(role => start(role)))
   const db = opening.adopt(engineAt(engine.url), one => one.close())
   const samples = () => readSamples([...processes.values()].map(({ metricsUrl }) => metricsUrl))
   const file = join(folder, 'sandbox.json')
-  if (!existsSync(file)) throw new Error(`there is no ${file}`)
+  if (!existsSync(file)) throw new Error(`The service did not write ${file}.`)
   const open = opening.move()
-  return closedWithRun({
+  return closeWithRun({
     sandbox: () => JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
     gatewayUrl: () => processes.get('ingest-gateway')?.url ?? '',
     samples,
@@ -110,8 +110,8 @@ export const startDistributed = async (
   })
 }
 
-/** Benches on distributed parts. */
-export const distributedOn =
+/** Return a function that starts distributed systems on shared brokers. */
+export const openDistributedOn =
   (shared: SharedStores): OpenBench =>
   environment =>
     startDistributed(shared, environment)

@@ -1,8 +1,8 @@
 import { openClickHouseFront } from '../../support/stores/clickhouse-front.ts'
 
 /**
- * The engine behind HTTP in a process of its own. Sends its address, then its CPU seconds for every message it gets; ends with the process
- * that forked it.
+ * Process that serves ClickHouse over HTTP. It sends its address, and then answers each message with its CPU seconds.
+ * The process exits when its parent exits.
  */
 const front = await openClickHouseFront()
 process.on('message', () => {

@@ -6,7 +6,7 @@ import { createClient } from '@clickhouse/client'
 import { Session } from 'chdb'
 import { createTable, type Rows } from './limit-records.ts'
 
-/** Where rows are stored: an insert resolves once they are on disk. */
+/** Storage of rows. An insert resolves when the rows are on disk. */
 export type LimitEngine = { readonly insert: (rows: Rows) => Promise<void> }
 
 const columns = 'account, location, device, direction, start, end, energy, price, cost, version'
@@ -23,7 +23,7 @@ const config = `<clickhouse>
 </clickhouse>
 `
 
-/** Open the engine in this process on a folder. It reads each insert from a file. */
+/** Open embedded ClickHouse in a folder. It reads the rows of each insert from a file. */
 export const openChdbLimit = async (folder: string): Promise<LimitEngine> => {
   mkdirSync(join(folder, 'engine'), { recursive: true })
   writeFileSync(join(folder, 'engine.xml'), config)
@@ -42,7 +42,7 @@ export const openChdbLimit = async (folder: string): Promise<LimitEngine> => {
   }
 }
 
-/** Open the engine behind HTTP. */
+/** Open ClickHouse over HTTP. */
 export const openHttpLimit = async (url: string): Promise<LimitEngine> => {
   const client = createClient({ url })
   await client.command({ query: createTable })

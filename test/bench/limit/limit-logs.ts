@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Consumer, Producer } from '@platformatic/kafka'
 import { open } from 'lmdb'
 
-/** A log with one reader: what is appended is safe on disk, or at the broker, once `append` resolves. */
+/** Log with one reader. When `append` resolves, the chunk is durable on disk or at the broker. */
 export type LimitLog = {
   readonly append: (chunk: Buffer) => Promise<void>
-  /** Resolve with the chunks that came since the last call, at least one. */
+  /** Wait for at least one chunk, and return the chunks since the last call. */
   readonly take: () => Promise<readonly Buffer[]>
-  /** Note that all taken chunks are stored. */
+  /** Commit the offset after all taken chunks. */
   readonly commit: () => Promise<void>
 }
 
 const maxTaken = 128
 
-/** Open a log in an LMDB file. Appends of one turn of the event loop share a commit. */
+/** Open a log in LMDB. Appends of one turn of the event loop share a commit. */
 export const openLmdbLimit = (folder: string): LimitLog => {
   const chunks = open<Buffer, number>({ path: folder, encoding: 'binary', overlappingSync: false, maxDbs: 2 })
   const positions = chunks.openDB<number, string>({ name: 'places', encoding: 'json' })
@@ -45,7 +45,7 @@ export const openLmdbLimit = (folder: string): LimitLog => {
 const noText = (): undefined => undefined
 const asBytes = (data?: Buffer): Buffer | undefined => data
 
-/** Open the writing half of a log on a topic. The client spreads messages without a key over the partitions. */
+/** Open a writer to a topic. The client spreads messages without a key over the partitions. */
 export const openKafkaWriter = (brokers: readonly string[], topic: string): LimitLog['append'] => {
   const producer = new Producer<undefined, Buffer, undefined, undefined>({
     ...{ clientId: 'limit', bootstrapBrokers: [...brokers], acks: -1, idempotent: true },
@@ -54,7 +54,7 @@ export const openKafkaWriter = (brokers: readonly string[], topic: string): Limi
   return async chunk => void (await producer.send({ messages: [{ topic, value: chunk }] }))
 }
 
-/** Open the reading half of a log on a topic. */
+/** Open a reader of a topic. */
 export const openKafkaReader = async (
   brokers: readonly string[],
   topic: string,

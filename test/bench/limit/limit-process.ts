@@ -1,11 +1,11 @@
 /**
- * The limit of P1: a plain pipeline of the same task that shares no line with the product. It takes submissions over hono, parses them with
- * `JSON.parse`, logs each as one Avro array, decodes it, multiplies each energy with a price and stores ten columns. It checks nothing, knows
- * no tariffs and writes no receipts.
+ * Limit of P1: a plain pipeline of the same task that shares no code with the product. The process receives submissions
+ * with hono, parses them with `JSON.parse` and appends each to the log as one Avro array. Then the process decodes the
+ * array, multiplies each energy by a price and stores ten columns. There are no validation, tariffs and receipts.
  *
- * Arguments: a JSON object `{ half, folder, brokers, topic, engineUrl }`. `half` is `all` for both halves in one process, on LMDB and the
- * engine in this process, or `gateway` or `worker` for one of them on brokers and an engine behind HTTP. Sends `{ port }` once it is ready, and
- * `{ stored }`, the number of stored rows, for every message that it gets.
+ * The argument is a JSON object `LimitArguments`. `half` is `all` for the whole pipeline in this process, with LMDB and
+ * embedded ClickHouse. It is `gateway` or `worker` for one half, with Kafka and ClickHouse over HTTP.
+ * The process sends `{ port }` when it is ready. It answers each message with `{ stored }`, the number of stored rows.
  */
 import { join } from 'node:path'
 import { type ServerType, serve } from '@hono/node-server'
@@ -25,7 +25,7 @@ export type LimitArguments =
 
 let stored = 0
 
-/** Take submissions; resolves with the port. */
+/** Start to receive submissions, and return the port. */
 const takeSubmissions = (append: LimitLog['append']): Promise<number> => {
   const app = new Hono()
   app.put('/meters/interval', async context => {
@@ -39,7 +39,7 @@ const takeSubmissions = (append: LimitLog['append']): Promise<number> => {
   })
 }
 
-/** Store what the log brings, for ever. The next rows are made while the engine stores the ones before. */
+/** Store all chunks of the log. The next rows are encoded while ClickHouse stores the previous rows. */
 const storeAll = async (log: Pick<LimitLog, 'take' | 'commit'>, engine: LimitEngine): Promise<never> => {
   let version = 0
   let storing = Promise.resolve()

@@ -1,6 +1,6 @@
 import avro from 'avsc'
 
-/** A record of a submission, as the load sends it. */
+/** Record of a submission, as the load sends it. */
 export type SentRecord = {
   readonly location_id: string
   readonly device_id: string
@@ -10,7 +10,7 @@ export type SentRecord = {
   readonly end_time: string
 }
 
-/** A record in the log: times in ms, energy in 1e-6 Wh. */
+/** Record in the log. Times are in ms, energy is in 1e-6 Wh. */
 type LoggedRecord = {
   readonly location: string
   readonly device: string
@@ -49,19 +49,20 @@ export const encodeChunk = (sent: readonly SentRecord[]): Buffer =>
     })),
   )
 
-/** Make the table of the limit: ten columns, sorted as the product sorts its rows. */
+/** Statement that creates the table. It has ten columns and the same order of rows as the product. */
 export const createTable = `CREATE TABLE IF NOT EXISTS limit_cost
 (
     account LowCardinality(String), location String, device String, direction LowCardinality(String),
-    start DateTime64(3, 'UTC'), end DateTime64(3, 'UTC'), energy Decimal(18, 6), price Decimal(18, 9), cost Decimal(38, 9), version UInt64
+    start DateTime64(3, 'UTC'), end DateTime64(3, 'UTC'),
+    energy Decimal(18, 6), price Decimal(18, 9), cost Decimal(38, 9), version UInt64
 )
 ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(start) ORDER BY (account, location, start, device)`
 
 const account = 'acc_000000000000000000000001'
-/** Major units per kWh, in 1e-9. */
+/** Price per kWh, in 1e-9 major units. */
 const price = 250_000_000n
 
-/** Rows in the Native format, and how many there are. */
+/** Rows in the Native format, and their number. */
 export type Rows = { readonly bytes: Buffer; readonly count: number }
 
 const lengthOf = (length: number): Buffer => {
@@ -84,7 +85,7 @@ const textColumn = (name: string, texts: readonly string[]): Buffer => {
   return Buffer.concat([textOf(name), textOf('String'), bytes])
 }
 
-/** Whole numbers of 8 bytes each, or of 16 whose upper half is zero. */
+/** Encode a column of whole numbers. Each has `words` times 8 bytes, and all words but the first are zero. */
 const longColumn = (name: string, type: string, values: readonly bigint[], words = 1): Buffer => {
   const longs = new BigInt64Array(values.length * words)
   values.forEach((value, index) => {
@@ -95,11 +96,11 @@ const longColumn = (name: string, type: string, values: readonly bigint[], words
 
 const instantType = "DateTime64(3, 'UTC')"
 
-/** Decode chunks, multiply the energy of each record with a price, and write one row for each. */
+/** Decode chunks, multiply the energy of each record by a price, and encode one row for each record. */
 export const rowsOf = (chunks: readonly Buffer[], firstVersion: number): Rows => {
   const records = chunks.flatMap(chunk => chunkType.fromBuffer(chunk) as LoggedRecord[])
   const energies = records.map(({ energy }) => BigInt(energy))
-  // 1e-6 Wh times 1e-9 per kWh is 1e-18: nine digits stay.
+  // 1e-6 Wh times 1e-9 per kWh is 1e-18 major units, and the column stores 1e-9.
   const costs = energies.map(energy => (energy * price) / 1_000_000_000n)
   const columns = [
     textColumn('account', new Array(records.length).fill(account)),

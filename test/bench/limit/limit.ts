@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin } from '@platformatic/kafka'
 import { dataFolder } from '../../support/system/running-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
-import { released, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
+import { endProcess, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
 import type { FleetLoad } from '../end-to-end.ts'
-import { bodiesOf } from '../fleet.ts'
-import { answerOf, forkLoad } from '../fork-load.ts'
+import { bodiesOf, numberedFleet } from '../fleet.ts'
+import { forkLoad, nextMessage } from '../fork-load.ts'
 import type { LimitArguments } from './limit-process.ts'
 
 /** A running limit. */
@@ -22,15 +22,15 @@ const startProcess = async (
   given: LimitArguments,
 ): Promise<{ readonly child: ChildProcess; readonly port: number }> => {
   const child = fork(new URL('./limit-process.ts', import.meta.url), [JSON.stringify(given)], { execArgv: [] })
-  return { child, ...(await answerOf<{ readonly port: number }>(child)) }
+  return { child, ...(await nextMessage<{ readonly port: number }>(child)) }
 }
 
 const storedOf = async (child: ChildProcess): Promise<number> => {
   child.send('stored')
-  return (await answerOf<{ readonly stored: number }>(child)).stored
+  return (await nextMessage<{ readonly stored: number }>(child)).stored
 }
 
-/** Open the limit on embedded parts, in one process. */
+/** Open the embedded limit, in one process. */
 export const openEmbeddedLimit: OpenLimit = async () => {
   const folder = dataFolder()
   mkdirSync(folder, { recursive: true })
@@ -39,7 +39,7 @@ export const openEmbeddedLimit: OpenLimit = async () => {
     port,
     stored: () => storedOf(child),
     [Symbol.asyncDispose]: async () => {
-      await released(child)
+      await endProcess(child)
       removeAfterRun(folder)
     },
   }
@@ -51,8 +51,8 @@ const createTopic = async (brokers: readonly string[], topic: string, replicas: 
   await admin.close()
 }
 
-/** Open the limit on brokers: a process that takes submissions, one that stores them, and one of the engine. */
-export const distributedLimitOn =
+/** Open the distributed limit: one process receives submissions, one stores them, and one runs ClickHouse. */
+export const openDistributedLimitOn =
   ({ brokers, replicas }: SharedStores): OpenLimit =>
   async () => {
     await using opening = new AsyncDisposableStack()
@@ -61,9 +61,9 @@ export const distributedLimitOn =
     await createTopic(brokers, topic, replicas)
     const parts = { brokers, topic, engineUrl: engine.url }
     const worker = await startProcess({ half: 'worker', ...parts })
-    opening.adopt(worker.child, released)
+    opening.adopt(worker.child, endProcess)
     const gateway = await startProcess({ half: 'gateway', ...parts })
-    opening.adopt(gateway.child, released)
+    opening.adopt(gateway.child, endProcess)
     const open = opening.move()
     return {
       port: gateway.port,
@@ -72,20 +72,17 @@ export const distributedLimitOn =
     }
   }
 
-const idsOf = (prefix: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
-
-/** Measure how many records a second the limit stores under the load that the product gets. */
+/** Measure the records per second that the limit stores under the load of the product. */
 export const limitRate = async (
   open: OpenLimit,
   { seconds, rate, locations, connections }: FleetLoad,
 ): Promise<number> => {
   await using limit = await open()
-  const fleet = { locations: idsOf('loc_', locations), devices: idsOf('dev_', locations * 2) }
+
   const startedAt = performance.now()
   const load = await forkLoad({
     ...{ host: '127.0.0.1', port: limit.port, path: '/meters/interval', token: 'none' },
-    ...{ bodies: bodiesOf(fleet, 500), recordsPerBody: 500, connections, seconds, rate },
+    ...{ bodies: bodiesOf(numberedFleet(locations), 500), recordsPerBody: 500, connections, seconds, rate },
     ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },
   })
   let stored = 0

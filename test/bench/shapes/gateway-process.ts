@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { ProduceAcks, Producer } from '@platformatic/kafka'
 import type { SentRecord, ShapeSettings } from './settings.ts'
 
-/** What takes submissions for a shape. Forked with its settings as JSON; sends its port. */
+/** Gateway of a shape. The process receives its settings as a JSON argument, and sends its port when it is ready. */
 const { shape, brokers, topic, port } = JSON.parse(process.argv[2] ?? '') as ShapeSettings
 const producer = new Producer({
   clientId: 'shape-gateway',
@@ -13,7 +13,7 @@ const producer = new Producer({
 })
 let failed = 0
 
-const answered = async (bytes: Buffer): Promise<number> => {
+const acceptSubmission = async (bytes: Buffer): Promise<number> => {
   const records = JSON.parse(bytes.toString()) as readonly SentRecord[]
   if (shape === 'timed writer') {
     await producer.send({ messages: [{ topic, key: Buffer.from(records[0]?.device_id ?? ''), value: bytes }] })
@@ -26,14 +26,14 @@ const answered = async (bytes: Buffer): Promise<number> => {
   }))
   producer.send({ messages }).catch(error => {
     failed += records.length
-    process.stderr.write(`${failed} records were accepted and not sent: ${String(error)}\n`)
+    process.stderr.write(`${failed} records were accepted but not sent: ${String(error)}\n`)
   })
   return records.length
 }
 
 const server = createServer((request, response) => {
   buffer(request)
-    .then(answered)
+    .then(acceptSubmission)
     .then(
       records => {
         const body = JSON.stringify({ records_accepted: records })
@@ -42,7 +42,7 @@ const server = createServer((request, response) => {
       () => response.writeHead(503, { 'content-length': 0 }).end(),
     )
 })
-// The load keeps its connections for as long as it runs.
+// The load never closes its connections.
 server.keepAliveTimeout = 0
 process.once('disconnect', () => process.exit(0))
 server.listen(port, '127.0.0.1', () => process.send?.({ port }))

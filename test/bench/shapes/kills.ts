@@ -3,17 +3,17 @@ import { seeded } from '../../support/ledger/random.ts'
 import { bodiesOf } from '../fleet.ts'
 import { endMark, startMark } from '../load.ts'
 import type { Pipeline, PipelinePart } from './pipeline.ts'
-import { type Calendar, slotMs, untilQuiet } from './treatments.ts'
+import { type FreeSlots, slotMs, untilQuiet } from './treatments.ts'
 
-/** What kills left behind. */
+/** Missing and duplicate records after kills. */
 export type Verdict = {
   readonly kills: number
-  /** Records that were acknowledged, each of them once. */
+  /** Number of different acknowledged records. */
   readonly acknowledged: number
   readonly missing: number
-  /** How often records count beyond once. */
-  readonly doubled: number
-  /** Messages that were not yet read when it was judged; what they hold is missing too. */
+  /** Number of duplicate rows. */
+  readonly duplicates: number
+  /** Messages that were unread at the end. Their records are also missing. */
   readonly unread: number
 }
 
@@ -21,13 +21,13 @@ const recordsPerBody = 100
 const senders = 4
 const retryMs = 50
 const requestMs = 10_000
-/** Longer than any shape lets rows wait. */
+/** Longer than the time for which any shape buffers rows. */
 const quietMs = 3_000
 const resumeMs = 20_000
 
 const deviceOf = /"device_id":"dev_([0-9a-f]{24})"/g
 
-/** Send a submission until it is acknowledged, as a careful caller does. */
+/** Send a submission until the gateway acknowledges it. Returns false if the time is over first. */
 const submit = async ({ gatewayUrl, token }: Pipeline, body: string, end: AbortSignal): Promise<boolean> => {
   while (!end.aborted) {
     try {
@@ -38,17 +38,17 @@ const submit = async ({ gatewayUrl, token }: Pipeline, body: string, end: AbortS
       await answer.arrayBuffer()
       if (answer.status === 200) return true
     } catch {
-      // Its fate is unknown: the same records go again.
+      // The result is unknown, so the same records are sent again.
     }
     await sleep(retryMs)
   }
   return false
 }
 
-/** Send at a rate until the time is over; gives what was acknowledged, by device and start. */
+/** Send at a rate until the time is over. Returns the acknowledged records, by device and start. */
 const sendAll = async (
   pipeline: Pipeline,
-  calendar: Calendar,
+  freeSlots: FreeSlots,
   rate: number,
   end: AbortSignal,
 ): Promise<ReadonlySet<string>> => {
@@ -56,7 +56,7 @@ const sendAll = async (
   const devices = bodies.map(body => [...body.matchAll(deviceOf)].map(([, digits]) => digits ?? ''))
   const acknowledged = new Set<string>()
   const startedAt = performance.now()
-  const first = calendar.nextSlot
+  const first = freeSlots.nextSlot
   let sent = 0
   const run = async (): Promise<void> => {
     while (!end.aborted) {
@@ -64,7 +64,7 @@ const sendAll = async (
       const wait = startedAt + (turn * recordsPerBody * 1000) / rate - performance.now()
       if (wait > 0) await sleep(wait)
       const start = first + Math.floor(turn / bodies.length) * slotMs
-      calendar.nextSlot = Math.max(calendar.nextSlot, start + slotMs)
+      freeSlots.nextSlot = Math.max(freeSlots.nextSlot, start + slotMs)
       const body = (bodies[turn % bodies.length] ?? '')
         .replaceAll(startMark, `${new Date(start).toISOString().slice(0, 19)}Z`)
         .replaceAll(endMark, `${new Date(start + slotMs).toISOString().slice(0, 19)}Z`)
@@ -76,34 +76,34 @@ const sendAll = async (
   return acknowledged
 }
 
-/** Compare what was acknowledged with how often each record counts; one that was never acknowledged may count once. */
+/** Compare the acknowledged records with the number of rows of each record. Other records may have one row. */
 export const compare = (
   acknowledged: ReadonlySet<string>,
   counts: ReadonlyMap<string, number>,
 ): Omit<Verdict, 'kills' | 'unread'> => ({
   acknowledged: acknowledged.size,
   missing: [...acknowledged].filter(record => !counts.has(record)).length,
-  doubled: [...counts.values()].reduce((sum, count) => sum + count - 1, 0),
+  duplicates: [...counts.values()].reduce((sum, count) => sum + count - 1, 0),
 })
 
-/** Wait until rows come again, so that the next kill meets a part at work. */
+/** Wait for new rows, so that the next kill hits a busy process. */
 const untilAtWork = async (pipeline: Pipeline): Promise<void> => {
   const before = await pipeline.rows()
   for (const end = performance.now() + resumeMs; performance.now() < end && (await pipeline.rows()) <= before; )
     await sleep(50)
 }
 
-/** Kill a part at random moments while records come in, then count what was acknowledged and is missing, or counts more than once. */
+/** Kill a part at random times during a load, then count missing and duplicate records. */
 export const verdictUnderKills = async (
   pipeline: Pipeline,
   part: PipelinePart,
-  calendar: Calendar,
+  freeSlots: FreeSlots,
   options: { readonly kills: number; readonly rate: number; readonly seed: number },
 ): Promise<Verdict> => {
   const random = seeded(options.seed)
-  const from = calendar.nextSlot
+  const from = freeSlots.nextSlot
   const end = new AbortController()
-  const sending = sendAll(pipeline, calendar, options.rate, end.signal)
+  const sending = sendAll(pipeline, freeSlots, options.rate, end.signal)
   for (let kills = 0; kills < options.kills; kills += 1) {
     await untilAtWork(pipeline)
     await sleep(random.whole(2_500))
@@ -112,7 +112,7 @@ export const verdictUnderKills = async (
   await untilAtWork(pipeline)
   end.abort()
   const acknowledged = await sending
-  // What was not committed is written again.
+  // A restarted writer writes uncommitted records again.
   const unread = await untilQuiet(pipeline, quietMs)
-  return { kills: options.kills, unread, ...compare(acknowledged, await pipeline.counts(from, calendar.nextSlot)) }
+  return { kills: options.kills, unread, ...compare(acknowledged, await pipeline.counts(from, freeSlots.nextSlot)) }
 }

@@ -9,7 +9,7 @@ const rowsPerFlush = 500
 const flushMs = 2_000
 const connections = 8
 
-/** Statements that make what is looked up; prices are whole 1e-9 per kWh. */
+/** Statements that create the tables for look-ups. Prices are in 1e-9 per kWh. */
 export const lookUpTables = [
   'CREATE TABLE shape_price (location_id text PRIMARY KEY, price bigint NOT NULL)',
   'CREATE TABLE shape_seen (id text PRIMARY KEY)',
@@ -20,7 +20,7 @@ const lookUp = {
   text: 'SELECT price, EXISTS (SELECT FROM shape_seen WHERE id = $2) AS seen FROM shape_price WHERE location_id = $1',
 }
 
-/** Write in flushes of 500 rows: look each record up, insert those not seen, note them as seen, commit. */
+/** Write batches of 500 rows: look up each record, insert the new records, save their keys, commit. */
 export const lookUpWriter = async ({ brokers, topic, group, engineUrl, postgresUrl }: ShapeSettings): Promise<void> => {
   const pool = new pg.Pool({ connectionString: postgresUrl, max: connections })
   const reader = await readTopic(brokers, topic, group)

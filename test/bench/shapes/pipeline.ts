@@ -6,32 +6,34 @@ import { openOffsetReader } from '../../../services/platform/log/kafka/kafka-off
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
-import { openDatabaseOfBench, released, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
-import type { Fleet } from '../fleet.ts'
-import { answerOf } from '../fork-load.ts'
-import { closedWithRun } from '../interrupted.ts'
+import { endProcess, openBenchDatabase, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
+import { type Fleet, numberedFleet } from '../fleet.ts'
+import { nextMessage } from '../fork-load.ts'
+import { closeWithRun } from '../interrupted.ts'
 import { lookUpTables } from './look-up-writer.ts'
 import type { ShapeName, ShapeSettings } from './settings.ts'
 import { usageCounts, usageTable } from './usage-table.ts'
 
 const partitions = 8
 
-/** The part of a pipeline that is killed. */
+/** Part of a pipeline that can be killed. */
 export type PipelinePart = 'gateway' | 'writer'
 
-/** Something that takes submissions and ends with rows in the engine. */
+/** Processes that receive submissions and store rows in ClickHouse. */
 export type Pipeline = AsyncDisposable & {
   readonly name: string
   readonly gatewayUrl: string
   readonly token: string
   readonly fleet: Fleet
-  /** Rows in the table, repeated ones too. */
+  /** Return the number of rows in the table, with duplicates. */
   readonly rows: () => Promise<number>
-  /** How often each record counts, by digits of its device and its start, between two starts. */
+  /**
+   * Return the number of rows by device and start, for starts in [from, to). The device is written without its prefix.
+   */
   readonly counts: (from: number, to: number) => Promise<ReadonlyMap<string, number>>
-  /** Messages that wait to be read and committed. */
+  /** Return the number of uncommitted messages. */
   readonly unread: () => Promise<number>
-  /** End a part without any warning, and start it again. */
+  /** Kill a part with SIGKILL and start it again. */
   readonly kill: (part: PipelinePart) => Promise<void>
 }
 
@@ -43,7 +45,7 @@ export const countsOf = async (engineUrl: string, sql: string): Promise<Readonly
   return new Map(rows.map(([device, start, count]) => [`${device} ${start}`, Number(count)]))
 }
 
-/** What groups have not committed of their topics, each of 8 partitions. */
+/** Return the number of messages that groups have not committed. Each topic has 8 partitions. */
 export const unreadOf = async (
   brokers: readonly string[],
   readers: readonly (readonly [topic: string, group: string])[],
@@ -57,13 +59,13 @@ export const unreadOf = async (
   }
 }
 
-const makeTopics = async (brokers: readonly string[], names: readonly string[]): Promise<void> => {
+const createTopics = async (brokers: readonly string[], names: readonly string[]): Promise<void> => {
   const admin = new Admin({ clientId: 'shape-topics', bootstrapBrokers: [...brokers] })
   await admin.createTopics({ topics: [...names], partitions, replicas: 1 })
   await admin.close()
 }
 
-const makeTables = async ({ shape, postgresUrl, engineUrl, locations }: ShapeSettings): Promise<void> => {
+const createTables = async ({ shape, postgresUrl, engineUrl, locations }: ShapeSettings): Promise<void> => {
   const client = new pg.Client({ connectionString: postgresUrl })
   await client.connect()
   for (const statement of lookUpTables) await client.query(statement)
@@ -74,15 +76,12 @@ const makeTables = async ({ shape, postgresUrl, engineUrl, locations }: ShapeSet
   await db.close()
 }
 
-const idsOf = (prefix: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}${(index + 1).toString(16).padStart(24, '0')}`)
-
 const readersOf = ({ shape, topic, secondTopic, group }: ShapeSettings) => [
   [topic, group] as const,
   ...(shape === 'second topic' ? [[secondTopic, `${group}-stored`] as const] : []),
 ]
 
-/** Start a part of a shape, and start it again whenever it ends, until it is ended on purpose. */
+/** Start a part of a shape. Restart it after each exit until `end` is called. */
 const superviseProcess = async (part: PipelinePart, settings: ShapeSettings) => {
   const start = (): ChildProcess =>
     fork(new URL(`./${part}-process.ts`, import.meta.url), [JSON.stringify(settings)], { execArgv: [] }).once(
@@ -94,30 +93,30 @@ const superviseProcess = async (part: PipelinePart, settings: ShapeSettings) => 
     if (!isEnded) child = start()
   }
   let child = start()
-  await answerOf(child)
+  await nextMessage(child)
   return {
     kill: async (): Promise<void> => {
       const killed = child
       killed.kill('SIGKILL')
-      await released(killed)
-      await answerOf(child)
+      await endProcess(killed)
+      await nextMessage(child)
     },
     end: async (): Promise<void> => {
       isEnded = true
-      await released(child)
+      await endProcess(child)
     },
   }
 }
 
-/** Start a shape on topics, tables and an engine of its own. */
+/** Start a shape with new topics, tables and ClickHouse. */
 export const openShape = async (
   { brokers }: SharedStores,
   shape: ShapeName,
   locationCount: number,
 ): Promise<Pipeline> => {
-  await using opening = closedWithRun(new AsyncDisposableStack())
-  const fleet = { locations: idsOf('loc_', locationCount), devices: idsOf('dev_', locationCount * 2) }
-  const database = opening.use(await openDatabaseOfBench())
+  await using opening = closeWithRun(new AsyncDisposableStack())
+  const fleet = numberedFleet(locationCount)
+  const database = opening.use(await openBenchDatabase())
   const engine = opening.use(await startEngine())
   const run = `shape-${randomUUID()}`
   const [port = 0] = await freePorts(1)
@@ -131,8 +130,8 @@ export const openShape = async (
     port,
     locations: fleet.locations,
   }
-  await makeTopics(brokers, [names.topic, names.secondTopic])
-  await makeTables(settings)
+  await createTopics(brokers, [names.topic, names.secondTopic])
+  await createTables(settings)
   const parts = new Map(
     await Promise.all(
       (['writer', 'gateway'] as const).map(async part => [part, await superviseProcess(part, settings)] as const),
@@ -141,7 +140,7 @@ export const openShape = async (
   opening.defer(async () => void (await Promise.all([...parts.values()].map(({ end }) => end()))))
   const db = opening.adopt(engineAt(engine.url), one => one.close())
   const open = opening.move()
-  return closedWithRun({
+  return closeWithRun({
     ...{ name: shape, gatewayUrl: `http://127.0.0.1:${port}`, token: 'none', fleet },
     rows: async () => Number((await db.rows('SELECT count() FROM usage'))[0]?.[0]),
     counts: (from, to) => countsOf(engine.url, usageCounts(shape, from, to)),

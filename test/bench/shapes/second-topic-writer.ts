@@ -11,7 +11,7 @@ const price = 250_000_000
 
 type PricedMessage = { readonly sent: SentRecord; readonly price: number }
 
-/** Price each record from memory and produce it into the second topic, one after the other in a partition, partitions side by side. */
+/** Price each record from memory and send it to the second topic: one by one in a partition, partitions in parallel. */
 const priceRecords = async ({ brokers, topic, secondTopic, group, locations }: ShapeSettings): Promise<void> => {
   const prices = new Map(locations.map(location => [location, price]))
   const producer = new Producer({ clientId: 'shape-pricer', bootstrapBrokers: [...brokers], acks: ProduceAcks.ALL })
@@ -43,7 +43,7 @@ const storePriced = async ({ brokers, secondTopic, group, engineUrl }: ShapeSett
   }
 }
 
-/** Price records into a second topic, and store what comes out of it. */
+/** Price records into a second topic, and store the records of that topic. */
 export const secondTopicWriter = async (settings: ShapeSettings): Promise<void> => {
   await Promise.all([priceRecords(settings), storePriced(settings)])
 }

@@ -1,19 +1,21 @@
-/** The shapes in which metering is often built; the words say how each one goes from a submission to its rows. */
+/** Common designs of metering pipelines. The texts describe the way from a submission to its rows. */
 export const shapes = {
   'look-up writer': {
-    gateway: 'one message a record, answers before the broker does',
-    writer: '500 rows or 2 s, a look-up for each record (its price, was it seen), insert, note what was seen, commit',
+    gateway: 'one message per record, and an answer before the broker has the message',
+    writer:
+      '500 rows or 2 s: one look-up per record for price and duplicate, insert, save the keys of the records, commit',
     table: 'MergeTree',
   },
   'timed writer': {
-    gateway: 'one message a submission, answers once the broker has it',
-    writer: 'rows gathered in memory and their place committed at once; 1,000 rows or 1 s, async insert, 3 tries',
+    gateway: 'one message per submission, and an answer after the broker has the message',
+    writer:
+      'rows buffered in memory and their offset committed immediately; 1,000 rows or 1 s: async insert, 3 attempts',
     table: 'ReplacingMergeTree, read with FINAL',
   },
   'second topic': {
-    gateway: 'one message a record, answers before the broker does',
+    gateway: 'one message per record, and an answer before the broker has the message',
     writer:
-      'a synchronous produce per record into a second topic, partitions side by side; then 10,000 rows or 1 s, insert, commit',
+      'each record sent to a second topic and awaited, partitions in parallel; then 10,000 rows or 1 s: insert, commit',
     table: 'ReplacingMergeTree, read with FINAL',
   },
 } as const
@@ -21,7 +23,7 @@ export const shapes = {
 export type ShapeName = keyof typeof shapes
 export const shapeNames = Object.keys(shapes) as readonly ShapeName[]
 
-/** What the processes of a shape are told. */
+/** Settings of the processes of a shape. */
 export type ShapeSettings = {
   readonly shape: ShapeName
   readonly brokers: readonly string[]
@@ -34,7 +36,7 @@ export type ShapeSettings = {
   readonly locations: readonly string[]
 }
 
-/** A record as it is submitted. */
+/** Record of a submission. */
 export type SentRecord = {
   readonly location_id: string
   readonly device_id: string

@@ -11,19 +11,19 @@ const retryMs = 100
 const price = 250_000_000n
 const settings = 'async_insert=1, wait_for_async_insert=1'
 
-const flushed = async (engineUrl: string, rows: readonly UsageRow[]): Promise<void> => {
+const flush = async (engineUrl: string, rows: readonly UsageRow[]): Promise<void> => {
   for (let left = tries; ; left -= 1) {
     try {
       return await insertUsage(engineUrl, rows, settings)
     } catch (error) {
-      process.stderr.write(`${String(error)}${left > 1 ? '' : '; its rows are dropped'}\n`)
+      process.stderr.write(`${String(error)}${left > 1 ? '' : ' The rows are lost.'}\n`)
       if (left === 1) return
       await sleep(retryMs)
     }
   }
 }
 
-/** Hand rows over to a writer in memory, commit at once; the writer flushes 1,000 rows, or what has waited for a second. */
+/** Buffer rows in memory and commit immediately. A loop inserts 1,000 rows, or all buffered rows each second. */
 export const timedWriter = async ({ brokers, topic, group, engineUrl }: ShapeSettings): Promise<void> => {
   const waiting: UsageRow[] = []
   const write = async (): Promise<void> => {
@@ -31,7 +31,7 @@ export const timedWriter = async ({ brokers, topic, group, engineUrl }: ShapeSet
       const isDue = performance.now() - flushedAt >= flushMs && waiting.length > 0
       if (waiting.length < rowsPerFlush && !isDue) await sleep(10)
       else {
-        await flushed(engineUrl, waiting.splice(0, rowsPerFlush))
+        await flush(engineUrl, waiting.splice(0, rowsPerFlush))
         flushedAt = performance.now()
       }
     }

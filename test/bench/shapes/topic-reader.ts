@@ -1,13 +1,13 @@
 import { Consumer, type Message } from '@platformatic/kafka'
 
-/** Messages of a topic from a group's place on, and what moves the place. */
+/** Messages of a topic from the committed offsets of a group on, and their commit. */
 export type TopicReader = {
   readonly messages: AsyncIterable<Message>
-  /** Move the group's place behind these messages. */
+  /** Commit the offsets after these messages. */
   readonly commit: (messages: readonly Message[]) => Promise<void>
 }
 
-/** Join a group on a topic. */
+/** Join a consumer group and read a topic. */
 export const readTopic = async (brokers: readonly string[], topic: string, groupId: string): Promise<TopicReader> => {
   const consumer = new Consumer({
     ...{ clientId: 'shape-writer', bootstrapBrokers: [...brokers], groupId },
@@ -34,7 +34,10 @@ export const readTopic = async (brokers: readonly string[], topic: string, group
   }
 }
 
-/** Gather items into batches of so many, or of what came within so long of the first; a batch is given while the next one gathers. */
+/**
+ * Yield batches of items. A batch ends with `maxSize` items, or `ms` after its first item. The next item is requested
+ * before a batch is yielded.
+ */
 export async function* inBatches<T>(
   items: AsyncIterable<T>,
   maxSize: number,

@@ -4,34 +4,39 @@ import { startLoad } from '../fork-load.ts'
 import type { LoadPlan, LoadResult } from '../load.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** What of the time of records is still free: each run takes slots of its own, so that no record comes twice by itself. */
-export type Calendar = { nextSlot: number }
+/**
+ * Start of the next slot without records, in ms since the epoch. Each load uses new slots, so no record is a duplicate.
+ */
+export type FreeSlots = { nextSlot: number }
 
 export const slotMs = 900_000
 const recordsPerBody = 500
 const sampleMs = 20
 const drainMs = 30_000
-/** Longer than any shape lets rows wait. */
+/** Longer than the time for which any shape buffers rows. */
 const betweenMs = 3_000
 const timeoutMs = 120_000
 
-/** The number of rows at instants (ms of the epoch). */
+/** Number of rows at an instant. */
 type ProgressSample = { readonly at: number; readonly rows: number }
 
 const planOf = (
   pipeline: Pipeline,
-  calendar: Calendar,
+  freeSlots: FreeSlots,
   more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>,
 ): LoadPlan => {
   const { hostname: host, port } = new URL(pipeline.gatewayUrl)
   return {
     ...{ host, port: Number(port), path: '/meters/interval', token: pipeline.token },
     ...{ bodies: bodiesOf(pipeline.fleet, recordsPerBody), recordsPerBody, connections: 8 },
-    ...{ firstSlot: calendar.nextSlot, slotMs, ...more },
+    ...{ firstSlot: freeSlots.nextSlot, slotMs, ...more },
   }
 }
 
-/** Wait until all is read and committed, and no row has come for so long; gives how many messages are unread where patience ends. */
+/**
+ * Wait until all messages are committed and no row has arrived for `quietMs`. Returns the number of uncommitted
+ * messages after at most 120 s.
+ */
 export const untilQuiet = async (pipeline: Pipeline, quietMs: number): Promise<number> => {
   let [rows, changedAt] = [-1, performance.now()]
   for (const end = performance.now() + timeoutMs; ; await sleep(200)) {
@@ -44,15 +49,15 @@ export const untilQuiet = async (pipeline: Pipeline, quietMs: number): Promise<n
   }
 }
 
-/** Run a load and look at the table meanwhile; it ends once all accepted is stored, or nothing more comes. */
-const watched = async (
+/** Run a load and sample the number of rows until all accepted records are stored, or until 30 s after the load. */
+const observeLoad = async (
   pipeline: Pipeline,
-  calendar: Calendar,
+  freeSlots: FreeSlots,
   more: Pick<LoadPlan, 'seconds' | 'rate' | 'maxAhead'>,
 ) => {
   await untilQuiet(pipeline, betweenMs)
   const before = await pipeline.rows()
-  const load = startLoad(planOf(pipeline, calendar, more))
+  const load = startLoad(planOf(pipeline, freeSlots, more))
   const samples: ProgressSample[] = []
   let result: LoadResult | null = null
   const done = load.done.then(one => {
@@ -70,24 +75,31 @@ const watched = async (
   }
   await done
   const sent = result as unknown as LoadResult
-  calendar.nextSlot = sent.lastSlot + slotMs
-  return { sent, looks: samples, seconds: (performance.now() - startedAt) / 1000 }
+  freeSlots.nextSlot = sent.lastSlot + slotMs
+  return { sent, samples, seconds: (performance.now() - startedAt) / 1000 }
 }
 
-/** Measure records a second that are stored while as many are sent as keeps the pipeline busy: the lag does not grow. */
-export const throughputOf = async (pipeline: Pipeline, calendar: Calendar, seconds: number): Promise<number> => {
-  const { looks: samples, seconds: took } = await watched(pipeline, calendar, { seconds, rate: null, maxAhead: 50_000 })
-  return (samples.at(-1)?.rows ?? 0) / took
+/** Measure the stored records per second while at most 50,000 records wait, so that the lag does not grow. */
+export const throughputOf = async (pipeline: Pipeline, freeSlots: FreeSlots, seconds: number): Promise<number> => {
+  const { samples, seconds: durationSeconds } = await observeLoad(pipeline, freeSlots, {
+    seconds,
+    rate: null,
+    maxAhead: 50_000,
+  })
+  return (samples.at(-1)?.rows ?? 0) / durationSeconds
 }
 
-/** From accepted to countable, in seconds: of the records in the order of acceptance against the number of rows. */
+/**
+ * Measure the time from accepted to visible, in s. A record counts as visible when the table has as many rows as
+ * the pipeline had accepted up to that record.
+ */
 export const lagOf = async (
   pipeline: Pipeline,
-  calendar: Calendar,
+  freeSlots: FreeSlots,
   seconds: number,
   rate: number,
 ): Promise<{ readonly p50: number; readonly p99: number }> => {
-  const { sent, looks: samples } = await watched(pipeline, calendar, { seconds, rate })
+  const { sent, samples } = await observeLoad(pipeline, freeSlots, { seconds, rate })
   const lags: number[] = []
   let sample = 0
   sent.acceptedAt.forEach((acceptedAt, index) => {

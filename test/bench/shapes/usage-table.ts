@@ -2,7 +2,7 @@ import { column, encodeBlock } from '../../../services/platform/clickhouse/encod
 import { decimal64, id, instant } from '../../../services/platform/clickhouse/encoding/fast-path/native-types.ts'
 import type { SentRecord, ShapeName } from './settings.ts'
 
-/** A record with its cost as the shapes store it; money is whole 1e-9, energy whole 1e-6 Wh. */
+/** Stored record with its cost. Money is in 1e-9, energy in 1e-6 Wh. */
 export type UsageRow = {
   readonly locationId: string
   readonly deviceId: string
@@ -21,19 +21,25 @@ const columns = [
   column<UsageRow, bigint>('cost', decimal64('Decimal(18, 9)'), row => row.cost),
 ]
 
-const keeps = (shape: ShapeName): boolean => shape === 'look-up writer'
+/**
+ * True if the writer drops duplicates itself. Other shapes use a table in which rows of the same key replace each
+ * other.
+ */
+const dropsDuplicates = (shape: ShapeName): boolean => shape === 'look-up writer'
 
-/** The table of a shape. Where rows of one key replace each other they are read with FINAL. */
+/** Return the statement that creates the table of a shape. */
 export const usageTable = (shape: ShapeName): string =>
   `CREATE TABLE usage (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})
-   ENGINE = ${keeps(shape) ? 'MergeTree' : 'ReplacingMergeTree'} PARTITION BY toYYYYMM(start_time) ORDER BY (device_id, start_time)`
+   ENGINE = ${dropsDuplicates(shape) ? 'MergeTree' : 'ReplacingMergeTree'}
+   PARTITION BY toYYYYMM(start_time) ORDER BY (device_id, start_time)`
 
-/** How often each device's record of each start counts, between two starts. */
+/** Return the query of the number of rows by device and start, for starts in [from, to). */
 export const usageCounts = (shape: ShapeName, from: number, to: number): string =>
-  `SELECT lower(hex(device_id)), toUnixTimestamp64Milli(start_time), count() FROM usage ${keeps(shape) ? '' : 'FINAL'}
+  `SELECT lower(hex(device_id)), toUnixTimestamp64Milli(start_time), count()
+   FROM usage ${dropsDuplicates(shape) ? '' : 'FINAL'}
    WHERE start_time >= fromUnixTimestamp64Milli(${from}) AND start_time < fromUnixTimestamp64Milli(${to}) GROUP BY 1, 2`
 
-/** Make the row of a record; `price` is whole 1e-9 per kWh. */
+/** Create the row of a record. `price` is in 1e-9 per kWh. */
 export const usageRow = (sent: SentRecord, price: bigint): UsageRow => {
   const energy = BigInt(Math.round(sent.value * 1e6))
   const [start, end] = [Date.parse(sent.start_time), Date.parse(sent.end_time)]
@@ -47,7 +53,7 @@ export const usageRow = (sent: SentRecord, price: bigint): UsageRow => {
   }
 }
 
-/** Insert rows, with settings of the statement. Throws where the engine does not take them. */
+/** Insert rows, with settings of the statement. Throws if ClickHouse refuses the rows. */
 export const insertUsage = async (
   engineUrl: string,
   rows: readonly UsageRow[],
@@ -58,6 +64,6 @@ export const insertUsage = async (
     method: 'POST',
     body: encodeBlock(columns, rows),
   })
-  if (answer.status !== 200) throw new Error(`the engine did not take ${rows.length} rows: ${await answer.text()}`)
+  if (answer.status !== 200) throw new Error(`ClickHouse refused ${rows.length} rows: ${await answer.text()}`)
   await answer.arrayBuffer()
 }

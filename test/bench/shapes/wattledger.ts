@@ -9,7 +9,7 @@ const countsBetween = (from: number, to: number): string =>
   `SELECT lower(hex(device_id)), toUnixTimestamp64Milli(start_time), count() FROM meter_cost FINAL
    WHERE start_time >= fromUnixTimestamp64Milli(${from}) AND start_time < fromUnixTimestamp64Milli(${to}) GROUP BY 1, 2`
 
-/** Start the product beside the shapes, on the same broker and an engine of the same kind. */
+/** Start the product, on the same broker as the shapes and the same kind of ClickHouse. */
 export const openWattledger = async (shared: SharedStores, locationCount: number): Promise<Pipeline> => {
   await using opening = new AsyncDisposableStack()
   const system = opening.use(await startDistributed(shared))

@@ -3,7 +3,9 @@ import { secondTopicWriter } from './second-topic-writer.ts'
 import type { ShapeName, ShapeSettings } from './settings.ts'
 import { timedWriter } from './timed-writer.ts'
 
-/** What stores records for a shape. Forked with its settings as JSON; tells when it reads. */
+/**
+ * Writers of the shapes. The process receives its settings as a JSON argument, and sends a message when it is ready.
+ */
 const writers: Readonly<Record<ShapeName, (settings: ShapeSettings) => Promise<void>>> = {
   'look-up writer': lookUpWriter,
   'timed writer': timedWriter,
@@ -12,9 +14,9 @@ const writers: Readonly<Record<ShapeName, (settings: ShapeSettings) => Promise<v
 const settings = JSON.parse(process.argv[2] ?? '') as ShapeSettings
 process.once('disconnect', () => process.exit(0))
 process.send?.({ started: true })
-// Whoever started it starts it again, as a container is.
+// The parent restarts the process, as a container runtime does.
 process.on('uncaughtException', error => {
-  process.stderr.write(`the writer ends: ${error.message}\n`)
+  process.stderr.write(`The writer failed: ${error.message}\n`)
   process.exit(1)
 })
 await writers[settings.shape](settings)
