@@ -18,7 +18,9 @@ type Share = { readonly start: number; readonly end: number; readonly energy: bi
 const minuteMs = 60_000
 const twoDaysMs = 2880 * minuteMs
 
-/** Edges of the local days or months in [from, to), clipped: `from`, each first minute of a later day or month, `to`. */
+/**
+ * Return the edges of the local days or months in [from, to): `from`, each first minute of a later day or month, `to`.
+ */
 export const bucketEdges = (zone: string, from: number, to: number, unit: 'DAY' | 'MONTH'): number[] => {
   const numberOf = unit === 'DAY' ? dateNumber : monthNumber
   const edges = [from]
@@ -32,7 +34,7 @@ export const bucketEdges = (zone: string, from: number, to: number, unit: 'DAY' 
   return [...edges, to]
 }
 
-/** The part of a share of energy and cost that lies in [from, to), or null; `last` is the record's last instant. */
+/** Return the part of a share in [from, to), or null. `last` is the last instant of the record. */
 const shareWithin = (share: Share, from: number, to: number, last: number): Share | null => {
   const length = share.end - share.start
   if (length === 0) {
@@ -50,13 +52,13 @@ const shareWithin = (share: Share, from: number, to: number, last: number): Shar
 const isIn = (at: number, spans: IdentifiedRecord['covered']): boolean =>
   (spans ?? []).some(span => span.start <= at && at < span.end)
 
-/** The parts of a record without a price that actuals leave: cumulative shares of its energy between the edges of what covers it. */
+/** Split an unpriced record at the edges of its covered intervals. Covered parts have no energy. */
 const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
   const { start, end, energy } = record
   if (start === end) return [{ start, end, energy, cost: 0n }]
   const inside = (covered ?? []).flatMap(span => [span.start, span.end]).filter(at => start < at && at < end)
   const edges = [...new Set([start, ...inside, end])].sort((a, b) => a - b)
-  // Edges at which nothing changes are none: actuals that touch each other take one part.
+  // Consecutive covered intervals form one part, so the edge between them is removed.
   const real = edges.filter(
     (at, index) => index === 0 || at === end || isIn(at, covered) !== isIn(edges[index - 1] ?? at, covered),
   )
@@ -67,7 +69,7 @@ const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
   })
 }
 
-/** Sum what of costed records lies in [start, end). A record without a price weighs in the confidence with 0. */
+/** Sum the parts of costed records in [start, end). A record without a price has the confidence 0. */
 export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
   let [energy, cost, unpricedEnergy, unpricedRecords, records] = [0n, 0n, 0n, 0, 0]
   const weighed: WeightedPiece[] = []
@@ -95,7 +97,10 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
   return { start, end, energy, cost, confidence: meanConfidence(weighed), records, unpricedRecords, unpricedEnergy }
 }
 
-/** Sum costed records over the local days or months of [from, to), every one present; the caller picks records of one flow and direction. */
+/**
+ * Sum costed records over all local days or months of [from, to), including empty ones.
+ * The records must belong to one energy flow and one tariff direction.
+ */
 export const bucketsOf = (
   zone: string,
   costs: readonly OracleCost[],

@@ -4,7 +4,7 @@ import { divideHalfEven, type Fraction } from './exact.ts'
 import { joinParts } from './price-at.ts'
 import { type Interval, type Segment, segmentsOf } from './segments.ts'
 
-/** `covered`: where actuals cover this estimate, so that it loses that share of its energy. */
+/** A record with its id. `covered`: intervals that actuals cover. The record loses its energy there. */
 export type IdentifiedRecord = {
   readonly id: string
   readonly record: MeterRecord
@@ -18,16 +18,16 @@ export type OraclePiece = {
   readonly price: bigint
   readonly cost: bigint
   readonly confidence: number
-  /** Tariff ids of the commodity and non-commodity parts; null: the part is free. */
+  /** Tariff ids of the commodity and the non-commodity part. A part with null is free. */
   readonly tariffs: readonly [string | null, string | null]
-  /** Lower bounds of the two tiers in force. */
+  /** Lower bounds of the two applied tiers. */
   readonly tiers: readonly [bigint, bigint]
 }
 
 export type OracleCost = IdentifiedRecord & {
-  /** What of the record's energy is kept. */
+  /** Energy of the record without covered energy. */
   readonly energy: bigint
-  /** Null: UNPRICED. */
+  /** Null if the record has no price. */
   readonly priced: {
     readonly pieces: readonly OraclePiece[]
     readonly cost: bigint
@@ -36,10 +36,13 @@ export type OracleCost = IdentifiedRecord & {
 }
 
 export type PriceComponent = 'commodity' | 'nonCommodity'
-/** A record with the stretches through which nothing but the tier can change its price. */
+/** A record with its segments. Within a segment, only a tier can change the price. */
 export type SegmentedRecord = IdentifiedRecord & { readonly segments: readonly Segment[] }
 
-/** Storage that gives back is priced at the import tier in force and moves nothing. */
+/**
+ * Return true if a record counts for tiers.
+ * Energy from storage (OUTBOUND, IMPORT) uses the current tier and does not count.
+ */
 export const isCounted = (record: MeterRecord): boolean =>
   !(record.energyFlowDirection === 'OUTBOUND' && record.tariffDirection === 'IMPORT')
 
@@ -61,7 +64,7 @@ export const comesBefore = (a: SegmentedRecord, b: SegmentedRecord, countingStar
   return a.record.end === b.record.end ? a.id < b.id : a.record.end < b.record.end
 }
 
-/** Energy of all records that come before this one in the order of a counting start. */
+/** Sum the energy of all records before this record in the counting order of a counting start. */
 const countedBefore = (
   segmented: SegmentedRecord,
   all: readonly SegmentedRecord[],
@@ -81,10 +84,10 @@ const countedBefore = (
   return sum
 }
 
-/** Tells the energy of all records that come before one in the order of a counting start. */
+/** Function that returns the energy of all records before a record in the counting order. */
 export type CountedBefore = (segmented: SegmentedRecord, component: PriceComponent, countingStart: number) => bigint
 
-/** What the accumulator of each segment has counted where the segment starts. */
+/** Return the counted energy of the accumulator at the start of each segment. */
 const countedAtStarts = (segmented: SegmentedRecord, before: CountedBefore, component: PriceComponent): bigint[] => {
   const counts = new Map<number, bigint>()
   return segmented.segments.map(segment => {
@@ -96,14 +99,14 @@ const countedAtStarts = (segmented: SegmentedRecord, before: CountedBefore, comp
   })
 }
 
-/** A segment with what has been counted at its start, and whether its energy counts on. */
+/** A segment with the counted energy at its start. `isCounting`: its energy counts for tiers. */
 type CountedSegment = {
   readonly segment: Segment
   readonly counted: readonly [bigint, bigint]
   readonly isCounting: boolean
 }
 
-/** Energies since the record's start, inside a segment, at which a tier of either part ends. */
+/** Return the energies since the start of the record at which a tier ends inside a segment. */
 const tierCuts = ({ segment, counted, isCounting }: CountedSegment): bigint[] => {
   if (!isCounting) return []
   const cuts = new Set<bigint>()
@@ -169,12 +172,15 @@ const joinEqual = (priceSegments: readonly PriceSegment[]): PriceSegment[] => {
   return joined
 }
 
-/** A piece, or a part of one, with the confidence (1e-6) of its record. */
+/** A piece or a part of a piece, with the confidence (1e-6) of its record. */
 export type WeightedPiece = Pick<OraclePiece, 'start' | 'end' | 'energy' | 'confidence'> & {
   readonly recordConfidence: number
 }
 
-/** Mean confidence by energy; without energy by time; without either, each alike; of nothing 1. */
+/**
+ * Calculate the mean confidence, weighted by energy. Without energy, the weight is time.
+ * Without energy and time, all weights are equal. Without parts, the mean is 1.
+ */
 export const meanConfidence = (parts: readonly WeightedPiece[]): Fraction => {
   const weights = [
     (part: WeightedPiece) => part.energy,
@@ -191,7 +197,7 @@ export const meanConfidence = (parts: readonly WeightedPiece[]): Fraction => {
   return { numerator: 1n, denominator: 1n }
 }
 
-/** Cost one record by its stretches; `before` knows the others that tiers count. */
+/** Cost one record by its segments. `before` returns the energy that the tiers counted before. */
 export const costSegmented = (segmented: SegmentedRecord, before: CountedBefore): OracleCost => {
   const { id, record, covered = [], segments } = segmented
   const energy = segments.reduce((sum, segment) => sum + remainingEnergy(segment), 0n)
@@ -214,8 +220,8 @@ export const costSegmented = (segmented: SegmentedRecord, before: CountedBefore)
 }
 
 /**
- * Cost all records of one location by walking each of them minute by minute.
- * Tiers count the energy of all records given, in the order of the decisions; the answer keeps the order of `records`.
+ * Cost all records of one location, minute by minute.
+ * Tiers count the energy of all given records in the counting order. The result has the order of `records`.
  */
 export const costRecords = (input: PricingInput, records: readonly IdentifiedRecord[]): OracleCost[] => {
   const all = records.map(({ id, record, covered = [] }) => ({

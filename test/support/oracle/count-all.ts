@@ -6,14 +6,14 @@ import type { PricingSnapshot } from '../../../services/domain/tariff/snapshot.t
 import type { TariffDirection } from '../../../services/domain/tariff/tariff.ts'
 import type { IdentifiedRecord } from './cost.ts'
 
-/** The records of a location, of which those of one direction count. */
+/** The records of a location, and the tariff direction that counts. */
 export type CountInput = {
   readonly snapshot: PricingSnapshot
   readonly direction: TariffDirection
   readonly records: readonly IdentifiedRecord[]
 }
 
-/** What each record brings to each accumulator, and from when it counts there. */
+/** Return the energy that each record adds to each accumulator, and the start of its counting. */
 export const gainsOf = ({ snapshot, records, direction }: CountInput): readonly CrossingEnergy[] =>
   records
     .filter(one => one.record.tariffDirection === direction)
@@ -25,7 +25,7 @@ export const gainsOf = ({ snapshot, records, direction }: CountInput): readonly 
       })),
     )
 
-/** Count without any thrift: a step at every instant at which a record counts. */
+/** Count without any optimization: one step at each instant at which a record counts. */
 export const countAll = (of: CountInput): CountedEnergy => {
   const gains = gainsOf(of)
   return (type, direction, countingStart) => {

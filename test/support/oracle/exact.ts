@@ -1,9 +1,9 @@
-/** Exact arithmetic of the oracle, apart from the domain's. */
+/** Fraction of the oracle. The exact arithmetic of the oracle is independent of the domain. */
 export type Fraction = { readonly numerator: bigint; readonly denominator: bigint }
 
 /**
  * Divide and round half to even.
- * `denominator` is above zero; the numerator may be negative.
+ * The denominator is positive. The numerator may be negative.
  */
 export const divideHalfEven = (numerator: bigint, denominator: bigint): bigint => {
   const remainder = ((numerator % denominator) + denominator) % denominator
@@ -14,7 +14,7 @@ export const divideHalfEven = (numerator: bigint, denominator: bigint): bigint =
   return floor % 2n === 0n ? floor : floor + 1n
 }
 
-/** Whether `value` is the fraction rounded to `decimals` places, either way on a tie. */
+/** Return true if `value` is the fraction rounded to `decimals` decimals. A tie may be rounded up or down. */
 export const isRounded = (value: number, exact: Fraction, decimals: number): boolean => {
   const scale = 10 ** decimals
   const units = BigInt(Math.round(value * scale))
@@ -24,8 +24,8 @@ export const isRounded = (value: number, exact: Fraction, decimals: number): boo
 }
 
 /**
- * Whether `value` is a confidence in four decimals of the fraction, which may have been kept in six decimals before: exactly between two
- * values of four decimals either will do, and so will it within half a millionth of there.
+ * Return true if `value` is a confidence with four decimals for the fraction.
+ * The service may first round the fraction to six decimals, so the fraction may also differ by half a millionth.
  */
 export const isConfidence = (value: number, exact: Fraction): boolean => {
   const { numerator, denominator } = exact
@@ -36,6 +36,6 @@ export const isConfidence = (value: number, exact: Fraction): boolean => {
   return [low, exact, high].some(one => one !== undefined && isRounded(value, one, 4))
 }
 
-/** A fraction for people: cut to six decimals. */
+/** Return a fraction as text, cut to six decimals. */
 export const shownFraction = ({ numerator, denominator }: Fraction): string =>
   String(Number((numerator * 1_000_000n) / denominator) / 1e6)

@@ -4,7 +4,7 @@ import type { Day, DaysAndHours, Month, Rate, ScheduleEntry, TimeBand } from '..
 const allDays: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const allMonths: readonly Month[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** A decimal fraction of 1e-9 with few or with all its digits. */
+/** A decimal in units of 1e-9, with two or with all nine decimals. */
 const nano = (min: number, max: number): fc.Arbitrary<bigint> =>
   fc.oneof(
     fc.integer({ min: Math.ceil(min * 100), max: Math.floor(max * 100) }).map(cents => BigInt(cents) * 10_000_000n),
@@ -19,7 +19,7 @@ const fixed = fc.oneof(
 
 export type Amounts = 'usual' | 'tiny'
 
-/** One upper bound of a tier: from a few Wh to what a house uses in a month, or a handful of the smallest unit. */
+/** Upper bound of a tier: 1 Wh to 60 kWh, or at most 60 of the smallest unit. */
 const boundOf: Readonly<Record<Amounts, fc.Arbitrary<bigint>>> = {
   usual: fc.oneof(
     fc.bigInt({ min: 1_000_000n, max: 60_000_000_000n }),
@@ -34,7 +34,7 @@ const bounds = (amounts: Amounts): fc.Arbitrary<bigint[]> =>
     { weight: 2, arbitrary: fc.uniqueArray(boundOf[amounts], { minLength: 1, maxLength: 4 }) },
   )
 
-/** What the bands of a tariff may hold. */
+/** Kind of prices in the time bands of a tariff. */
 export type Kind = { readonly market: boolean; readonly amounts: Amounts }
 
 const rates = ({ market, amounts }: Kind): fc.Arbitrary<Rate[]> =>
@@ -58,7 +58,7 @@ const edge = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 86_399 }) },
 )
 
-/** Bands that cover the day once: the last goes over midnight, or ends there and another begins. */
+/** Time bands that cover the day once. The last band ends at midnight or continues over midnight. */
 const wholeDay = (kind: Kind): fc.Arbitrary<TimeBand[]> =>
   fc.tuple(fc.uniqueArray(edge, { maxLength: 5 }), fc.boolean()).chain(([found, split]) => {
     const edges = [...found].sort((a, b) => a - b)
@@ -82,7 +82,7 @@ type Base = { readonly entries: ScheduleEntry[]; readonly taken: readonly string
 
 const everyMonth = (daysAndHours: DaysAndHours[]): ScheduleEntry => ({ months: ['All'], dates: [], daysAndHours })
 
-/** A schedule that holds at every instant, and the ranks that are in use for all of the calendar. */
+/** A schedule that covers every instant, and the ranks that it uses in the whole calendar. */
 const base = (kind: Kind): fc.Arbitrary<Base> => {
   const day = wholeDay(kind)
   const plain = days(['All'], day).map(all => ({ entries: [everyMonth([all])], taken: ['none All'] }))
@@ -120,7 +120,7 @@ const dayLists: Readonly<Record<string, readonly DaysAndHours['days'][]>> = {
   ],
 }
 
-/** Bands on part of the calendar that outrank what lies under them, at one rank of dates and one or two of days. */
+/** Time bands with a higher rank on a part of the calendar: one rank of dates, one or two ranks of days. */
 const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
   fc
     .tuple(fc.constantFrom('none', 'months', 'dates', 'dates and months'), fc.constantFrom(...Object.keys(dayLists)))
@@ -138,7 +138,10 @@ const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
         .map(entry => ({ entry, ranks: dayKind.split(' ').map(rank => `${dateKind} ${rank}`) })),
     )
 
-/** A valid schedule: a base over the whole calendar and up to four overlays, no rank twice at an instant, entries in any order. */
+/**
+ * A valid schedule: a base for the whole calendar and up to four overlays, in any order.
+ * No rank occurs twice at an instant.
+ */
 export const schedules = (kind: Kind): fc.Arbitrary<ScheduleEntry[]> =>
   fc.tuple(base(kind), fc.array(overlay(kind), { maxLength: 4 })).chain(([{ entries, taken }, overlays]) => {
     const used = new Set(taken)

@@ -16,7 +16,7 @@ import { monthStart } from './local-clock.ts'
 import type { Interval } from './segments.ts'
 import { zoneNames, zoneOf } from './zone.ts'
 
-/** A location's tariffs and market prices, and records near the places where they change. */
+/** Tariffs and market prices of a location, and records near the instants at which they change. */
 export type Scenario = { readonly input: PricingInput; readonly records: readonly IdentifiedRecord[] }
 
 const minuteMs = 60_000
@@ -25,13 +25,13 @@ const dayMs = 24 * hourMs
 const earliest = Date.UTC(2001, 0, 1)
 const latest = Date.UTC(2035, 0, 1)
 
-/** An instant within `reach` of the anchor, on a grid of an hour, a quarter, a minute, a second or a millisecond. */
+/** An instant between `anchor - back` and `anchor + ahead`, on one of the grids. All values are in ms. */
 const near = (anchor: number, back: number, ahead: number, grids: readonly number[]): fc.Arbitrary<number> =>
   fc
     .tuple(fc.integer({ min: -back, max: ahead }), fc.constantFrom(...grids))
     .map(([distance, grid]) => anchor + Math.round(distance / grid) * grid)
 
-/** A whole hour at or next to a clock change, the start of a month, or anywhere from 2001 to 2034. */
+/** A clock change, the start of a month, or any full hour from 2001 to 2034. */
 const anchors = (zone: string): fc.Arbitrary<number> => {
   const anywhere = fc.integer({ min: earliest / hourMs, max: latest / hourMs }).map(hours => hours * hourMs)
   const changes = zoneOf(zone).changes.filter(at => at > earliest && at < latest)
@@ -43,14 +43,17 @@ const anchors = (zone: string): fc.Arbitrary<number> => {
   )
 }
 
-/** A number that depends on seed and index alone and looks random, 0 … 2^32 − 1. */
+/** Return a pseudo-random number of a seed and an index, 0 … 2^32 − 1. */
 const scatter = (seed: number, index: number): number => {
   let mixed = Math.imul(seed ^ (index + 0x9e3779b9), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** Prices around an anchor, coarser in its first part than in its second, some below zero, some missing, from some place on forecast. */
+/**
+ * Market prices around an anchor: longer intervals, then shorter ones.
+ * Some prices are negative, some are missing, and the last ones are forecasts.
+ */
 const marketSeries = (anchor: number, sourceId: string): fc.Arbitrary<MarketSeries> =>
   fc
     .record({
@@ -90,7 +93,9 @@ const contractGrids = [dayMs, hourMs, 900_000, minuteMs, 1000, 1] as const
 
 type Contract = Pick<Tariff, 'contractStart' | 'contractEnd' | 'closedAt'>
 
-/** Contracts one after the other around an anchor, with and without gaps, some closed early, late, or before they began. */
+/**
+ * Consecutive contracts around an anchor, with and without gaps. Some are closed early, late, or before their start.
+ */
 const contracts = (anchor: number): fc.Arbitrary<Contract[]> => {
   const long = near(anchor, 400 * dayMs, 0, contractGrids)
   const close = near(anchor, 6 * dayMs, 6 * dayMs, contractGrids)
@@ -119,7 +124,7 @@ const contracts = (anchor: number): fc.Arbitrary<Contract[]> => {
     })
 }
 
-/** The same bands, those of the last entry at a higher price. */
+/** Return the schedule with a higher price in its last entry. */
 const dearerLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[] =>
   schedule.map((entry, index) => {
     if (index < schedule.length - 1) return entry
@@ -130,7 +135,10 @@ const dearerLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[
     return { ...entry, daysAndHours: entry.daysAndHours.map(block => ({ ...block, hours: block.hours.map(dearer) })) }
   })
 
-/** None, or up to three later schedules near an anchor, before and after the contract too: new ones, the same again, or alike in part. */
+/**
+ * Up to three later schedules near an anchor, some before or after the contract.
+ * A schedule is new, equal to the first one, or partly equal.
+ */
 const versions = (
   anchor: number,
   first: readonly ScheduleEntry[],
@@ -194,7 +202,7 @@ const flows = [
   { weight: 1, of: { energyFlowDirection: 'OUTBOUND', tariffDirection: 'IMPORT' } },
 ] as const
 
-/** Seconds of a record: an impulse, seconds, quarters, hours, some days, rarely more than a month. */
+/** Length of a record in seconds: an impulse, seconds, quarter hours, hours, days, rarely more than a month. */
 const lengths = fc.oneof(
   { weight: 4, arbitrary: fc.constant(0) },
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 3600 }) },
@@ -228,7 +236,7 @@ const meterRecords = (anchor: number, amounts: Amounts): fc.Arbitrary<MeterRecor
       ...{ sessionReferenceId: null, recordReferenceId: null },
     }))
 
-/** Where actuals cover an estimate: up to two spans apart from each other, on whole seconds. */
+/** Up to two separate intervals in which actuals cover an estimate, on whole seconds. */
 const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<readonly Interval[]> => {
   const seconds = (end - start) / 1000
   if (confidence === 1_000_000 || seconds < 4) return fc.constant([])
@@ -250,7 +258,10 @@ const records = (anchor: number, maxRecords: number, amounts: Amounts): fc.Arbit
 
 type Choice = { readonly zones?: readonly string[]; readonly maxRecords?: number; readonly amounts?: Amounts }
 
-/** Scenarios in all zones; `zones` narrows them, `mostRecords` bounds the records of each, `tiny` amounts put rounding to the test. */
+/**
+ * Random scenarios. `zones` limits the time zones, `maxRecords` the records of a scenario.
+ * `tiny` amounts test rounding.
+ */
 export const scenarios = ({
   zones = zoneNames,
   maxRecords = 8,

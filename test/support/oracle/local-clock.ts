@@ -1,6 +1,6 @@
 import type { Day } from '../../../services/domain/tariff/tariff.ts'
 
-/** What a wall clock and a wall calendar show; `month` counts from 1. */
+/** Local date and time. `month` starts at 1. */
 export type LocalClock = {
   readonly year: number
   readonly month: number
@@ -43,14 +43,14 @@ const read = (zone: Zone, at: number): LocalClock => {
   const text = zone.format.format(at)
   const [, name, month, date, year, hour, minute, second] = shown.exec(text) ?? []
   const weekday = weekdays.find(day => day === name)
-  if (weekday === undefined) throw new Error(`The calendar answered ${text}.`)
+  if (weekday === undefined) throw new Error(`The calendar returned ${text}.`)
   return {
     ...{ year: Number(year), month: Number(month), date: Number(date), weekday },
     ...{ hour: Number(hour), minute: Number(minute), second: Number(second) },
   }
 }
 
-/** The clock at the start of a quarter hour through which it runs on without a jump, or null. */
+/** Return the local time at the start of a quarter hour. Null if the clock changes within the quarter hour. */
 const steadyQuarter = (zone: Zone, start: number): LocalClock | null => {
   const known = zone.quarters.get(start)
   if (known !== undefined) return known
@@ -63,7 +63,7 @@ const steadyQuarter = (zone: Zone, start: number): LocalClock | null => {
   return steady ? first : null
 }
 
-/** Read the wall clock of an IANA zone at an instant, from the calendar built into the language. */
+/** Return the local time of an IANA time zone at an instant, from `Intl.DateTimeFormat`. */
 export const localClock = (name: string, at: number): LocalClock => {
   const zone = zoneNamed(name)
   const start = Math.floor(at / quarterMs) * quarterMs
@@ -73,11 +73,11 @@ export const localClock = (name: string, at: number): LocalClock => {
   return { ...quarter, minute, second: Math.floor((at - start) / 1000) % 60 }
 }
 
-/** Year and month, or year, month and date, as a number that grows with the calendar. */
+/** Return year and month (or year, month and date) as a number that increases with time. */
 export const monthNumber = (clock: LocalClock): number => clock.year * 12 + clock.month - 1
 export const dateNumber = (clock: LocalClock): number => monthNumber(clock) * 31 + clock.date - 1
 
-/** The first instant that shows the given month, found by walking the minutes. */
+/** Find the first instant of a local month, minute by minute. */
 const startOfMonth = (name: string, month: number): number => {
   const { months } = zoneNamed(name)
   const known = months.get(month)
@@ -88,7 +88,10 @@ const startOfMonth = (name: string, month: number): number => {
   return at
 }
 
-/** The latest first-instant-of-a-month at or before `at`; a clock set back over the month's start does not begin the old month again. */
+/**
+ * Return the start of the local month of `at`.
+ * If the clock goes back over the start of a month, the old month does not start again.
+ */
 export const monthStart = (name: string, at: number): number => {
   const month = monthNumber(localClock(name, at))
   const next = startOfMonth(name, month + 1)

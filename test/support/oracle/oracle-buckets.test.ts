@@ -6,7 +6,7 @@ import { allDay, at, kwh, nano, pricing, rate, record, tariff } from './tables.t
 const hourMs = 3_600_000
 
 describe('buckets', () => {
-  it('share a piece cumulatively over local days and keep its sum', () => {
+  it('divide a piece cumulatively over local days and keep its sum', () => {
     // 10 units over three days of 24 h: 3, 4, 3; cost 10 × 1 = 10 alike
     const input = pricing('UTC', [tariff(allDay(1))])
     const costs = costRecords(input, [record('a', '2024-01-01T00:00:00Z', '2024-01-04T00:00:00Z', 10n)])
@@ -19,8 +19,9 @@ describe('buckets', () => {
     ])
   })
 
-  it('hold a piece without length at the end of its record with the instant before', () => {
-    // 4000 units in the last second of the day: 3999 are reached after 999.75 ms → at midnight; the last unit belongs to that day
+  it('count a piece without length at the end of its record in the day before', () => {
+    // 4000 units in the last second of the day:
+    // 3999 are reached after 999.75 ms → at midnight; the last unit belongs to that day
     const input = pricing('UTC', [tariff(allDay([rate(1, 3999e-9), rate(5)]))])
     const costs = costRecords(input, [record('a', '2024-01-01T23:59:59Z', '2024-01-02T00:00:00Z', 4000n)])
     const days = bucketsOf('UTC', costs, at('2024-01-01T00:00:00Z'), at('2024-01-03T00:00:00Z'), 'DAY')
@@ -30,7 +31,7 @@ describe('buckets', () => {
     ])
   })
 
-  it('are as long as the local day, and begin once', () => {
+  it('have the length of the local day and start once', () => {
     const hours = (zone: string, from: string, to: string) =>
       bucketsOf(zone, [], at(from), at(to), 'DAY').map(({ start, end }) => (end - start) / hourMs)
     expect(hours('Europe/Berlin', '2024-03-29T23:00:00Z', '2024-04-01T22:00:00Z')).toEqual([24, 23, 24])
@@ -39,7 +40,7 @@ describe('buckets', () => {
     expect(hours('Pacific/Apia', '2011-12-29T10:00:00Z', '2011-12-31T10:00:00Z')).toEqual([24, 24])
   })
 
-  it('hold an impulse at their start and leave out what has no price', () => {
+  it('contain an impulse at their start and exclude energy without a price', () => {
     const input = pricing('UTC', [tariff(allDay(2), { contractStart: at('2024-01-02T00:00:00Z') })])
     const first = record('a', '2024-01-01T12:00:00Z', '2024-01-02T12:00:00Z', kwh(24))
     const impulse = record('b', '2024-01-02T00:00:00Z', '2024-01-02T00:00:00Z', kwh(1))

@@ -9,7 +9,7 @@ import { bandAt } from './price-at.ts'
 import { at } from './tables.ts'
 
 describe('generated scenarios', () => {
-  it('have schedules that hold at every instant of the calendar', () => {
+  it('have schedules that cover every instant of the calendar', () => {
     const instant = fc.integer({ min: at('2000-01-01T00:00:00Z') / 1000, max: at('2034-12-31T00:00:00Z') / 1000 })
     fc.assert(
       fc.property(scenarios(), fc.array(instant, { minLength: 50, maxLength: 50 }), ({ input }, seconds) => {
@@ -20,10 +20,10 @@ describe('generated scenarios', () => {
     )
   })
 
-  it('reach every situation that tells prices apart', () => {
+  it('include every situation that affects a price', () => {
     const seen = new Map<string, number>()
-    const mark = (situation: string, holds: boolean) =>
-      seen.set(situation, (seen.get(situation) ?? 0) + (holds ? 1 : 0))
+    const mark = (situation: string, occurs: boolean) =>
+      seen.set(situation, (seen.get(situation) ?? 0) + (occurs ? 1 : 0))
     for (const { input, records } of fc.sample(scenarios({ maxRecords: 5 }), { seed: 1, numRuns: 120 })) {
       const costs = costRecords(input, records)
       mark('several contracts', input.tariffs.length > 3)
@@ -79,7 +79,7 @@ describe('generated scenarios', () => {
     expect([...seen].filter(([, times]) => times < 2)).toEqual([])
   })
 
-  it('keep the laws: pieces cover the record, price × energy is cost, buckets add up, order of arrival does not matter', () => {
+  it('have pieces that cover the record, exact costs and bucket sums, independent of the order of arrival', () => {
     fc.assert(
       fc.property(scenarios({ maxRecords: 4 }), ({ input, records }) => {
         const costs = costRecords(input, records)

@@ -31,14 +31,14 @@ describe('the clock of the oracle', () => {
     ['Europe/Berlin', '2024-10-31T23:00:00Z', '2024-10-31T23:00:00Z'],
     ['Europe/Berlin', '2024-10-31T22:59:00Z', '2024-09-30T22:00:00Z'],
     ['Asia/Kolkata', '2024-02-10T00:00:00Z', '2024-01-31T18:30:00Z'],
-    // November begins once, at the first midnight; the clock that goes back over it does not begin October again.
+    // November starts once, at the first midnight. The clock goes back over midnight, but October does not start again.
     ['America/St_Johns', '2009-11-01T02:30:00Z', '2009-11-01T02:30:00Z'],
     ['America/St_Johns', '2009-11-01T03:00:00Z', '2009-11-01T02:30:00Z'],
   ])('in %s the month of %s began at %s', (zone, instant, start) =>
     expect(monthStart(zone, at(instant))).toBe(at(start)),
   )
 
-  it('agrees with the offsets of the zone data at any second, around every change', () => {
+  it('agrees with the offsets of the time zone data at any second and around every change', () => {
     const anyZone = fc.constantFrom(...zoneNames).map(zoneOf)
     const instant = fc
       .integer({ min: at('2000-01-01T00:00:00Z') / 1000, max: at('2037-12-31T00:00:00Z') / 1000 })
@@ -73,29 +73,33 @@ describe('the band of the oracle', () => {
     entry([band('00:15-00:20', 7)], ['All'], { dates: [2], months: ['Feb'] }),
   ]
   it.each([
-    ['2024-05-03T12:00:00Z', 1, 'Friday noon: nothing over the base'],
+    ['2024-05-03T12:00:00Z', 1, 'Friday noon: only the base covers it'],
     ['2024-05-03T20:00:00Z', 2, 'Friday evening'],
-    ['2024-05-04T02:00:00Z', 1, 'Saturday after midnight: the instant is no weekday, though Friday evening was'],
-    ['2024-05-06T02:00:00Z', 2, 'Monday after midnight: a weekday, though Sunday evening was none'],
-    ['2024-05-06T06:30:00Z', 1, 'the band ends before its end'],
-    ['2024-05-08T05:30:00Z', 3, 'a single day over Weekdays'],
-    ['2024-01-10T05:30:00Z', 4, 'months over a single day'],
-    ['2024-01-10T12:00:00Z', 1, 'a higher entry that leaves hours uncovered falls through'],
-    ['2024-01-10T00:59:59Z', 5, 'months and a single day over months'],
-    ['2024-01-13T00:30:00Z', 5, 'months and Weekend over months'],
-    ['2024-05-31T23:30:00Z', 6, 'a date over all'],
-    ['2024-06-01T00:10:00Z', 1, 'after midnight it is the 1st: not listed'],
-    ['2024-06-02T00:10:00Z', 6, 'the morning of the 2nd is listed, the band wraps'],
-    ['2024-02-02T00:15:00Z', 7, 'dates with months over dates'],
-    ['2024-02-02T00:20:00Z', 6, 'and falls through after it'],
+    ['2024-05-04T02:00:00Z', 1, 'Saturday after midnight: a band of Friday evening does not continue into the weekend'],
+    [
+      '2024-05-06T02:00:00Z',
+      2,
+      'Monday after midnight: the weekday band applies, although it did not apply on Sunday evening',
+    ],
+    ['2024-05-06T06:30:00Z', 1, 'the end of a band is exclusive'],
+    ['2024-05-08T05:30:00Z', 3, 'a single day has a higher rank than Weekdays'],
+    ['2024-01-10T05:30:00Z', 4, 'months have a higher rank than a single day'],
+    ['2024-01-10T12:00:00Z', 1, 'outside the hours of a higher entry, the lower entry applies'],
+    ['2024-01-10T00:59:59Z', 5, 'months and a single day have a higher rank than months'],
+    ['2024-01-13T00:30:00Z', 5, 'months and Weekend have a higher rank than months'],
+    ['2024-05-31T23:30:00Z', 6, 'a date has a higher rank than All'],
+    ['2024-06-01T00:10:00Z', 1, 'after midnight it is the 1st, which is not listed'],
+    ['2024-06-02T00:10:00Z', 6, 'the band continues over midnight into the 2nd, which is listed'],
+    ['2024-02-02T00:15:00Z', 7, 'dates with months have a higher rank than dates'],
+    ['2024-02-02T00:20:00Z', 6, 'after the end of a higher band, the lower band applies'],
   ])('%s has price %d: %s', (instant, price) => {
     expect(bandAt(schedule, localClock('UTC', at(instant))).rate[0]?.fixed).toBe(nano(price))
   })
 
-  it('refuses to choose between equals and to price what nothing covers', () => {
+  it('throws if two bands of equal rank or no band cover an instant', () => {
     const noon = localClock('UTC', at('2024-05-03T12:00:00Z'))
-    expect(() => bandAt([entry(allDay(1)), entry([band('11:00-13:00', 2)])], noon)).toThrow('Two bands')
-    expect(() => bandAt([entry([band('13:00-11:00', 2)])], noon)).toThrow('No band')
+    expect(() => bandAt([entry(allDay(1)), entry([band('11:00-13:00', 2)])], noon)).toThrow('Two time bands')
+    expect(() => bandAt([entry([band('13:00-11:00', 2)])], noon)).toThrow('No time band')
   })
 })
 
@@ -108,11 +112,11 @@ describe('the price of the oracle', () => {
   it.each([
     // (0.20 + 0.10) × 1.19 = 0.357
     [0.2, 0.1, 0.19, 357_000_000n],
-    // (−0.05 + 0.01) × 1.19 = −0.0476: the percentage keeps the sign of its base
+    // (−0.05 + 0.01) × 1.19 = −0.0476: the percentage keeps the sign of the price
     [-0.05, 0.01, 0.19, -47_600_000n],
     // (0.10 + 0.02) × (1 − 0.5) = 0.06
     [0.1, 0.02, -0.5, 60_000_000n],
-    // 1, 3 and 5 units × 1.5 or 0.5 = 1.5, 1.5 and 2.5 units, to even: 2, 2 and 2; below zero alike
+    // 1, 3 and 5 units × 1.5 or 0.5 = 1.5, 1.5 and 2.5 units, rounded to even: 2, 2 and 2. The same below zero.
     [1e-9, 0, 0.5, 2n],
     [3e-9, 0, -0.5, 2n],
     [5e-9, 0, -0.5, 2n],
@@ -129,8 +133,8 @@ describe('the price of the oracle', () => {
     expect(priceAt(pricing('UTC', [sameFixed]), 'IMPORT', 0)?.price).toBe(price)
   })
 
-  it('adds both parts, each rounded, and takes the lower confidence', () => {
-    // Half a unit twice: each rounds to 0, while their sum would be 1.
+  it('adds both rounded parts and takes the lower confidence', () => {
+    // Half a unit twice: each part is rounded to 0, but their sum would be 1.
     const half = { surchargePercentage: nano(-0.5) }
     const grid = tariff(allDay([rate(1e-9, null, half)]), { id: 'trf_grid', type: 'NON_COMMODITY' })
     const buy = tariff(allDay([rate(0, null, half)]), { marketRates: true })
@@ -143,7 +147,7 @@ describe('the price of the oracle', () => {
     })
   })
 
-  it('is as uncertain as a grid fee that goes on after its contract', () => {
+  it('has the confidence of a grid fee that continues after its contract', () => {
     const grid = tariff(allDay(1), { id: 'trf_grid', type: 'NON_COMMODITY', contractEnd: 0 })
     expect(priceAt(pricing('UTC', [grid, tariff(allDay(2))]), 'IMPORT', 0)).toMatchObject({
       price: nano(3),
@@ -184,13 +188,13 @@ describe('the price of the oracle', () => {
     )
   })
 
-  it('is 0 and certain for own generation without a tariff, none for export without one', () => {
+  it('is 0 with confidence 1 for own generation without a tariff, and null for export without a tariff', () => {
     const input = pricing('UTC', [tariff(allDay(1)), tariff(allDay(0.5), { type: 'NON_COMMODITY' })])
     expect(priceAt(input, 'LOCAL', 0)).toMatchObject({ price: 0n, confidence: 1 })
     expect(priceAt(input, 'EXPORT', 0)).toBeNull()
   })
 
-  it('meets the next tier when the counted energy has reached the bound', () => {
+  it('uses the next tier after the counted energy has reached the bound', () => {
     const input = pricing('UTC', [tariff(allDay([rate(1, 10), rate(2, 20), rate(3)]))])
     const prices = [0n, nano(10) - 1n, nano(10), nano(20) - 1n, nano(20)].map(
       counted => priceAt(input, 'IMPORT', 0, [counted, 0n])?.commodity,
@@ -200,7 +204,7 @@ describe('the price of the oracle', () => {
   })
 })
 
-it('divides half to even on both sides of zero', () => {
+it('rounds divisions half to even on both sides of zero', () => {
   const halves = [-5n, -3n, -1n, 1n, 3n, 5n, 7n]
   expect(halves.map(numerator => divideHalfEven(numerator, 2n))).toEqual([-2n, -2n, 0n, 0n, 2n, 2n, 4n])
   expect([-4n, -2n, 2n, 4n].map(numerator => divideHalfEven(numerator, 3n))).toEqual([-1n, -1n, 1n, 1n])

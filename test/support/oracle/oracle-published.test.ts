@@ -5,7 +5,7 @@ import { publishedCosts, publishedPrices } from './published.ts'
 
 const major = (money: bigint): number => Number(money) / 1e9
 
-describe('the oracle agrees with what others have published', () => {
+describe('the oracle agrees with published results', () => {
   it.each(publishedCosts())('cost $id', ({ input, records, expected, tolerance }) => {
     const costs = costRecords(input, records).map(({ id, record, priced }) => ({
       id,

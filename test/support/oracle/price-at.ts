@@ -11,15 +11,15 @@ import type {
 import { divideHalfEven } from './exact.ts'
 import { type LocalClock, localClock, monthStart } from './local-clock.ts'
 
-/** One half of a price at an instant, before the tier is known. */
+/** Commodity or non-commodity part of a price at an instant, before the tier is known. */
 export type Part = {
-  /** Null: no tariff, the part is free. */
+  /** Null if there is no tariff and the part is free. */
   readonly tariffId: string | null
   readonly rates: readonly Rate[]
-  /** Market price, 0 on a tariff without market; null where the market has none. */
+  /** Market price. 0 if the tariff has no market rates; null if the market has no price. */
   readonly market: bigint | null
   readonly confidence: number
-  /** Where the energy that chooses the tier begins to count. */
+  /** Start of the counting for the tiers, in ms. */
   readonly countingStart: number
 }
 
@@ -39,7 +39,10 @@ const free: Part = { tariffId: null, rates: [], market: 0n, confidence: 1, count
 const startOf = (tariff: Tariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
 const closeOf = (tariff: Tariff): number => tariff.closedAt ?? Number.POSITIVE_INFINITY
 
-/** The tariff that is in force, or goes on, at an instant: of those begun the last one begun, unless it is closed. */
+/**
+ * Return the tariff that applies at an instant: the tariff with the latest start, unless it is closed.
+ * A tariff continues to apply after the end of its contract.
+ */
 export const tariffAt = (
   input: PricingInput,
   direction: TariffDirection,
@@ -84,7 +87,7 @@ const covers = (hours: TimeBand, clock: LocalClock): boolean => {
   return second >= hours.validFrom || second < end
 }
 
-/** The band that holds at a wall clock: the highest rank of all that cover it. Throws where none or two of one rank do. */
+/** Return the time band of the highest rank at a local time. Throws if no band or two bands have the highest rank. */
 export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): TimeBand => {
   let best: TimeBand | null = null
   let bestRank = -1
@@ -106,7 +109,7 @@ export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): T
     }
   }
   if (best === null || twice)
-    throw new Error(`${twice ? 'Two bands hold' : 'No band holds'} at ${JSON.stringify(clock)}.`)
+    throw new Error(`${twice ? 'Two time bands apply' : 'No time band applies'} at ${JSON.stringify(clock)}.`)
   return best
 }
 
@@ -122,7 +125,7 @@ const marketIndex = (series: MarketSeries, at: number): number | null => {
   return start !== undefined && start <= at ? low : null
 }
 
-/** One half of the price at an instant; null: no tariff gives one. */
+/** Return one part of the price at an instant; null if there is no tariff. */
 export const partAt = (input: PricingInput, direction: TariffDirection, type: TariffType, at: number): Part | null => {
   const tariff = tariffAt(input, direction, type, at)
   if (tariff === null) return type === 'NON_COMMODITY' || direction === 'LOCAL' ? free : null
@@ -144,7 +147,10 @@ export const partAt = (input: PricingInput, direction: TariffDirection, type: Ta
   }
 }
 
-/** Price of a part at the tier that the next energy meets after `counted`; `tier` is that tier's lower bound. Null without a market price. */
+/**
+ * Return the price of a part at the tier that follows the counted energy. `tier` is the lower bound of that tier.
+ * Null without a market price.
+ */
 export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
   if (part.market === null) return null
   let tier = 0n
@@ -159,7 +165,7 @@ export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
   return { price: 0n, tier: 0n }
 }
 
-/** Both halves of a price in one. */
+/** Return the sum of both parts of a price; null if one part has no price. */
 export const joinParts = (
   commodity: Part | null,
   nonCommodity: Part | null,
@@ -178,8 +184,8 @@ export const joinParts = (
 }
 
 /**
- * Price one kWh at one instant by looking through everything that could set it; null: there is no price.
- * `counted` is the energy counted so far for the tiers of the commodity and of the non-commodity part.
+ * Return the price of one kWh at one instant; null if there is no price.
+ * `counted` is the energy that the tiers of the commodity and the non-commodity part counted so far.
  */
 export const priceAt = (
   input: PricingInput,

@@ -85,7 +85,7 @@ const tariffFrom = (wire: WireTariff, index: number): Tariff => ({
   })),
 })
 
-/** Prices per MWh as a series per kWh. */
+/** Convert prices per MWh to a series of prices per kWh. */
 const seriesFrom = ({ start, step_minutes, values }: Market): MarketSeries => {
   const starts = values.map((_, index) => at(start) + index * step_minutes * 60_000)
   const ends = starts.map(from => from + step_minutes * 60_000)
@@ -129,7 +129,7 @@ const recordFrom = (
 const inputFrom = ({ tariffs, market }: Case): PricingInput =>
   pricing(tariffs[0]?.timezone ?? 'UTC', tariffs.map(tariffFrom), market === undefined ? null : seriesFrom(market))
 
-/** Costs that others have published for tariffs and readings of theirs. */
+/** Read published costs with their tariffs and records. */
 export const publishedCosts = (): PublishedCost[] => {
   const cases: (Case & { records: WireRecord[]; expected: Expected; tolerance: PublishedCost['tolerance'] })[] = [
     ...read('cost_cases').cases,
@@ -138,7 +138,7 @@ export const publishedCosts = (): PublishedCost[] => {
   return cases.map(found => ({ ...found, input: inputFrom(found), records: found.records.map(recordFrom) }))
 }
 
-/** Price series that others have published for tariffs of theirs. */
+/** Read published price series with their tariffs. */
 export const publishedPrices = (): PublishedPrices[] => {
   const cases: (Case & { expected: { segments: { valid_from: string; valid_to: string; price: number }[] } })[] =
     read('price_cases').price_series

@@ -6,8 +6,8 @@ import { type Part, partAt } from './price-at.ts'
 export type Interval = { readonly start: number; readonly end: number }
 
 /**
- * A stretch of a record through which nothing but the tier can change its price; `from` and `to` are energy since the record's start,
- * as submitted. `covered`: actuals take its energy away.
+ * A part of a record in which only a tier can change the price.
+ * `from` and `to`: submitted energy since the start of the record. `covered`: actuals replace its energy.
  */
 export type Segment = Interval & {
   readonly covered: boolean
@@ -20,7 +20,7 @@ export type Segment = Interval & {
 const minuteMs = 60_000
 const quarterYearMs = 90 * 24 * 3_600_000
 
-/** Seconds within the minute at which some band has an edge. */
+/** Return the seconds within a minute at which a time band starts or ends. */
 const oddSeconds = (input: PricingInput): number[] => {
   const seconds = new Set<number>([0])
   for (const tariff of input.tariffs) {
@@ -31,7 +31,7 @@ const oddSeconds = (input: PricingInput): number[] => {
   return [...seconds]
 }
 
-/** Every instant inside the record at which something could change: whole minutes and all odd edges, some of them twice. */
+/** Return all instants in the record at which a price could change: full minutes and other edges, with repeats. */
 const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: readonly Interval[]): number[] => {
   const steps: number[] = [start]
   const add = (at: number | null) => {
@@ -70,11 +70,14 @@ export const samePart = (a: Part | null, b: Part | null): boolean => {
   return same && a.countingStart === b.countingStart && sameRates(a.rates, b.rates)
 }
 
-/** Energy of a record from its start to `at`, at constant power. */
+/** Return the energy of a record from its start to `at`, at constant power. */
 export const energyUntil = (record: MeterRecord, at: number): bigint =>
   divideHalfEven(record.energy * BigInt(at - record.start), BigInt(record.end - record.start))
 
-/** Walk a record minute by minute and join the steps that nothing but a tier tells apart. An impulse is one segment without length. */
+/**
+ * Split a record into segments: visit each minute and join the steps that differ by a tier only.
+ * An impulse is one segment without length.
+ */
 export const segmentsOf = (
   input: PricingInput,
   record: MeterRecord,

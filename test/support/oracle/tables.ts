@@ -11,9 +11,9 @@ import type {
 import type { IdentifiedRecord } from './cost.ts'
 import { zoneOf } from './zone.ts'
 
-/** Exact 1e-9 units of a decimal written with at most nine digits. */
+/** Return a decimal with at most nine decimals in units of 1e-9. */
 export const nano = (decimal: number): bigint => BigInt(Math.round(decimal * 1e9))
-/** Energy in 1e-6 Wh of kWh written with at most nine digits. */
+/** Convert kWh with at most nine decimals to 1e-6 Wh. */
 export const kwh = (decimal: number): bigint => nano(decimal)
 export const at = (text: string): number => Date.parse(text)
 
@@ -27,7 +27,7 @@ const secondOf = (text: string): number => {
   return hour * 3600 + minute * 60 + second
 }
 
-/** A band written as `07:00-22:30`, with a price or tiers. */
+/** Create a time band from a text such as `07:00-22:30`, with a price or tiers. */
 export const band = (span: string, rates: number | readonly Rate[]): TimeBand => {
   const [from = '', to = ''] = span.split('-')
   return {

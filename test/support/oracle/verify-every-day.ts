@@ -10,11 +10,14 @@ import {
 } from '../../../services/domain/tariff/day-pattern.ts'
 import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
 
-// The check of a schedule as it was before it looked at each class of days once. It is slow, and it decides what must be refused.
+// Slow check of a schedule on every kind of day. The optimized check of the domain must agree with it.
 
 type RankedBand = TimeBandIndex & { readonly hours: TimeBand; readonly rank: number }
 
-/** Dates with months, dates, months, none: 3 … 0; -1 when the entry does not hold on this day. */
+/**
+ * Return the rank of an entry: dates with months 3, dates 2, months 1, none 0. -1 if the entry does not apply on this
+ * day.
+ */
 const entryRank = (entry: ScheduleEntry, kind: CalendarDayKind): number => {
   const everyMonth = entry.months.includes('All')
   if (!everyMonth && !entry.months.includes(monthNames[kind.month - 1] as Month)) return -1
@@ -22,14 +25,14 @@ const entryRank = (entry: ScheduleEntry, kind: CalendarDayKind): number => {
   return (entry.dates.length > 0 ? 2 : 0) + (everyMonth ? 0 : 1)
 }
 
-/** Single day, group, All: 2 … 0; -1 when the block does not hold on this weekday. */
+/** Return the rank of a block: single day 2, group 1, All 0. -1 if the block does not apply on this weekday. */
 const blockRank = (block: DaysAndHours, weekday: number): number => {
   if (block.days.includes(dayNames[weekday] as Day)) return 2
   if (block.days.includes(weekday < 5 ? 'Weekdays' : 'Weekend')) return 1
   return block.days.includes('All') ? 0 : -1
 }
 
-/** Give the bands of every rank that hold on a kind of day, in the order of the schedule. */
+/** Return the time bands of all ranks on a kind of day, in the order of the schedule. */
 const bandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): RankedBand[] =>
   schedule.flatMap((entry, entryIndex) => {
     const rank = entryRank(entry, kind)
@@ -49,7 +52,9 @@ const bandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): Ran
 
 type Edge = { readonly at: number; readonly isOpening: boolean; readonly band: RankedBand }
 
-/** Where bands open and close, in order. A band that wraps holds at the day's end and at its beginning. */
+/**
+ * Return the starts and ends of time bands, in order. A band over midnight applies at the end and the start of the day.
+ */
 const edgesOf = (bands: readonly RankedBand[]): Edge[] =>
   bands
     .flatMap(band => {
@@ -65,17 +70,18 @@ const edgesOf = (bands: readonly RankedBand[]): Edge[] =>
     })
     .sort((a, b) => a.at - b.at)
 
-/** The bands of the highest rank that has any. */
+/** Return the open time bands of the highest rank. */
 const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] => {
   const highestOpen = openByRank.findLast(open => open.size > 0)
   return highestOpen === undefined ? [] : [...highestOpen]
 }
 
 /**
- * Give the bands that hold on a kind of day, in order and over the whole day.
- * Where several cover an instant the highest rank holds: dates with months, dates, months, none; then single day, group, All.
- * A band that wraps covers the end and the beginning of the same day: months, dates and days are those of the instant itself.
- * Neighbours of one band are one stretch. Source: docs/rules/tariffs.md #time-bands.
+ * Return the segments of a kind of day with their time bands, in order. They cover the whole day.
+ * If several bands cover an instant, the highest rank applies: dates with months, dates, months, none;
+ * then single day, group, All.
+ * A band over midnight covers the end and the start of the same day. Months, dates and days are those of the instant.
+ * Consecutive segments with one and the same band are joined. Source: docs/rules/tariffs.md #time-bands.
  */
 const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): DaySegment[] => {
   const edges = edgesOf(bandsOn(schedule, kind))
@@ -103,7 +109,7 @@ const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): 
   return segments
 }
 
-/** One for each minute: more on one day is no tariff, and would make judging slow. */
+/** Maximum number of time bands on a day: one for each minute. The limit also keeps the check fast. */
 const maxBandsOfDay = 1440
 
 const two = (value: number): string => String(value).padStart(2, '0')
@@ -116,7 +122,7 @@ const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
 const dayText = ({ month, date, weekday }: CalendarDayKind, isDated: boolean): string =>
   `${dayNames[weekday]} in ${monthNames[month - 1]}${isDated ? ` on date ${date}` : ''}`
 
-/** Bands that end on the last second of a minute or day leave that second out: `valid_to` is exclusive. */
+/** Return a hint for a gap. A band that ends at the last second of a minute excludes that second. */
 const secondHint = ({ startSecond: from, endSecond: to }: DaySegment): string =>
   to - from === 1 && from % 60 === 59
     ? `; valid_to is exclusive, so use ${to === 86_400 ? '00:00:00' : clock(to)}`
@@ -134,8 +140,8 @@ const faultIn = (segment: DaySegment, kind: CalendarDayKind, isDated: boolean): 
 }
 
 /**
- * The dates that a schedule can tell apart in a month: those it names, and the first of the others.
- * Every date falls on every weekday in some year, the 29th of February too.
+ * Return the dates of a month to check: the dates that the schedule names, and the first other date.
+ * Every date falls on every weekday in some year, including 29 February.
  */
 const datesToVerify = (month: number, named: ReadonlySet<number>): number[] => {
   const dates = Array.from({ length: daysInMonth(2000, month) }, (_, index) => index + 1)
@@ -144,8 +150,8 @@ const datesToVerify = (month: number, named: ReadonlySet<number>): number[] => {
 }
 
 /**
- * Judge whether every instant of the calendar has exactly one band of highest rank.
- * Gives the first fault in the order of month, date, weekday and time. Source: docs/rules/tariffs.md #time-bands.
+ * Check that every instant of the calendar has exactly one time band of the highest rank.
+ * Return the first fault in the order of month, date, weekday and time. Source: docs/rules/tariffs.md #time-bands.
  */
 export const verifyEveryDay = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const named = new Set(schedule.flatMap(entry => entry.dates))

@@ -1,7 +1,10 @@
 import type { TimeZone } from '../../../services/domain/civil-time.ts'
 import { localClock } from './local-clock.ts'
 
-/** Zones with whole, half and quarter hours, with changes at night, at midnight, of half an hour, of a whole day, twice a year more for Ramadan. */
+/**
+ * Time zones with unusual rules: offsets of half and quarter hours, clock changes at midnight,
+ * changes by half an hour or a whole day, and additional changes for Ramadan.
+ */
 export const zoneNames = [
   ...[
     'Europe/Berlin',
@@ -24,7 +27,7 @@ export const zoneNames = [
   ],
 ] as const
 
-// No zone changes twice within five days.
+// No time zone changes its clock twice within five days.
 const strideMs = 5 * 86_400_000
 const first = Date.UTC(1999, 0, 1)
 const last = Date.UTC(2038, 0, 1)
@@ -35,7 +38,7 @@ const offsetAt = (name: string, at: number): number => {
   return Date.UTC(year, month - 1, date, hour, minute, second) - at
 }
 
-/** The minute in (from, to] from which on the offset is that of `to`. */
+/** Return the first minute in (from, to] with the offset of `to`. */
 const changeWithin = (name: string, from: number, to: number): number => {
   const after = offsetAt(name, to)
   let [low, high] = [from, to]
@@ -47,7 +50,7 @@ const changeWithin = (name: string, from: number, to: number): number => {
   return high
 }
 
-/** The offsets of a zone from 1999 to 2037 as plain data, found by asking the clock every few days. */
+/** Find the offsets of a time zone from 1999 to 2037 by reading its local time every five days. */
 export const zoneOf = (name: string): TimeZone => {
   const known = built.get(name)
   if (known !== undefined) return known
