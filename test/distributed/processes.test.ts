@@ -21,8 +21,8 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
   afterAll(() => stack.disposeAsync())
 
   it('lose and duplicate nothing while gateways and workers are killed and started', { timeout: limitMs }, async () => {
-    const { gateways, workers, sendThrough } = fixture
-    const { verdict } = await sendThrough(3, async () => {
+    const { gateways, workers, sendDuring } = fixture
+    const { verdict } = await sendDuring(3, async () => {
       await workers[0].kill()
       await sleep(betweenMs)
       await workers[0].start()

@@ -11,7 +11,7 @@ const fetchMs = 240_000
 
 export type Artefact = { readonly name: string; readonly dependencies: readonly string[] }
 
-/** What is fetched from Maven Central: the broker and the words it speaks with, and a registry in one archive. */
+/** Artefacts from Maven Central: the broker with its logger, and a schema registry in one archive. */
 export const artefacts = {
   broker: {
     name: 'kafka-4.3.1',
@@ -29,17 +29,17 @@ const answers = (program: string, word: string): boolean => {
   }
 }
 
-/** Why no broker can be started here; null where one can. */
+/** Return the reason why no broker can start on this machine; null if one can. */
 export const missingTool = (): string | null => {
-  if (!answers('java', '-version')) return 'there is no Java on this machine'
+  if (!answers('java', '-version')) return 'Java is not installed'
   if (existsSync(join(cache, artefacts.broker.name, 'ready'))) return null
-  return answers('mvn', '-v') ? null : 'there is no Maven on this machine to fetch a broker with'
+  return answers('mvn', '-v') ? null : 'Maven is not installed and the broker is not downloaded'
 }
 
 const pomOf = ({ name, dependencies }: Artefact): string => {
   const entries = dependencies.map(coordinates => {
     const [group, artefact, version, type = 'jar', classifier] = coordinates.split(':')
-    // An archive holds all it needs.
+    // An archive contains its dependencies.
     const whole = '<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>'
     const kind = `<type>${type}</type>${classifier === undefined ? '' : `<classifier>${classifier}</classifier>${whole}`}`
     return `<dependency><groupId>${group}</groupId><artifactId>${artefact}</artifactId><version>${version}</version>${kind}</dependency>`
@@ -49,8 +49,8 @@ const pomOf = ({ name, dependencies }: Artefact): string => {
 }
 
 /**
- * Give the folder of an artefact, fetched and prepared once per machine; files of one run that ask together fetch once.
- * `prepare` works in a folder beside and only a whole one is kept.
+ * Return the folder of an artefact. Each machine downloads and prepares the artefact once.
+ * Concurrent callers wait for the first caller. A folder is used only after `prepare` has succeeded.
  */
 export const ensureArtefact = async (
   artefact: Artefact,
@@ -89,7 +89,10 @@ const make = async (artefact: Artefact, folder: string, prepare: (folder: string
   writeFileSync(join(folder, 'ready'), '')
 }
 
-/** Take a note for this process, or tell that another living one has it; the note of a killed one is taken over. */
+/**
+ * Claim a file for this process. Return false if another process has the claim.
+ * The claim of a process that is gone is removed.
+ */
 export const claimNote = (note: string): boolean => {
   try {
     writeFileSync(note, String(process.pid), { flag: 'wx' })
@@ -113,7 +116,7 @@ const isAlive = (pid: number): boolean => {
 /** Copy a prepared folder. */
 export const copyFolder = (from: string, to: string): void => cpSync(from, to, { recursive: true })
 
-/** Write a file so that whoever waits for it sees it whole. */
+/** Write a file in one step, so that waiting processes never read a part of the file. */
 export const publishFile = (path: string, text: string): void => {
   writeFileSync(`${path}.part`, text)
   renameSync(`${path}.part`, path)

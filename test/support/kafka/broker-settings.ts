@@ -1,6 +1,6 @@
 export type Settings = Readonly<Record<string, string | number>>
 
-/** Sessions are short, so that a test sees the end of one. */
+/** Short sessions, so that a test can wait for the end of a session. */
 const quickSettings: Settings = {
   'broker.session.timeout.ms': 3_000,
   'broker.heartbeat.interval.ms': 500,
@@ -10,7 +10,7 @@ const quickSettings: Settings = {
   'group.consumer.heartbeat.interval.ms': 300,
 }
 
-/** One broker, controller as well, among the voters (`id@host:port`); addresses are `host:port`. */
+/** Addresses of a broker that is also a controller. Voters are `id@host:port`; other addresses are `host:port`. */
 export type BrokerAddress = {
   readonly id: number
   readonly voters: readonly string[]
@@ -18,7 +18,7 @@ export type BrokerAddress = {
   readonly advertised: string
 }
 
-/** The settings of a broker of tests. */
+/** Return the settings of a broker for tests. */
 export const brokerSettings = ({ id, voters, listeners, advertised }: BrokerAddress): Settings => ({
   'process.roles': 'broker,controller',
   'node.id': id,

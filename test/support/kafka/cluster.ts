@@ -18,7 +18,7 @@ const clusterId = 'd2F0dGxlZGdlcnRlc3RzMA'
 const started = 'Kafka Server started'
 const maxNodes = 3
 
-/** One broker, controller as well. `start` brings a killed one back with its data. */
+/** One broker that is also a controller. `start` restarts a killed broker with its data. */
 export type Node = {
   readonly address: string
   readonly kill: (signal: NodeJS.Signals) => void
@@ -34,7 +34,7 @@ export type Cluster = AsyncDisposable & {
 export type ClusterOptions = {
   readonly nodes: number
   readonly settings?: Settings
-  /** The process that the brokers end with. */
+  /** The brokers end when this process ends. */
   readonly owner?: number
 }
 
@@ -50,7 +50,7 @@ const propertiesOf = (id: number, ports: readonly number[], data: string, settin
     .join('')
 }
 
-const args = `status = error
+const logSettings = `status = error
 appender.out.type = Console
 appender.out.name = out
 appender.out.layout.type = PatternLayout
@@ -72,9 +72,9 @@ const javaArgs = (kafka: string, archive: readonly string[]): readonly string[] 
   ...['-cp', join(kafka, 'lib', '*')],
 ]
 
-/** Storage is laid out and the classes are archived once: formatting takes longer than starting. */
+/** Format the storage and archive the classes once, because formatting takes longer than a start. */
 const prepare = async (kafka: string): Promise<void> => {
-  writeFileSync(join(kafka, 'log4j2.properties'), args)
+  writeFileSync(join(kafka, 'log4j2.properties'), logSettings)
   const ports = [1, 2, 3, 4, 5, 6]
   for (let id = 1; id <= maxNodes; id += 1) {
     const file = join(kafka, `format-${id}.properties`)
@@ -105,7 +105,7 @@ const startNode = (
   return startJava(folder, `broker-${id}`, [...javaArgs(kafka, archive), 'kafka.Kafka', file], started)
 }
 
-/** Start a cluster of one to three brokers on free ports of the loopback, its data in a folder that goes away with it. */
+/** Start a cluster of one to three brokers on free ports of the loopback interface. Its data folder is temporary. */
 export const startCluster = async ({
   nodes: count,
   settings = {},

@@ -10,20 +10,20 @@ import { freePorts } from './java-process.ts'
 const run = promisify(execFile)
 const image = 'apache/kafka:4.3.1'
 const startMs = 120_000
-/** Pulling the image is part of the first start. */
+/** Timeout of a start. The first start downloads the image. */
 const pullMs = 300_000
 
-/** Why no container can be started here; null where one can. */
+/** Return the reason why no container can start on this machine; null if one can. */
 export const missingEngine = (): string | null => {
   try {
     execFileSync('docker', ['version', '--format', '{{.Server.Version}}'], { stdio: 'ignore', timeout: 10_000 })
     return null
   } catch {
-    return 'there is no Docker engine on this machine'
+    return 'Docker does not run'
   }
 }
 
-/** Start one broker in a container, noted in a reaped folder, which it goes away with; gives its address. */
+/** Start a broker in a container and return its address. The container ends when the reaper removes the folder. */
 export const startContainer = async (folder: string): Promise<string> => {
   const [port] = await freePorts(1)
   const address = `127.0.0.1:${port}`
@@ -42,6 +42,6 @@ export const startContainer = async (folder: string): Promise<string> => {
   for (const end = performance.now() + startMs; ; await sleep(200)) {
     const { stdout, stderr } = await run('docker', ['logs', name])
     if (stdout.includes('Kafka Server started')) return address
-    if (performance.now() > end) throw new Error(`the broker did not start:\n${(stdout + stderr).slice(-4_000)}`)
+    if (performance.now() > end) throw new Error(`The broker did not start:\n${(stdout + stderr).slice(-4_000)}`)
   }
 }

@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readText } from './artefacts.ts'
 
-/** Flags of every Java program here: they start fast and stay small. An archive of classes is only read by the same ones. */
+/**
+ * Flags of all Java programs, for a fast start and little memory. A class archive requires the flags of its creation.
+ */
 export const javaFlags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
 
 const startMs = 60_000
 
-/** A Java program under its own number; a killed one can be started again. */
+/** A running Java program. */
 export type JavaProcess = {
   readonly pid: number
   readonly exited: () => Promise<void>
@@ -20,27 +22,27 @@ export type JavaProcess = {
 
 const reaper = join(import.meta.dirname, 'reaper.ts')
 
-/** Have the programs of a folder end, and the folder go away, once the process `owner` is gone, however it ends. */
+/** Start a reaper that ends the programs of a folder and removes the folder after the process `owner` has ended. */
 const reap = (folder: string, owner: number): void => {
   mkdirSync(join(folder, 'pids'))
   spawn(process.execPath, [reaper, String(owner), folder], { detached: true, stdio: 'ignore' }).unref()
 }
 
-/** Make a folder whose programs end with the process `owner`. */
+/** Create a folder whose programs end when the process `owner` ends. */
 export const makeReapedFolder = (owner: number): string => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-java-'))
   reap(folder, owner)
   return folder
 }
 
-/** The folder that all processes of `owner` share; it goes away with it. */
+/** Return the folder that all child processes of `owner` share. It is removed when `owner` ends. */
 export const sharedFolder = (owner: number): string => {
   const folder = join(tmpdir(), `wattledger-shared-${owner}`)
   if (mkdirSync(folder, { recursive: true }) !== undefined) reap(folder, owner)
   return folder
 }
 
-/** End the programs of a folder and remove it; its reaper ends with it. */
+/** End the programs of a folder and remove the folder. Its reaper then ends. */
 export const removeReapedFolder = async (folder: string, processes: readonly JavaProcess[]): Promise<void> => {
   for (const one of processes) one.kill('SIGKILL')
   await Promise.all(processes.map(one => one.exited()))
@@ -48,8 +50,8 @@ export const removeReapedFolder = async (folder: string, processes: readonly Jav
 }
 
 /**
- * Start a Java program that belongs to a reaped folder and wait until its output holds `ready`.
- * Rejects with its output where it ends before.
+ * Start a Java program in a folder with a reaper, and wait until its output contains `ready`.
+ * Rejects with the output if the program ends before or does not become ready in time.
  */
 export const startJava = async (
   folder: string,
@@ -65,12 +67,12 @@ export const startJava = async (
     cwd: folder,
   })
   child.unref()
-  // The child alone keeps nobody waiting: a test run ends beside a broker that is shared.
+  // The child process is detached, so that a test run can end while a shared broker runs.
   const exited = async (): Promise<void> => {
     while (!hasEnded(child)) await sleep(10)
   }
   const pid = child.pid
-  if (pid === undefined) throw new Error('java did not start')
+  if (pid === undefined) throw new Error('Java did not start.')
   writeFileSync(join(folder, 'pids', name), String(pid))
   for (const end = performance.now() + startMs; !readText(output).includes(ready); await sleep(20)) {
     if (hasEnded(child) || performance.now() > end) {
@@ -83,7 +85,7 @@ export const startJava = async (
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 
-/** Ports of the loopback that are free at the moment. */
+/** Return ports of the loopback interface that are free now. */
 export const freePorts = async (count: number): Promise<readonly number[]> => {
   const servers = Array.from({ length: count }, () => createServer())
   try {

@@ -4,18 +4,19 @@ import { type Log, type Message, recordTopic } from '../../../services/platform/
 
 const message = (text: string): Message => ({ key: text, value: Buffer.from(text), headers: { generation: '0' } })
 
-/** What writers were told of what they wrote. */
+/** Results of the appends of all writers. */
 export type LogLedger = {
-  /** Appends answered, of each writer in the order in which it made them, with their offsets. */
+  /** Texts of the acknowledged messages with their offsets, in the order of each writer. */
   readonly acknowledged: ReadonlyMap<string, number>
   readonly refused: number
-  /** The longest time that a writer was without an answer, in ms. */
+  /** Longest time in ms between two answers to one writer. */
   readonly longestPauseMs: number
 }
 
 /**
- * Write to partitions until `stop` aborts, so many writers for each, each one message at a time. What is refused as retriable is sent
- * again as a message of its own a moment later; any other refusal rejects.
+ * Write to partitions until `stop` aborts.
+ * Each partition has `writers` writers, and each writer has one message in flight.
+ * After a retriable failure, the writer continues with its next message. Rejects after any other failure.
  */
 export const writeUntil = async (
   log: Log,
@@ -47,17 +48,17 @@ export const writeUntil = async (
   return { acknowledged, refused, longestPauseMs }
 }
 
-/** What the log holds against what writers were told. */
+/** Differences between the log and the results of the writers. */
 export type Verdict = {
-  /** Acknowledged and not there, or not at the offset that was told. */
+  /** Acknowledged messages that are missing or have another offset. */
   readonly lost: readonly string[]
-  /** Written more than once. */
+  /** Messages that were stored more than once. */
   readonly doubled: readonly string[]
-  /** Messages of a writer that stand before an earlier one of it. */
+  /** Messages that are stored before an earlier message of their writer. */
   readonly disordered: readonly string[]
 }
 
-/** Read all partitions and compare. */
+/** Read all partitions and compare them with the results of the writers. */
 export const verifyLog = async (log: Log, partitions: number, { acknowledged }: LogLedger): Promise<Verdict> => {
   const offsets = new Map<string, number>()
   const doubled: string[] = []

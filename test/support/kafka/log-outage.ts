@@ -6,13 +6,13 @@ import { recordsOf } from '../system/stored-costs.ts'
 import { until } from '../system/until.ts'
 import type { RoleProcess } from './processes.ts'
 
-/** What the answer to an append that no broker takes may take, and some time for a busy machine. */
+/** Maximum time in ms of an answer without a broker: the timeout of an append, and 4 s for a busy machine. */
 const answerMs = 10_000 + 4_000
-/** What an answer to a request for health may take. */
+/** Maximum time of a health check in ms. */
 const healthMs = 4_000
 const homes = 6
 
-/** What a process says of its health. */
+/** Read the health of a process. Expects an answer within `healthMs`. */
 export const healthOf = async ({ url }: Pick<RoleProcess, 'url'>, kind: 'live' | 'ready') => {
   const requestedAt = performance.now()
   const answer = await fetch(`${url}/health/${kind}`)
@@ -23,8 +23,10 @@ export const healthOf = async ({ url }: Pick<RoleProcess, 'url'>, kind: 'live' |
 }
 
 /**
- * Take all brokers away and bring them back with what `takeAway` gives. Meanwhile each submission is answered with 503 in time, each process
- * is live and none whose work is in the log is ready; afterwards the same processes take and store all records, each once. Tells figures.
+ * Stop all brokers with `takeAway` and start them again with the function that it returns.
+ * During the outage, each submission is answered with 503 in time, each process is live,
+ * and no process that needs the log is ready. After the outage, the same processes store each record once.
+ * Return the measured times as a text.
  */
 export const verifyLogOutage = async (
   { client, processes }: { readonly client: Client; readonly processes: readonly RoleProcess[] },
@@ -42,7 +44,7 @@ export const verifyLogOutage = async (
 
   const bringBack = await takeAway()
   const first = Promise.all(homeIds.map(home => submit(home, 1)))
-  // These stand behind them in the same lanes.
+  // The second submissions follow the first ones in the same partitions.
   await sleep(300)
   const second = Promise.all(homeIds.map(home => submit(home, 2)))
   for (const one of processes) expect((await healthOf(one, 'live')).status).toBe(200)
@@ -81,5 +83,5 @@ export const verifyLogOutage = async (
     )
   }
   const slowest = Math.max(...refused.map(({ ms }) => ms))
-  return `503 within ${Math.round(slowest)} ms, taken again after ${Math.round(tookMs)} ms`
+  return `503 within ${Math.round(slowest)} ms, accepted again after ${Math.round(tookMs)} ms`
 }

@@ -11,17 +11,17 @@ import { login } from '../system/client.ts'
 import { openProcesses, openProxy } from './processes.ts'
 import { type RoleInstance, roleInstance } from './role-instance.ts'
 
-/** How long the load goes on between two faults, in ms. */
+/** Duration of the load between two faults, in ms. */
 export const betweenMs = Number(process.env['WATTLEDGER_TEST_FAULT_MS'] ?? 1_000)
 
-/** What an audit found, and how many submissions had no answer at all. */
+/** Result of an audit, and number of submissions without an answer. */
 export type SendResult = { readonly verdict: Verdict; readonly unanswered: number }
 
 type RoleInstances = readonly [RoleInstance, ...RoleInstance[]]
 
 /**
- * Two gateways, two workers and so many processes of the other roles side by side on parts that they share, behind one address. Each partition
- * has so many copies.
+ * Start two gateways, two cost workers and `queries` processes of the other roles on shared stores.
+ * A proxy gives them one address. Each partition has `replicas` copies.
  */
 export const openManyProcesses = async (
   brokers: readonly string[],
@@ -40,7 +40,7 @@ export const openManyProcesses = async (
     workers: createInstances(2, 'cost-worker'),
   }
   const [first, ...others] = Object.values(instances).flat()
-  // The first one makes the sandbox.
+  // The first process creates the sandbox.
   await first?.start()
   await Promise.all(others.map(one => one.start()))
   let nextIndex = 0
@@ -52,7 +52,7 @@ export const openManyProcesses = async (
   )
   const client = await login({ ...processes.sandbox(), base_url: proxy.url })
 
-  /** Send records while something happens, and a moment before and after; audit them. */
+  /** Send records before, during and after a fault, then audit them. */
   const sendDuring = async (seed: number, injectFault: () => Promise<void>): Promise<SendResult> => {
     const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, restMs: 200 }
     const file = join(processes.folder, `ledger-${seed}.ndjson`)
@@ -66,14 +66,14 @@ export const openManyProcesses = async (
     await load
     await ledger.settle()
     const verdict = await ledger.audit(client)
-    process.stdout.write(`sent and audited: ${JSON.stringify(verdict.seen)}\n`)
+    process.stdout.write(`submitted and audited: ${JSON.stringify(verdict.seen)}\n`)
     expect(verdict.seen.records).toBeGreaterThan(50)
     const answers = readJournal<JournalEntry>(file).filter(entry => entry.kind === 'answered')
     return { verdict, unanswered: answers.filter(({ status }) => status === null).length }
   }
 
   const open = opening.move()
-  return { ...instances, processes, client, sendThrough: sendDuring, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { ...instances, processes, client, sendDuring, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 export type ManyProcesses = Awaited<ReturnType<typeof openManyProcesses>>

@@ -18,11 +18,14 @@ export type RoleProcess = {
   readonly pid: number
   readonly isGone: () => boolean
   readonly output: () => string
-  /** Send a signal that ends it; gives the exit code once it is gone, null where the signal killed it. */
+  /** End the process with a signal. Resolves with the exit code; null if the signal killed the process. */
   readonly end: (signal: NodeJS.Signals) => Promise<number | null>
 }
 
-/** Start a process of some roles on parts outside it and wait until it is ready. One that is not ready in time is ended. */
+/**
+ * Start a process with some roles on external stores and wait until it is ready.
+ * Kills the process if it is not ready in time.
+ */
 export const startRoles = async (
   folder: string,
   variables: Readonly<Record<string, string>>,
@@ -50,7 +53,10 @@ export const startRoles = async (
 
 const secret = 'a secret that all processes of a test share'
 
-/** Topics, a database and an engine of a test's own, and what starts processes on them by a way to PostgreSQL that may be cut. */
+/**
+ * Open topics, a database and a ClickHouse for one test, and a function that starts processes on them.
+ * The test can interrupt the connection of the processes to PostgreSQL.
+ */
 export const openProcesses = async (
   brokers: readonly string[],
   prefix: string,
@@ -92,8 +98,8 @@ export const openProcesses = async (
 }
 
 /**
- * What stands before the processes: it sends what the gateway takes to a gateway, in turn, and all else to the query service; where nobody is
- * there it breaks the connection.
+ * Open a proxy to the processes. It sends submissions and instant costs to the gateways in turn,
+ * and all other requests to the query service. Without a process, it closes the connection.
  */
 export const openProxy = async (gateways: () => readonly (RoleProcess | null)[], query: () => RoleProcess | null) => {
   let turn = 0

@@ -14,7 +14,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Numbers are given to other programs again: only a program that was started on this folder is ended. */
+/** Return true if a process was started in this folder. The system can reuse process ids for other programs. */
 const isOurs = (pid: number): boolean => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)

@@ -11,11 +11,11 @@ export type Registry = AsyncDisposable & { readonly url: string; readonly kill: 
 
 const unpack = async (folder: string): Promise<void> => {
   const archive = readdirSync(join(folder, 'lib')).find(name => name.endsWith('.tar.gz'))
-  if (archive === undefined) throw new Error('the registry was not fetched')
+  if (archive === undefined) throw new Error('The download contains no archive of the registry.')
   await run('tar', ['-xzf', join(folder, 'lib', archive), '-C', folder])
 }
 
-/** Start a Confluent-compatible registry in memory, on a free port of the loopback. */
+/** Start a Confluent-compatible schema registry in memory, on a free port of the loopback interface. */
 export const startRegistry = async ({ owner = process.pid }: { readonly owner?: number } = {}): Promise<Registry> => {
   const registry = await ensureArtefact(artefacts.registry, unpack)
   const folder = makeReapedFolder(owner)

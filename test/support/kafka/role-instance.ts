@@ -1,23 +1,23 @@
 import type { Role } from '../../../services/platform/config/config.ts'
 import type { RoleProcess } from './processes.ts'
 
-/** The place of one process among those of its roles. Another takes it over, and for a while both live. */
+/** One instance of some roles. Its process can be replaced; for a short time, the old and the new process run. */
 export type RoleInstance = {
   readonly roles: readonly Role[]
-  /** Null between the end of one process and the start of the next. */
+  /** Return the current process; null between the end of one process and the start of the next. */
   readonly process: () => RoleProcess | null
-  /** All that were started here and are not gone. */
+  /** Return all processes of this instance that still run. */
   readonly runningProcesses: () => readonly RoleProcess[]
   readonly start: () => Promise<void>
   readonly kill: () => Promise<void>
-  /** Start the next process, let it take over, and have the old one stop; gives how that one ended. */
+  /** Start a new process, then stop the old one. Return the result of the stop. */
   readonly replace: () => Promise<StopResult>
   readonly stop: () => Promise<StopResult>
 }
 
 export type StopResult = { readonly code: number | null; readonly ms: number }
 
-/** Make a post for processes of some roles, empty. Throws where a process that is asked for ended by itself. */
+/** Create an instance without a process. Its methods throw if the current process has ended without a signal. */
 export const roleInstance = (
   roles: readonly Role[],
   start: (roles: readonly Role[]) => Promise<RoleProcess>,
@@ -34,7 +34,7 @@ export const roleInstance = (
     const detached = current
     current = null
     if (detached?.isGone())
-      throw new Error(`a process of ${roles.join()} ended by itself:\n${detached.output().slice(-4_000)}`)
+      throw new Error(`The process of ${roles.join()} ended without a signal:\n${detached.output().slice(-4_000)}`)
     return detached
   }
   const stopProcess = async (old: RoleProcess | null): Promise<StopResult> => {

@@ -9,7 +9,7 @@ import type { StopResult } from './role-instance.ts'
 
 const drainMs = 15_000
 
-/** Make customers and read them until `stop` aborts; gives those that were made, and the answers that were none or no success. */
+/** Create and list customers until `stop` aborts. Return the ids of the created customers, and the failed requests. */
 const requestUntil = async (client: Client, name: string, stop: AbortSignal) => {
   const made: string[] = []
   const faults: string[] = []
@@ -28,11 +28,12 @@ const requestUntil = async (client: Client, name: string, stop: AbortSignal) => 
 }
 
 /**
- * Submit, ask and listen for events while processes are asked to stop one after the other: each stops in time with code 0, each request has
- * an answer and each to a query service success, all that was taken is there once, each event comes. Gives what was sent.
+ * Submit records, send other requests and receive events while processes stop one after the other.
+ * Each process stops in time with exit code 0. Each submission is answered. Each request to a query service succeeds.
+ * Each accepted record is stored once, and each event arrives. Return the result of the submissions.
  */
 export const verifyRollingStop = async (
-  { client, sendThrough }: ManyProcesses,
+  { client, sendDuring }: ManyProcesses,
   seed: number,
   stopAll: (stopped: StopResult[]) => Promise<void>,
 ): Promise<SendResult> => {
@@ -50,10 +51,10 @@ export const verifyRollingStop = async (
   const stopped: StopResult[] = []
   const enough = new AbortController()
   const requesting = requestUntil(client, `stops ${seed}`, enough.signal)
-  const sent = await sendThrough(seed, () => stopAll(stopped)).finally(() => enough.abort())
+  const sent = await sendDuring(seed, () => stopAll(stopped)).finally(() => enough.abort())
   const { made, faults } = await requesting
   process.stdout.write(
-    `stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, beside ${made.length} changes\n`,
+    `stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, during ${made.length} changes\n`,
   )
   expect(stopped.map(({ code }) => code)).toEqual(stopped.map(() => 0))
   expect(Math.max(...stopped.map(({ ms }) => ms))).toBeLessThan(drainMs)

@@ -7,11 +7,11 @@ import { missingEngine, startContainer } from './container.ts'
 import { sharedFolder } from './java-process.ts'
 import { startRegistry } from './registry.ts'
 
-/** The process whose end ends what is shared: the runner of the test files, or this process where there is none. */
+/** Shared services end when this process ends: the test runner, or this process without a test runner. */
 const owner = process.env['VITEST'] === undefined ? process.pid : process.ppid
 const waitMs = 120_000
 
-/** Where a broker for tests comes from, first choice first; null: from nowhere, for the reasons. */
+/** Return the preferred source of a broker for tests. Null with the reasons if no broker is available. */
 const sources = (): { readonly from: 'given' | 'container' | 'java' | null; readonly reasons: readonly string[] } => {
   if (process.env['KAFKA_BROKERS'] !== undefined) return { from: 'given', reasons: [] }
   const noEngine = missingEngine()
@@ -21,8 +21,8 @@ const sources = (): { readonly from: 'given' | 'container' | 'java' | null; read
 }
 
 /**
- * Why tests on a broker are left out, said once for each file; null where they run. Tests that start and stop brokers of their own, and
- * the registry, need Java.
+ * Return the reason why tests with a broker are skipped, and print it; null if they run.
+ * Tests that start and stop their own brokers, and tests with the registry, need Java.
  */
 export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry' | 'container'): string | null => {
   if (needed === 'registry' && process.env['SCHEMA_REGISTRY_URL'] !== undefined) return null
@@ -41,12 +41,12 @@ const reasonWithout = (needed: Parameters<typeof skippedWithout>[0]): string | n
   return from === null ? reasons.join(', and ') : null
 }
 
-/** Have one of something for all test files of a run: the first that asks starts it, the others get its address. */
+/** Start one service for all test files of a run. The first caller starts it; all callers receive its address. */
 const shared = async (name: string, start: () => Promise<string>): Promise<string> => {
   const note = join(sharedFolder(owner), name)
   const claim = `${note}.claim`
   for (const end = performance.now() + waitMs; !existsSync(note); await sleep(50)) {
-    if (performance.now() > end) throw new Error(`no ${name} came up`)
+    if (performance.now() > end) throw new Error(`The ${name} did not start.`)
     if (!claimNote(claim)) continue
     try {
       if (!existsSync(note)) publishFile(note, await start())
@@ -62,13 +62,13 @@ const startBroker = async (): Promise<string> =>
     ? startContainer(sharedFolder(owner))
     : (await startCluster({ nodes: 1, owner })).brokers.join(',')
 
-/** The brokers of this run: those of KAFKA_BROKERS, or one that is started for it, in a container before as a Java program. */
+/** Return the brokers of this run: KAFKA_BROKERS, or one broker in a container or as a Java program. */
 export const sharedBrokers = async (): Promise<readonly string[]> => {
   const brokers = process.env['KAFKA_BROKERS'] ?? (await shared('broker', startBroker))
   return brokers.split(',')
 }
 
-/** The registry of this run. */
+/** Return the URL of the schema registry of this run. */
 export const sharedRegistry = async (): Promise<string> => {
   const given = process.env['SCHEMA_REGISTRY_URL']
   return given ?? (await shared('registry', async () => (await startRegistry({ owner })).url))

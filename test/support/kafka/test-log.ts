@@ -4,7 +4,7 @@ import type { KafkaAddress } from '../../../services/platform/log/kafka/kafka-se
 import { ensureTopics } from '../../../services/platform/log/kafka/kafka-topics.ts'
 import type { Log } from '../../../services/platform/log/log.ts'
 
-/** Brokers that are started here have short sessions, others those that brokers have by themselves. */
+/** Session timeout in ms: short for brokers of the tests, the default of Kafka for other brokers. */
 export const sessionMs = process.env['KAFKA_BROKERS'] === undefined ? 3_000 : 45_000
 
 export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({
@@ -14,7 +14,9 @@ export const plainAddress = (brokers: readonly string[]): KafkaAddress => ({
   sessionTimeoutMs: sessionMs,
 })
 
-/** Topics of a test's own on brokers, so that tests share brokers and nothing else; `open` opens the log on them once more. */
+/**
+ * Create topics with a unique prefix, so that tests share only the brokers. `open` opens another log on these topics.
+ */
 export const makeTopics = async (
   brokers: readonly string[],
   plan: { readonly replicas?: number; readonly minInSync?: number } = {},

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../../services/platform/log/log.ts'
 import { type LogLedger, writeUntil } from './log-ledger.ts'
 
-/** Rounds of each fault; WATTLEDGER_TEST_FAULT_ROUNDS makes a long run of it. */
+/** Number of rounds of each fault. WATTLEDGER_TEST_FAULT_ROUNDS sets a longer run. */
 export const rounds = Number(process.env['WATTLEDGER_TEST_FAULT_ROUNDS'] ?? 1)
 
-/** Partitions that are written to. */
+/** Number of partitions with writers. */
 export const partitions = 4
 
-/** Write while the rounds of `fault` go on, and a moment before and after. */
+/** Write before, during and after the rounds of a fault. */
 export const writeDuring = async (log: Log, fault: () => Promise<void>): Promise<LogLedger> => {
   const stop = new AbortController()
   const written = writeUntil(log, partitions, 3, stop.signal)
@@ -19,7 +19,7 @@ export const writeDuring = async (log: Log, fault: () => Promise<void>): Promise
   return await written
 }
 
-/** Print what writers were told. */
+/** Print the results of the writers. */
 export const printLedger = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
   const pause = Math.round(longestPauseMs)
   process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
