@@ -7,7 +7,7 @@ import { openObjectHistories } from './object-histories.ts'
 import { openSubscriber } from './subscriber.ts'
 import { listAll, verifyEvents, verifyReceived } from './verify-events.ts'
 
-/** More kills of each part, more changes, other moments: EVENT_ROUNDS=20 EVENT_CHANGES=10000 EVENT_SEED=7. */
+/** Settings of a longer run: EVENT_ROUNDS=20 (kills of each part), EVENT_CHANGES=10000, EVENT_SEED=7. */
 export const rounds = Number(process.env['EVENT_ROUNDS'] ?? 2)
 export const wanted = Number(process.env['EVENT_CHANGES'] ?? rounds * 150)
 export const seed = Number(process.env['EVENT_SEED'] ?? 1)
@@ -16,17 +16,17 @@ const workers = 6
 const relayTimeoutMs = 15_000
 const settleTimeoutMs = 240_000
 
-/** A part of the system that is killed; `kill` resolves once it is well again. */
+/** A part of the system that the test kills. `kill` resolves after the part is healthy again. */
 export type KillablePart = { readonly name: string; readonly kill: () => Promise<void> }
 
 export type FaultInjectionOptions = {
-  /** The system as it runs now; null while nothing answers. */
+  /** Client of the running system; null while the system does not answer. */
   readonly target: () => Client | null
-  /** Parts of one group are killed in turn; groups know nothing of each other, so that their kills meet. */
+  /** Parts of one group are killed in turn. Groups are independent, so that kills of two groups can coincide. */
   readonly groups: readonly (readonly KillablePart[])[]
 }
 
-/** How long the test may take, in ms: a machine that has other work, too, starts a process in half a minute. */
+/** Timeout of the test in ms. A busy machine needs 30 s to start a process. */
 export const faultInjectionTimeoutMs = 120_000 + settleTimeoutMs + rounds * 60_000 + wanted * 150
 
 const listed = <T extends { readonly id: string }>(
@@ -43,8 +43,9 @@ const listed = <T extends { readonly id: string }>(
   )
 
 /**
- * Wait for the moment of the next kill: some share of the changes up to it was made, and of half of them an event has arrived, so that a
- * kill meets deliveries under way; the others come at any moment, also while a relay waits for the lease of one that was killed.
+ * Wait for the time of the next kill: first for a number of changes, then, in half of the cases, for the next event.
+ * After an event, the kill interrupts deliveries. In the other cases the kill can happen at any time,
+ * for example while a relay waits for the lease of a killed process.
  */
 const awaitMoment = async (
   random: Random,
@@ -61,8 +62,10 @@ const awaitMoment = async (
 type Delivery = { readonly id: string; readonly event_id: string; readonly status: string }
 
 /**
- * Make changes while each part is killed some times, and hold what a subscriber got against the changes: each of them is an event, each event
- * came, signed and as the interface shows it, and nothing else came. Gives the events, oldest first.
+ * Make changes while each part is killed several times, then compare the received events with the changes.
+ * Each change has one event. Each event arrived, is signed and is equal to the event of the API.
+ * No other event arrived.
+ * Return the events, oldest first.
  */
 export const runFaultInjection = async ({ target, groups }: FaultInjectionOptions) => {
   await using subscriber = await openSubscriber()

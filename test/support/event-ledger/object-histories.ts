@@ -4,13 +4,16 @@ import type { Random } from '../ledger/random.ts'
 import { flatSchedule } from '../registry/object-fixture.ts'
 import type { Client, Reply } from '../system/client.ts'
 
-/** A request that makes an event: its label, and whether it was certainly taken. What nobody answered was done once or not at all. */
+/**
+ * A request that creates an event. `isCertain`: the service answered it.
+ * A request without an answer was executed once or not at all.
+ */
 export type ClientOperation = { readonly label: string; readonly isCertain: boolean }
 
-/** What was asked of one object, in order. */
+/** Requests that changed one object, in order. */
 export type ObjectHistory = { readonly id: string; readonly operations: readonly ClientOperation[] }
 
-/** An event as its object tells it. */
+/** An event that the subscriber received. */
 export type ReceivedEvent = {
   readonly id: string
   readonly type: string
@@ -23,33 +26,36 @@ export type ReceivedEvent = {
   }
 }
 
-/** Name what an event tells of: a refusal by its request, an update by what the object then shows, all else by the object. */
+/**
+ * Return the label of an event: a refusal by request, an update by the new values of the object, other events by
+ * object.
+ */
 export const labelOf = ({ type, data }: Pick<ReceivedEvent, 'type' | 'data'>): string => {
   if (type.endsWith('.failed')) return `${type} ${data.request_id}`
   if (type === 'price.update') return `${type} ${data.location_id}`
   if (!type.endsWith('.update')) return `${type} ${data.id}`
-  return `${type} ${data.id} ${data.metadata?.n ?? 'as made'}, ${data.tariff_elements?.length ?? 0} tariffs`
+  return `${type} ${data.id} ${data.metadata?.n ?? 'as created'}, ${data.tariff_elements?.length ?? 0} tariffs`
 }
 
 const paths = { customer: '/customers', location: '/locations', device: '/devices' } as const
 type Kind = keyof typeof paths
 
 export type ObjectHistoriesOptions = {
-  /** What runs now; null while nothing does. */
+  /** Client of the running system; null while the system does not run. */
   readonly target: () => Client | null
   readonly random: Random
-  /** How many certain changes may have been made by now. */
+  /** Maximum number of certain changes at this time. */
   readonly allowed: () => number
-  /** How many are made in all. */
+  /** Number of certain changes to make in total. */
   readonly wanted: number
 }
 
-/** The client's own books of what it has changed. */
+/** Record of the changes that the client made. */
 export type ObjectHistories = {
   readonly histories: readonly ObjectHistory[]
-  /** Certain changes so far. */
+  /** Number of certain changes so far. */
   readonly changes: () => number
-  /** Make changes, several at a time, until there are as many as wanted. */
+  /** Make changes with several workers until `wanted` is reached. */
   readonly run: (workers: number) => Promise<void>
 }
 
@@ -59,7 +65,10 @@ type Dependencies = ObjectHistoriesOptions & {
 
 type SentRequest = { readonly reply: Reply | null; readonly request: string }
 
-/** Send a request under an id of its own; no reply where nobody knows whether it was taken. Throws for what no fault explains. */
+/**
+ * Send a request with a new request id. The reply is null if the result is unknown.
+ * Throws if an injected fault cannot explain the answer.
+ */
 const ask = async (
   { target }: Dependencies,
   method: string,
@@ -76,12 +85,12 @@ const ask = async (
   }
   const reply = await current.send(method, path, body, headers).catch(() => null)
   if (reply !== null && reply.status >= 400 && ![400, 404, 409, 503].includes(reply.status)) {
-    throw new Error(`${method} ${path} gave ${reply.status}: ${reply.text}`)
+    throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`)
   }
   return { reply: reply?.status === 503 || reply?.status === 409 ? null : reply, request }
 }
 
-/** Create something under a key until it is known what came of it. */
+/** Create an object with an idempotency key. Repeat the request until the result is known. */
 const create = async (
   dependencies: Dependencies,
   path: string,
@@ -91,7 +100,7 @@ const create = async (
   for (;;) {
     const { reply } = await ask(dependencies, 'POST', path, body, key)
     if (reply === null) continue
-    if (reply.status >= 300) throw new Error(`${path} gave ${reply.status}: ${reply.text}`)
+    if (reply.status >= 300) throw new Error(`${path} answered ${reply.status}: ${reply.text}`)
     return reply.json
   }
 }
@@ -115,7 +124,9 @@ const update = async (
   }
 }
 
-/** An answer of 404 says that an earlier request did it, and is a refusal with an event of its own. */
+/**
+ * Delete an object. The answer 404 means that an earlier request deleted the object. This refusal has its own event.
+ */
 const remove = async (
   dependencies: Dependencies,
   kind: Kind,
@@ -131,7 +142,7 @@ const remove = async (
   }
 }
 
-/** Ask for a second object of the same reference, which is refused. */
+/** Request a second object with the same reference. The service refuses it. */
 const createDuplicate = async (
   dependencies: Dependencies,
   kind: Kind,
@@ -155,10 +166,10 @@ const connectTariff = async (
     `${name} tariff`,
   )
   dependencies.note(operations, { label: `price.update ${id}`, isCertain: true })
-  dependencies.note(operations, { label: `location.update ${id} as made, 1 tariffs`, isCertain: true })
+  dependencies.note(operations, { label: `location.update ${id} as created, 1 tariffs`, isCertain: true })
 }
 
-/** Make an object, change it some times, and perhaps delete it. */
+/** Create an object, change it several times, and delete it in half of the cases. */
 const createHistory = async (dependencies: Dependencies, name: string): Promise<ObjectHistory> => {
   const { random } = dependencies
   const kind = random.pick(['customer', 'location', 'device'])
@@ -177,7 +188,7 @@ const createHistory = async (dependencies: Dependencies, name: string): Promise<
   return { id, operations }
 }
 
-/** Open empty books. */
+/** Create empty histories. */
 export const openObjectHistories = (options: ObjectHistoriesOptions): ObjectHistories => {
   const histories: ObjectHistory[] = []
   let changes = 0

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { openReceiver, type Reply } from '../webhooks/receiver.ts'
 
-/** What comes first of some ids: a refusal of one in 16, a broken connection of one in 64, no answer at all of one in 512. */
+/** First reply to an event: 503 for 1 of 16 ids, a broken connection for 1 of 64, no answer for 1 of 512. */
 const firstReply = (id: string): Reply => {
   const tail = Number.parseInt(id.slice(-3), 16)
   if (tail % 512 === 5) return 'hang'
@@ -9,7 +9,7 @@ const firstReply = (id: string): Reply => {
   return { status: tail % 16 === 0 ? 503 : 204 }
 }
 
-/** A subscriber that verifies what it gets as it comes, and does not take everything at once. */
+/** Open a subscriber that verifies the signature of each event and refuses the first delivery of some events. */
 export const openSubscriber = async () => {
   const received: { readonly id: string; readonly body: string }[] = []
   const unverified: string[] = []
@@ -30,9 +30,9 @@ export const openSubscriber = async () => {
   return {
     url: receiver.url,
     received,
-    /** Ids of what the public verifier refused. */
+    /** Ids of the deliveries whose signature the public library refused. */
     unverified,
-    /** How many ids came. */
+    /** Number of received ids. */
     ids: () => ids.size,
     trust: (secret: string): void => {
       verifier = new Webhook(secret)

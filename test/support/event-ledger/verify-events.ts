@@ -1,7 +1,7 @@
 import type { Client } from '../system/client.ts'
 import { labelOf, type ObjectHistory, type ReceivedEvent } from './object-histories.ts'
 
-/** Read a whole list, newest first. */
+/** Read all pages of a list, newest first. */
 export const listAll = async <T extends { readonly id: string }>(
   client: Client,
   path: string,
@@ -20,13 +20,16 @@ export const listAll = async <T extends { readonly id: string }>(
 const repeated = (labels: readonly string[]): readonly string[] =>
   [...Map.groupBy(labels, label => label)].filter(([, group]) => group.length > 1).map(([label]) => label)
 
-/** Tell where the certain deeds of a life do not stand in the events of its object in their order. */
+/** Return true if the events of an object have another order than the certain operations. */
 const isOutOfOrder = ({ operations }: ObjectHistory, events: readonly string[]): boolean => {
   const positions = operations.filter(({ isCertain }) => isCertain).map(({ label }) => events.indexOf(label))
   return positions.some((position, index) => position !== -1 && position < (positions[index - 1] ?? -1))
 }
 
-/** What does not agree between the books and the events, the oldest first; all lists are empty where each event is a change. */
+/**
+ * List the differences between the histories and the events, oldest first.
+ * All lists are empty if each event is a change.
+ */
 export const verifyEvents = (histories: readonly ObjectHistory[], events: readonly ReceivedEvent[]) => {
   const labels = events.map(labelOf)
   const receivedLabels = new Set(labels)
@@ -42,7 +45,7 @@ export const verifyEvents = (histories: readonly ObjectHistory[], events: readon
   }
 }
 
-/** What does not agree between events and what was received under their ids. */
+/** List the differences between the events and the received bodies with their ids. */
 export const verifyReceived = (
   events: readonly ReceivedEvent[],
   received: readonly { readonly id: string; readonly body: string }[],

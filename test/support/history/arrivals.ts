@@ -5,17 +5,17 @@ import { finalOf, readingName } from './history.ts'
 export type RecordForm = { readonly record: SentRecord; readonly form: Form }
 export type ReadingForm = { readonly reading: SentReading; readonly value: bigint }
 
-/** One request. `isAlone`: a record that asks for its cost at once. */
+/** One request. `isAlone`: a record that is sent for its instant cost. */
 export type Request =
   | { readonly kind: 'records'; readonly records: readonly RecordForm[]; readonly isAlone: boolean }
   | { readonly kind: 'readings'; readonly register: SentRegister; readonly readings: readonly ReadingForm[] }
   | { readonly kind: 'tariff'; readonly step: TariffStep }
   | { readonly kind: 'prices'; readonly block: PriceBlock; readonly prices: readonly bigint[] }
 
-/** Requests that are sent side by side, and how long it is waited after them; null: until they are processed. */
+/** Requests that are sent in parallel, and the pause after them in ms. A null pause lasts until they are processed. */
 export type Wave = { readonly requests: readonly Request[]; readonly pauseMs: number | null }
 
-/** The smallest part of an arrival. Those of one `key` keep their order; those of one `lot` may share a request. */
+/** The smallest part of an arrival. Parts of one `key` keep their order. Parts of one `group` may share a request. */
 type ArrivalPart = { readonly key: string; readonly group: string; readonly request: Request }
 
 const partsOf = (history: History): readonly (readonly ArrivalPart[])[] => [
@@ -47,28 +47,28 @@ const partsOf = (history: History): readonly (readonly ArrivalPart[])[] => [
   ),
 ]
 
-/** Whether some tariff of a history, a voided one too, has market prices. */
+/** Return true if a tariff of the history has market prices, even if that tariff is voided later. */
 export const usesMarket = ({ tariffs }: History): boolean =>
   tariffs.chains.flat().some(step => step.kind === 'create' && step.tariff.marketRates)
 
-/** A chance that depends on the seed and a name alone, so that leaving out one thing moves no other. */
+/** Random generator of a seed and a name. If a part of the history is removed, the other parts keep their values. */
 const randomOf = (seed: number, name: string): ReturnType<typeof seededRandom> => {
   let mixed = seed
   for (let i = 0; i < name.length; i += 1) mixed = Math.imul(mixed ^ name.charCodeAt(i), 0x01000193)
   return seededRandom(mixed)
 }
 
-/** Put all atoms in a random order that keeps the order within each key. */
+/** Put all parts in a random order that keeps the order within each key. */
 const shuffled = (history: History): readonly ArrivalPart[] =>
   partsOf(history)
     .flatMap(parts => {
       const times = parts
         .map(({ key }, index) => randomOf(history.seed, `${key} ${index}`).below(1e9))
         .sort((a, b) => a - b)
-      return parts.map((part, index) => ({ atom: part, time: times[index] ?? 0 }))
+      return parts.map((part, index) => ({ part, time: times[index] ?? 0 }))
     })
     .sort((a, b) => a.time - b.time)
-    .map(({ atom: part }) => part)
+    .map(({ part }) => part)
 
 type JoinedRequest = { request: Request; readonly keys: Set<string> }
 
@@ -82,12 +82,15 @@ const withAlso = (request: Request, other: Request): Request => {
   return request
 }
 
-/** How atoms become requests. `isStrict`: an atom joins the last request of all or none. One in `apart` atoms joins none. */
+/**
+ * Rules for joining parts into requests. `isStrict`: a part may join only the newest request.
+ * One in `apart` parts starts a new request.
+ */
 type CutOptions = { readonly isStrict: boolean; readonly apart: number }
 
 const defaultCut: CutOptions = { isStrict: false, apart: 6 }
 
-/** Cut atoms into requests: what comes later may join the last request of its lot. */
+/** Join parts into requests. A later part may join the last request of its group. */
 const cutIntoRequests = (
   parts: readonly ArrivalPart[],
   seed: number,
@@ -114,7 +117,7 @@ const cutIntoRequests = (
   })
 }
 
-/** Null: until all of the wave is processed. */
+/** Pauses in ms. A null pause lasts until all requests of the wave are processed. */
 const pauses = [0, 0, 0, 30, 60, 200, null] as const
 
 type WaveBuilder = {
@@ -127,13 +130,19 @@ type WaveBuilder = {
 const isChange = ({ kind }: Request): boolean => kind === 'tariff' || kind === 'prices'
 const isAlone = (request: Request): boolean => request.kind === 'records' && request.isAlone
 
-/** Cost at once is that of the newest prices: where these change meanwhile the answer may wait for long, and says so. */
+/**
+ * An instant cost uses the newest prices. If prices change at the same time, the service may answer 503.
+ * Such requests are therefore in different waves.
+ */
 const fits = ({ requests, keys, maxRequests }: WaveBuilder, { request, keys: own }: JoinedRequest): boolean => {
   if (requests.length === maxRequests || [...own].some(key => keys.has(key))) return false
   return !(isAlone(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isAlone))
 }
 
-/** Any order of a history's atoms, in small requests. Each is processed before the next one is sent, so that it is costed by itself. */
+/**
+ * Return the parts of a history in a random order, in small requests.
+ * The worker processes each request before the next request is sent, so that each request is one step.
+ */
 export const oneByOne = (history: History): readonly Wave[] => {
   const requests = cutIntoRequests(shuffled(history), history.seed, {
     isStrict: false,
@@ -146,7 +155,9 @@ export const oneByOne = (history: History): readonly Wave[] => {
   return ordered.map(({ request }) => ({ requests: [request], pauseMs: null }))
 }
 
-/** Any order of a history's atoms and any cut into requests, some side by side: what a network makes of them. */
+/**
+ * Return the parts of a history in a random order and in random requests, some in parallel, as a network delivers them.
+ */
 export const shuffledArrival = (history: History): readonly Wave[] => {
   const waves: WaveBuilder[] = []
   for (const [index, joined] of cutIntoRequests(shuffled(history), history.seed).entries()) {
@@ -164,7 +175,10 @@ export const shuffledArrival = (history: History): readonly Wave[] => {
 
 const alone = (request: Request): Wave => ({ requests: [request], pauseMs: 0 })
 
-/** Tariffs and prices as they are in the end, then all records and readings in the order of time, each once in its last form. */
+/**
+ * Return the final tariffs and prices, then all records and readings in the order of time.
+ * Each record and reading is sent once, in its last form.
+ */
 export const arrivalInOrder = (history: History): readonly Wave[] => {
   const tariffs = history.tariffs.final.map((tariff): Request => ({ kind: 'tariff', step: { kind: 'create', tariff } }))
   const prices = (usesMarket(history) ? history.prices : []).map(

@@ -6,20 +6,21 @@ import { type PlayContext, type PlayedLocation, playInOrder, playShuffled } from
 import { differences, readCosts, readRows } from './stored-state.ts'
 import { verifyHistory } from './verify-history.ts'
 
-/** A history that was played twice, and in what the two plays and the exact calculation differ. */
+/** Two plays of one history, and the differences between them and to the exact calculation. */
 export type Comparison = {
   readonly inOrder: PlayedLocation
   readonly shuffled: PlayedLocation
   readonly faults: readonly string[]
 }
 
-/** So long it takes at least until the last request of a play is stored. */
+/** Minimum time in ms until the last request of a play is stored. */
 const settleMs = 500
 const pollMs = 300
 
-const names = ['in order', 'anyhow'] as const
+const names = ['in order', 'shuffled'] as const
 
-const compareRows = async (
+/** Compare the rows of two plays once. */
+export const compareRows = async (
   stage: PlayContext,
   inOrder: PlayedLocation,
   shuffled: PlayedLocation,
@@ -28,7 +29,7 @@ const compareRows = async (
   return differences(wanted, found, names)
 }
 
-/** Tell whether a receipt has reached its end: submitted = processed + failed. */
+/** Return a fault if a receipt is not complete. Law: submitted = processed + failed. */
 const receiptFault = async ({ client }: PlayContext, batchId: string): Promise<readonly string[]> => {
   const { status, text } = await client.send('GET', `/meters/batch?batch_id=${batchId}`)
   if (status !== 200) return [`receipt ${batchId}: ${status} ${text}`]
@@ -37,14 +38,14 @@ const receiptFault = async ({ client }: PlayContext, batchId: string): Promise<r
   return sum === Number(receipt.records_submitted) ? [] : [`receipt ${batchId}: ${text}`]
 }
 
-/** What a busy machine still owes is waited for so long. */
+/** Maximum time in ms to wait for pending work on a busy machine. */
 const maxWaitMs = 240_000
 
 type ReadFaults = () => Promise<readonly string[]>
 
 /**
- * Ask until nothing is wrong any more, or what is wrong has not changed for some time although every receipt has reached its end; gives
- * what was wrong in the end.
+ * Read faults until there are none, or until they did not change for `quietMs` and every receipt is complete.
+ * Return the last faults.
  */
 const faultsAtRest = async (
   quietMs: number,
@@ -78,12 +79,9 @@ const compareCosts = async (
   return wanted === undefined || found === undefined ? [] : differences(wanted, found, names)
 }
 
-/** Compare the rows of two plays once more, when all is quiet. */
-export const compareAgain = compareRows
-
 /**
- * Play a history in order and anyhow at two new locations, and compare what is stored once it has settled: once it is the same, or has
- * not changed for `quietMs` though nothing is left to do as far as `settled` can tell.
+ * Play a history in order and shuffled at two new locations, and compare the stored data of both.
+ * The comparison is final if it finds no fault, or if the faults did not change for `quietMs` and `settled` resolved.
  */
 export const comparePlays = async (
   stage: PlayContext,

@@ -8,7 +8,9 @@ import type { History, PriceBlock, SentReading, SentRegister } from './history.t
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** Zones with a month whose start lies close to a clock change; Kathmandu has none, but an odd offset. */
+/**
+ * Time zones with a month whose start is close to a clock change. Kathmandu has no clock change, but an unusual offset.
+ */
 export const settings = [
   ['Europe/Berlin', Date.UTC(2025, 3, 2)],
   ['Europe/Berlin', Date.UTC(2025, 10, 2)],
@@ -32,7 +34,7 @@ const prices = (count: number): fc.Arbitrary<bigint[]> =>
 const block = (start: number, stepMs: number, count: number): fc.Arbitrary<PriceBlock> =>
   fc.array(prices(count), { minLength: 1, maxLength: 2 }).map(forms => ({ start, stepMs, forms }))
 
-/** Prices without a gap: coarse ones far from the month's start, hours close to it. */
+/** Market prices without a gap: hours close to the start of the month, longer intervals far from it. */
 const priceBlocks = (monthStart: number): fc.Arbitrary<PriceBlock[]> =>
   fc.tuple(
     block(monthStart - 98 * dayMs, 24 * dayMs, 4),
@@ -43,7 +45,10 @@ const priceBlocks = (monthStart: number): fc.Arbitrary<PriceBlock[]> =>
 
 const kilowattHour = 1_000_000_000n
 
-/** Values of a register from its increments: a negative one falls. Some readings were wrong when they first came. */
+/**
+ * Increments of a register. After a negative increment, the value is lower.
+ * Some readings are first sent with wrong values.
+ */
 const reading = fc.record({
   gap: fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 1, max: 72 }).map(steps => steps * 600) },
@@ -62,7 +67,7 @@ const reading = fc.record({
 
 const inWattHours = (value: number): bigint => BigInt(value) * 1_000_000n
 
-/** A register whose readings lie on both sides of the month's start; `index` sets its seconds apart from those of others. */
+/** A register with readings before and after the start of the month. `index` gives each register other seconds. */
 const register = (monthStart: number, index: number): fc.Arbitrary<SentRegister> =>
   fc
     .record({
@@ -87,7 +92,7 @@ const register = (monthStart: number, index: number): fc.Arbitrary<SentRegister>
       return { name: `meter${index}`, ...of, readings: sent }
     })
 
-/** Registers of different devices, directions or sessions: two of one register would be the same one. */
+/** Registers of different devices or flows. Two registers of one device and flow would be the same register. */
 const registers = (monthStart: number): fc.Arbitrary<SentRegister[]> =>
   fc
     .tuple(
@@ -103,8 +108,9 @@ const registers = (monthStart: number): fc.Arbitrary<SentRegister[]> =>
 const oddInstant = 7 * hourMs + 654_321
 
 /**
- * Histories of a location around a local month's start, with all that can come late, twice or corrected: see `sentRecords`,
- * `tariffPlans`, and registers here. A failing one is made small by leaving out records and readings.
+ * Histories of a location around the start of a local month, with late, repeated and corrected data.
+ * `sentRecords`, `tariffPlans` and `registers` create the parts.
+ * fast-check shrinks a failing history by dropping records and readings.
  */
 export const historiesOf = ([zone, within]: (typeof settings)[number]): fc.Arbitrary<History> => {
   const monthStart = startOfMonth(zone, within)
@@ -132,5 +138,5 @@ export const historiesOf = ([zone, within]: (typeof settings)[number]): fc.Arbit
   })
 }
 
-/** Histories of any of the settings. */
+/** Histories of all settings. */
 export const histories: fc.Arbitrary<History> = fc.constantFrom(...settings).chain(historiesOf)

@@ -33,7 +33,7 @@ const forms = (confidence: fc.Arbitrary<number>): fc.Arbitrary<Form[]> => {
     { weight: 1, arbitrary: fc.array(form, { minLength: 2, maxLength: 3 }) },
     { weight: 2, arbitrary: correctedBack(form) },
   )
-  // Some are sent again as they are.
+  // Some records are sent again unchanged.
   return fc
     .tuple(sent, fc.constantFrom(0, 0, 0, 1, 2))
     .map(([all, again]) => [...all, ...Array.from({ length: again }, () => all.at(-1) as Form)])
@@ -44,7 +44,7 @@ const estimate = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(500_000, 800_000) },
   { weight: 1, arbitrary: fc.constant(certain) },
 )
-/** A device of the three, or the location itself. */
+/** Index of one of three devices, or null for the location itself. */
 export const devices = fc.constantFrom(null, 0, 1, 2)
 export const sessions = fc.constantFrom(null, null, 's', 't')
 const flowNames: fc.Arbitrary<FlowName> = fc.oneof(
@@ -67,7 +67,7 @@ const near = (at: number, reach: number): fc.Arbitrary<number> =>
 const intervals = (at: number, reach = 6 * hourMs): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
   fc.tuple(near(at, reach), lengths).map(([start, length]) => ({ start, end: start + length }))
 
-/** An extent that holds an instant within it. */
+/** An interval with a given instant inside it. */
 const across = (at: number): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
   fc
     .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
@@ -78,10 +78,10 @@ const records = (
   fixed: Partial<UnnamedRecord> = {},
 ): fc.Arbitrary<UnnamedRecord> =>
   fc
-    .record({ device: devices, flow: flowNames, session: sessions, forms: forms(actual), extent: interval })
-    .map(({ extent: { start, end }, ...rest }) => ({ ...rest, start, end, ...fixed }))
+    .record({ device: devices, flow: flowNames, session: sessions, forms: forms(actual), interval })
+    .map(({ interval: { start, end }, ...rest }) => ({ ...rest, start, end, ...fixed }))
 
-/** Records that begin together, some of which end together. */
+/** Records with the same start. Some have the same end. */
 const together = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc.tuple(near(at, 4 * hourMs), lengths).chain(([start, length]) => {
     const end = fc.oneof(
@@ -97,7 +97,10 @@ const together = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
     )
   })
 
-/** An actual that is corrected and corrected back, and estimates that it covers: they may come between its forms. */
+/**
+ * An actual record that is corrected and corrected back, and estimates that it covers.
+ * The estimates may arrive between the forms of the actual record.
+ */
 const between = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
@@ -116,7 +119,7 @@ const between = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
       return fc.array(covered, { minLength: 1, maxLength: 3 }).map(all => [actual, ...all])
     })
 
-/** An estimate, and actuals that cover parts of it; some of another session, some withdrawn. */
+/** An estimate, and actual records that cover parts of the estimate. Some belong to another session. Some become 0. */
 const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
@@ -143,7 +146,7 @@ const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
         .map(([one, first, more]) => [one, first, ...more])
     })
 
-/** Rarely dropped, but dropped first when a failing history is made small. */
+/** Drop a value rarely. When fast-check shrinks a failing history, it drops the value first. */
 export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
   const isRetained = fc.oneof(
     { withCrossShrink: true },
@@ -156,7 +159,10 @@ export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
 const droppable = (group: fc.Arbitrary<UnnamedRecord[]>): fc.Arbitrary<UnnamedRecord[]> =>
   group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(retained => retained.flat()))
 
-/** Objects whose records are all actuals: the worker costs them by what it has cached, beside estimates of other objects. */
+/**
+ * Objects that have only actual records. The worker costs these records from its caches,
+ * in the same step as estimates of other objects.
+ */
 const quietObjects = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
 
 const withoutEstimates = (record: UnnamedRecord, quiet: readonly SentRecord['device'][]): UnnamedRecord =>
@@ -164,7 +170,7 @@ const withoutEstimates = (record: UnnamedRecord, quiet: readonly SentRecord['dev
     ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) }
     : record
 
-/** Records of every sort around the places. */
+/** Records of every kind around the instants. */
 export const sentRecords = ({ month, clock, contract, anywhere }: Instants): fc.Arbitrary<SentRecord[]> => {
   const alone = (interval: fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>>, fixed: Partial<UnnamedRecord> = {}) =>
     keepable(records(interval, fixed))

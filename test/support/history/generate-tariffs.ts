@@ -18,7 +18,7 @@ const cents = (min: number, max: number): fc.Arbitrary<bigint> =>
     { weight: 1, arbitrary: fc.bigInt({ min: BigInt(min) * 10_000_000n, max: BigInt(max) * 10_000_000n }) },
   )
 
-type Band = { readonly market: boolean; readonly tiers: readonly [least: number, most: number] }
+type Band = { readonly market: boolean; readonly tiers: readonly [min: number, max: number] }
 
 const rates = ({ market, tiers: [minLength, maxLength] }: Band): fc.Arbitrary<Rate[]> =>
   fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength, maxLength }).chain(found => {
@@ -86,7 +86,7 @@ const reprice = ({ id, marketRates }: Tariff, version: TariffVersion): TariffSte
 const reprices = (tariff: Tariff): TariffStep[] => (tariff.versions ?? []).map(version => reprice(tariff, version))
 const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
 
-/** Ways in which a change of contract comes about; each ends in the first and the second tariff. */
+/** Ways to change a contract. Each way ends with the first and the second tariff. */
 const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains']>> = {
   apart: ({ first, second }) => [[create(first), ...reprices(first)], [create(second)]],
   patched: ({ first, second }) => [
@@ -117,15 +117,15 @@ const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains'
   },
 }
 
-/** The wrong tariff that reaches to the end of time must be gone before the second one comes. */
+/** The wrong tariff has no end. It must be voided before the second tariff is created. */
 const inOneChain = (chains: TariffPlan['chains'], style: string): TariffPlan['chains'] =>
   style === 'renewed' ? [chains.flat()] : chains
 
-/** The versions of a first contract: one that starts within it, or none. */
+/** Return the versions of the first contract: one that starts within the contract, or none. */
 const versionsOf = ({ contractStart }: Tariff, version: TariffVersion | null): readonly TariffVersion[] =>
   version === null || (contractStart !== null && version.effectiveFrom <= contractStart) ? [] : [version]
 
-/** Two contracts of a kind, one after the other, the change at one of some instants. */
+/** Two consecutive contracts of a kind. The second contract starts at one of the instants. */
 const changes = (kind: Kind, instants: readonly number[]): fc.Arbitrary<TariffPlan> =>
   fc
     .record({
@@ -191,7 +191,10 @@ const single = (kind: Kind): fc.Arbitrary<TariffPlan> =>
 
 const none: fc.Arbitrary<TariffPlan> = fc.constant({ chains: [], final: [] })
 
-/** A location's tariffs: what is bought has tiers and a change of contract at one of the instants, the rest may have. */
+/**
+ * Tariffs of a location.
+ * The tariff of bought energy always has tiers or a change of contract; the others may have them.
+ */
 export const tariffPlans = (instants: readonly number[]): fc.Arbitrary<TariffPlan> => {
   const bought: Kind = { direction: 'IMPORT', type: 'COMMODITY', tiers: [1, 3], market: true }
   const grid: Kind = { direction: 'IMPORT', type: 'NON_COMMODITY', tiers: [0, 2], market: false }

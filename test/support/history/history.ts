@@ -13,10 +13,12 @@ export const flows = {
 
 export type FlowName = keyof typeof flows
 
-/** What a record said when it was sent: energy in 1e-6 Wh, confidence in 1e-6. */
+/** Values of a record in one submission: energy in 1e-6 Wh, confidence in 1e-6. */
 export type Form = { readonly energy: bigint; readonly confidence: number }
 
-/** One identity, in the forms in which it was sent one after the other: the last one holds. `device` null: the location itself. */
+/**
+ * One identity with its values in the order of submission. The last form is valid. `device` null: the location itself.
+ */
 export type SentRecord = {
   readonly name: string
   readonly device: number | null
@@ -27,7 +29,7 @@ export type SentRecord = {
   readonly forms: readonly Form[]
 }
 
-/** A reading of a register, on a whole second, with the values (1e-6 Wh) it was sent with one after the other. */
+/** A reading of a register, at a whole second, with its values (1e-6 Wh) in the order of submission. */
 export type SentReading = { readonly time: number; readonly values: readonly bigint[] }
 
 export type SentRegister = {
@@ -38,24 +40,24 @@ export type SentRegister = {
   readonly readings: readonly SentReading[]
 }
 
-/** A change of a tariff; tariffs are named by their id here. */
+/** A change of a tariff. The ids are names within the history. */
 export type TariffStep =
   | { readonly kind: 'create'; readonly tariff: Tariff }
   | { readonly kind: 'patch'; readonly id: string; readonly contractEnd: number | null }
   | { readonly kind: 'reprice'; readonly id: string; readonly version: TariffVersion; readonly marketRates: boolean }
   | { readonly kind: 'void'; readonly id: string }
 
-/** Changes that only make sense in this order, and the tariffs that are left of all. */
+/** Chains of changes that must keep their order, and the tariffs that are valid after all changes. */
 export type TariffPlan = { readonly chains: readonly (readonly TariffStep[])[]; readonly final: readonly Tariff[] }
 
-/** Market prices of equal length from `start` on, in the forms in which they were published: the last one holds. */
+/** Market prices of equal length from `start` on, in the order of publication. The last form is valid. */
 export type PriceBlock = {
   readonly start: number
   readonly stepMs: number
   readonly forms: readonly (readonly bigint[])[]
 }
 
-/** All that happens at a location, apart from when it arrives; `seed` decides that. */
+/** All data of a location. `seed` decides the order in which the data arrives. */
 export type History = {
   readonly zone: string
   readonly monthStart: number
@@ -70,12 +72,12 @@ export const certain = 1_000_000
 
 export const instant = (at: number): string => new Date(at).toISOString()
 
-/** A register's reading by its time. */
+/** Name of a reading: register and time. */
 export const readingName = ({ name }: SentRegister, { time }: SentReading): string => `${name}@${instant(time)}`
 
-/** The last of the forms in which something was sent. */
+/** Return the last form. Throws a RangeError if there is none. */
 export const finalOf = <T>(forms: readonly T[]): T => {
   const last = forms.at(-1)
-  if (last === undefined) throw new RangeError('nothing was sent')
+  if (last === undefined) throw new RangeError('The history has no form to send.')
   return last
 }

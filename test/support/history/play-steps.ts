@@ -32,7 +32,7 @@ type RecordToCost = Records extends ReadonlyMap<string, readonly (infer One)[]> 
 type ReadingToStore = Parameters<CostStep['run']>[0]['readings'][number]
 type ReceivedRequest = Parameters<CostStep['run']>[0]['requests'][number]
 
-/** A history at a location of its own: what is left to send, and its tariffs so far. */
+/** A history with its own location, its unsent requests and its current tariffs. */
 type PlayedLocation = {
   readonly history: History
   readonly locationId: string
@@ -41,7 +41,7 @@ type PlayedLocation = {
   changes: number
 }
 
-/** What one step brings. */
+/** Input of one step of the worker. */
 type StepArrivals = {
   readonly records: Map<string, readonly RecordToCost[]>
   readonly readings: ReadingToStore[]
@@ -53,7 +53,7 @@ const deviceOf = (device: number | null): string | null => (device === null ? nu
 const assignment = { topic: recordTopic, partition: 0 } as const
 const receivedAt = Date.UTC(2026, 0, 1)
 
-/** A tariff by an id that rows can hold. */
+/** Return a tariff with an id that is valid in a stored row. */
 const storable = (tariff: Tariff): Tariff => ({ ...tariff, id: `trf_${hash('sha256', tariff.id, 'hex').slice(0, 24)}` })
 
 const changedBy = (step: TariffStep, before: Tariff | null): Tariff | null => {
@@ -95,7 +95,7 @@ const rowTextOf = ({ energy, energySubmitted, cost, pieces, end }: MeterCostRow)
     ]),
   ])
 
-/** Turn a request of a history into what a lane brings. */
+/** Add a request of a history to the input of a step, as if it came from a partition. */
 const arrive = (
   played: PlayedLocation,
   request: Request,
@@ -166,7 +166,7 @@ const arrive = (
   }
 }
 
-/** Prices of the places as they are by now; a market's prices are known from the beginning. */
+/** Create a pricing cache with the current tariffs of the locations. All market prices are known from the beginning. */
 const pricingCacheOf = (playedLocations: ReadonlyMap<string, PlayedLocation>, { accountId }: Tenant): PricingCache => {
   const made = new Map<string, CachedPricing>()
   const pool = createPricingPool()
@@ -233,7 +233,7 @@ const runCostStep = async (db: ClickHouse, costStep: CostStep, stepInput: StepAr
   })
 }
 
-/** Compare what is stored of a place with the exact calculation. */
+/** Compare the stored rows of a location with the exact calculation. */
 const faultsOf = async (
   db: ClickHouse,
   tenant: Tenant,
@@ -247,8 +247,9 @@ const faultsOf = async (
 }
 
 /**
- * Play histories side by side through the costing of the worker, on a real engine: each request is costed and stored before the next one
- * of its history. The worker forgets all that it has cached now and then. Return the faults of each history, in their order.
+ * Play histories in parallel through the cost step of the worker, on a real ClickHouse.
+ * Each request is costed and stored before the next request of its history. The worker clears its caches at random.
+ * Return the faults of each history, in the order of the histories.
  */
 export const playSteps = async (
   db: ClickHouse,

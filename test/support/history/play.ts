@@ -23,7 +23,7 @@ import {
   type TariffStep,
 } from './history.ts'
 
-/** Where histories are played: an account and mode, and devices that all of them share. */
+/** Account and mode in which histories are played, and the devices that all histories share. */
 export type PlayContext = {
   readonly client: Client
   readonly accountId: string
@@ -35,7 +35,7 @@ export type PlayContext = {
 export type PlayedLocation = {
   readonly locationId: string
   readonly marketId: string | null
-  /** By the names of the history. */
+  /** Ids of tariffs by their names in the history. */
   readonly tariffIds: Map<string, string>
   readonly references: ReadonlyMap<string, string>
   readonly batchIds: string[]
@@ -44,8 +44,9 @@ export type PlayedLocation = {
 type WithId = { readonly id: string }
 
 /**
- * Give each record a reference. Records that end together are counted in the order of their ids, which hang on the location: the
- * references are chosen so that it is that of the names at every location.
+ * Choose a reference for each record, by record name.
+ * Records with the same end are counted in the order of their ids, and an id depends on the location.
+ * The chosen references give the same counting order at every location.
  */
 const referencesOf = (
   context: PlayContext,
@@ -78,7 +79,7 @@ const identityOf = ({ deviceIds }: PlayContext, locationId: string, record: Sent
   recordReferenceId: reference,
 })
 
-/** Make an empty location with what a history needs. */
+/** Create a location, and a market if the history has market prices. */
 const makeLocation = async (context: PlayContext, history: History): Promise<PlayedLocation> => {
   const { client } = context
   const market = { display_name: 'prices of a history', currency_code: 'EUR' }
@@ -137,8 +138,8 @@ const sendRecords = async (
   if (isAlone) {
     const { status, text } = await context.client.send('POST', '/costs/instant', exactBody(bodies[0]))
     if (status === 200) return
-    // Without a price nothing is stored; without an answer it is not known.
-    if (status !== 422 && status !== 503) throw new Error(`POST /costs/instant gave ${status}: ${text}`)
+    // After 422, no price is known and nothing is stored. After 503, the result is unknown.
+    if (status !== 422 && status !== 503) throw new Error(`POST /costs/instant answered ${status}: ${text}`)
   }
   await submit(context, location, '/meters/interval', exactBody(bodies))
 }
@@ -215,10 +216,10 @@ const play = async (context: PlayContext, history: History, waves: readonly Wave
   return location
 }
 
-/** Play a history in the order of time, everything in its last form. */
+/** Play a history in the order of time, with all data in its last form. */
 export const playInOrder = (context: PlayContext, history: History): Promise<PlayedLocation> =>
   play(context, history, arrivalInOrder(history))
 
-/** Play a history in the order and the cut that its seed gives. */
+/** Play a history in the random order and the random requests of its seed. */
 export const playShuffled = (context: PlayContext, history: History): Promise<PlayedLocation> =>
   play(context, history, shuffledArrival(history))

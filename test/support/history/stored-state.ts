@@ -4,12 +4,12 @@ import type { Client } from '../system/client.ts'
 import { finalOf, flows, type History, instant } from './history.ts'
 import type { PlayContext, PlayedLocation } from './play.ts'
 
-/** What is stored, in texts that do not hang on ids: by the name of what it is. */
+/** Stored data as texts without ids, by name. */
 export type StoredState = ReadonlyMap<string, string>
 
 const readable = (value: unknown): string => JSON.stringify(value).replaceAll('"', '')
 
-/** The name of a stored row: that of the record or the closing reading, and its place. */
+/** Name of a stored row: reference of the record or closing reading, device, session, directions and interval. */
 export const rowName = (row: StoredRecord, deviceIds: readonly string[]): string => {
   const { start_time: start, end_time: end, session_reference_id: session, record_reference_id: reference } = row.data
   const device = row.device_id === null ? null : deviceIds.indexOf(row.device_id)
@@ -55,7 +55,10 @@ const usedFlows = ({ records, registers }: History): readonly (keyof typeof flow
   return (Object.keys(flows) as (keyof typeof flows)[]).filter(flow => used.has(flow))
 }
 
-/** Read what a location's days cost, of what was bought, and the months of another flow that it has; in other histories of other ones. */
+/**
+ * Read the costs of the days of bought energy, and of another flow and aggregation that the seed of the history
+ * chooses.
+ */
 export const readCosts = async (
   client: Client,
   history: History,
@@ -83,7 +86,7 @@ export const readCosts = async (
   return state
 }
 
-/** Tell in lines how two states differ; empty where they are the same. */
+/** Return a line for each difference between two states. Empty if the states are equal. */
 export const differences = (
   expected: StoredState,
   found: StoredState,
@@ -94,7 +97,7 @@ export const differences = (
     return wanted === given ? [] : [`${name}\n    ${names[0]}: ${wanted}\n    ${names[1]}: ${given}`]
   })
 
-/** A history in a line for each thing, for whoever has to understand a failure. */
+/** Describe a history for a failure message, one line for each record, register and chain of tariffs. */
 export const describeHistory = ({ zone, monthStart, seed, tariffs, records, registers }: History): string =>
   [
     `${zone}, month from ${instant(monthStart)}, seed ${seed}`,

@@ -11,7 +11,7 @@ import { certain, finalOf, flows, type History, instant, readingName, type SentR
 import type { PlayContext, PlayedLocation } from './play.ts'
 import { differences, rowName, type StoredState } from './stored-state.ts'
 
-/** A record that must be there in the end, by the name of its row. */
+/** A record that must be stored in the end, with the name of its row. */
 type ExpectedRecord = { readonly name: string; readonly record: MeterRecord }
 
 const maxIntervalMs = 366 * 86_400_000
@@ -23,7 +23,7 @@ const nameOf = (
 ): string =>
   `${reference} device ${device} session ${record.sessionReferenceId} ${energyFlowDirection} ${tariffDirection} ${instant(record.start)} ${instant(record.end)}`
 
-/** The intervals between neighbouring readings in their last form; where the later one is lower there is none. */
+/** Intervals between consecutive readings in their last form. If the later value is lower, there is no interval. */
 const intervalsOf = (register: SentRegister): readonly ExpectedRecord[] => {
   const readings = register.readings.toSorted((a, b) => a.time - b.time)
   return readings.flatMap((closing, index) => {
@@ -74,7 +74,7 @@ const seriesOf = ({ prices }: History): MarketSeries => {
   }
 }
 
-/** What prices a history's location in the end. */
+/** Return the final pricing of the location of a history. */
 export const inputOf = (history: History): PricingInput => {
   const market = usesMarket(history) ? seriesOf(history) : null
   const { final: tariffs } = history.tariffs
@@ -97,7 +97,10 @@ const costText = ({ energy, record, priced }: OracleCost): string =>
     ]),
   ])
 
-/** Calculate exactly what must be stored in the end, by the names of rows. `idOf`: the ids of the rows, which decide the order of ties. */
+/**
+ * Calculate the exact final rows, by row name.
+ * `idOf`: ids of the rows by name. The ids decide the order of records with the same interval.
+ */
 export const expectedState = (history: History, idOf: ReadonlyMap<string, string>): StoredState => {
   const expected = expectedRecords(history).map(({ name, record }) => ({
     name,
@@ -108,7 +111,7 @@ export const expectedState = (history: History, idOf: ReadonlyMap<string, string
   return new Map(expected.map(({ name }, index) => [name, costText(costs[index] as OracleCost)]))
 }
 
-/** Compare the stored rows of a location with an exact calculation from the history alone; gives the differences. */
+/** Compare the stored rows of a location with an exact calculation from the history alone. Return the differences. */
 export const verifyHistory = async (
   stage: PlayContext,
   history: History,

@@ -5,12 +5,12 @@ import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.t
 import { readDays, readReceipt, readRecords, type StoredRecord } from './read-back.ts'
 import { type Expectation, identityOf, type JournalSummary, summarizeJournal } from './summarize-journal.ts'
 
-/** What an audit found. Each fault is a sentence; none of any kind means that the service kept every promise of the ledger. */
+/** Result of an audit. Each fault is a sentence. Without faults, the stored data matches the ledger. */
 export type Verdict = {
   readonly faults: Readonly<
     Record<'lost' | 'doubled' | 'wrong' | 'unexpected' | 'totals' | 'receipts' | 'contradictions', readonly string[]>
   >
-  /** What was looked at, so that an audit of nothing is not taken for a good one. */
+  /** Numbers of checked items. They show that the audit checked data. */
   readonly seen: {
     readonly records: number
     readonly receipts: number
@@ -65,7 +65,7 @@ const isExactly = (stored: StoredRecord, expected: ExpectedCost): boolean => {
   })
 }
 
-/** Find which of the allowed records is stored; null where it is none of them. */
+/** Return the cost of the allowed record that is stored; null if none of the allowed records is stored. */
 const match = (stored: StoredRecord, { allowed }: Expectation, location: LedgerLocation): ExpectedCost | null => {
   for (const record of allowed) {
     const expected = record === null ? null : expectedOf(record, location)
@@ -96,7 +96,7 @@ const auditLocation = async (
       continue
     }
     if (rows.length > 1)
-      faults.doubled.push(`${identity} stands there ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
+      faults.doubled.push(`${identity} is stored ${rows.length} times: ${rows.map(({ id }) => id).join()}`)
     const expected = match(row, expectation, location)
     if (expected === null)
       faults.wrong.push(`${identity}: ${JSON.stringify(row)} for ${expectation.allowed.map(describe).join(' or ')}`)
@@ -107,7 +107,7 @@ const auditLocation = async (
   return { records: expectedCosts.length, days }
 }
 
-/** Compare what each day of a location costs with the records it holds; gives how many days. */
+/** Compare the cost of each day of a location with the sum of its records. Return the number of days. */
 export const auditDays = async (
   client: Client,
   location: LedgerLocation,
@@ -149,10 +149,10 @@ export const auditReceipt = async (
     Number(stored.records_accepted) === given.recordsAccepted &&
     Number(stored.records_processed) === given.recordsAccepted &&
     failed === given.failedNumbers.join()
-  if (!isTrue) faults.receipts.push(`${given.batchId} said ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
+  if (!isTrue) faults.receipts.push(`${given.batchId} was ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
 }
 
-/** Do work for each item, a few at once. */
+/** Do work for each item, with limited concurrency. */
 export const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   const left = items.values()
   const worker = async (): Promise<void> => {
@@ -162,8 +162,9 @@ export const each = async <T>(items: readonly T[], work: (item: T) => Promise<vo
 }
 
 /**
- * Read everything back and compare it with a journal: every record that was taken is there once with the energy and cost that the
- * ledger calculates itself, nothing else is there, every receipt ends with all accepted records processed, and the days add up.
+ * Read all stored data and compare it with a journal.
+ * Each accepted record is stored once, with the energy and cost that the ledger calculates. No other record is stored.
+ * In each receipt, all accepted records are processed. The cost of each day is the sum of its records.
  */
 export const audit = async (journalFile: string, client: Client): Promise<Verdict> => {
   const summary = summarizeJournal(readJournal(journalFile))
@@ -184,7 +185,7 @@ export const audit = async (journalFile: string, client: Client): Promise<Verdic
   }
 }
 
-/** The faults of a verdict, a few of each kind. */
+/** Return at most five faults of each kind. */
 export const faultsOf = ({ faults }: Verdict): readonly string[] =>
   Object.entries(faults).flatMap(([kind, found]) =>
     found.length === 0 ? [] : [`${found.length} ${kind}`, ...found.slice(0, 5).map(fault => `  ${fault}`)],

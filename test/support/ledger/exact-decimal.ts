@@ -1,6 +1,6 @@
-/** Decimals as integers of the smallest unit, apart from the service's own arithmetic. */
+/* Decimals as integers of the smallest unit, independent of the arithmetic of the service. */
 
-/** Divide and round half to even; the denominator is above zero. */
+/** Divide and round half to even. The denominator is positive. */
 export const divide = (numerator: bigint, denominator: bigint): bigint => {
   const remainder = ((numerator % denominator) + denominator) % denominator
   const below = (numerator - remainder) / denominator
@@ -8,26 +8,26 @@ export const divide = (numerator: bigint, denominator: bigint): bigint => {
   return twice > denominator || (twice === denominator && below % 2n !== 0n) ? below + 1n : below
 }
 
-/** Cut the zeros off the end of a text. */
+/** Remove the zeros at the end of a text. */
 const withoutZeros = (text: string): string => {
   let end = text.length
   while (text[end - 1] === '0') end -= 1
   return text.slice(0, end)
 }
 
-/** Read a decimal as a whole number of 10^-places. Throws for digits beyond them: nothing may be lost in reading. */
+/** Read a decimal as an integer of 10^-places. Throws a RangeError if the text has more decimals than that. */
 export const units = (text: string, places: number): bigint => {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
   const shift = places - fraction.length + Number(exponent)
   const digits = BigInt(whole + fraction)
   if (sign === undefined || (shift < 0 && digits % 10n ** BigInt(-shift) !== 0n))
-    throw new RangeError(`"${text}" has no ${places} places`)
+    throw new RangeError(`"${text}" is not a number with at most ${places} decimals.`)
   const size = shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift)
   return sign === '-' ? -size : size
 }
 
-/** Write a whole number of 10^-places as a decimal. */
+/** Write an integer of 10^-places as a decimal. */
 export const decimal = (value: bigint, places: number): string => {
   const digits = String(value < 0n ? -value : value).padStart(places + 1, '0')
   const fraction = withoutZeros(digits.slice(-places))
@@ -37,7 +37,7 @@ export const decimal = (value: bigint, places: number): string => {
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown
 
-/** Parse JSON with every number as the text that stands there. */
+/** Parse JSON. Each number becomes the text of its digits. */
 export const parseExactly = (text: string): unknown => {
   const asText: Reviver = (_, value, { source }) => (typeof value === 'number' ? source : value)
   return JSON.parse(text, asText as (key: string, value: unknown) => unknown)

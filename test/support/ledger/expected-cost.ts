@@ -17,14 +17,17 @@ const day = 86_400_000
 const wattHours = { W: 1n, KW: 1000n, WH: 1n, KWH: 1000n } as const
 const placesOfValue = 9
 
-/** Give the energy of a record in 1e-6 Wh; power holds for the elapsed time. */
+/** Calculate the energy of a record in 1e-6 Wh. A power is constant over the interval of the record. */
 export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigint => {
   const amount = units(value, placesOfValue) * wattHours[unit]
   const isPower = unit === 'W' || unit === 'KW'
   return isPower ? divide(amount * BigInt(end - start), 3_600_000n * 1000n) : divide(amount, 1000n)
 }
 
-/** The share of a whole up to `elapsed` of `length`; parts are differences of shares, so that they add up. */
+/**
+ * Calculate the share of a whole up to `elapsed` of `length`.
+ * Parts are differences of shares, so that their sum is exact.
+ */
 const shareUpTo = (whole: bigint, elapsed: number, length: number): bigint =>
   divide(whole * BigInt(elapsed), BigInt(length))
 
@@ -36,17 +39,17 @@ const localMinute = (at: number, { offsetMinutes }: LedgerLocation): number => {
 const priceAt = (at: number, location: LedgerLocation): string => {
   const now = localMinute(at, location)
   const band = location.bands.findLast(({ fromMinute }) => fromMinute <= now) ?? location.bands.at(-1)
-  if (band === undefined) throw new RangeError(`${location.locationId} has no bands`)
+  if (band === undefined) throw new RangeError(`${location.locationId} has no time bands.`)
   return band.price
 }
 
-/** The start of the local day that holds an instant. */
+/** Return the start of the local day of an instant. */
 export const startOfDay = (at: number, { offsetMinutes }: LedgerLocation): number => {
   const shifted = at + offsetMinutes * minuteMs
   return Math.floor(shifted / day) * day - offsetMinutes * minuteMs
 }
 
-/** Where prices may change within a record, its ends included. */
+/** Return the instants in a record at which its price changes, with its start and end. */
 const edgesOf = ({ start, end }: LedgerRecord, location: LedgerLocation): readonly number[] => {
   const edges = [start]
   for (let from = startOfDay(start, location); from < end; from += day) {
@@ -59,7 +62,7 @@ const edgesOf = ({ start, end }: LedgerRecord, location: LedgerLocation): readon
   return [...edges.sort((a, b) => a - b), end]
 }
 
-/** Calculate what a record holds and costs, piece by piece. */
+/** Calculate energy and cost of a record and of its pieces. */
 export const expectedOf = (record: LedgerRecord, location: LedgerLocation): ExpectedCost => {
   const energy = energyOf(record)
   const { start, end } = record
@@ -76,7 +79,7 @@ export const expectedOf = (record: LedgerRecord, location: LedgerLocation): Expe
 
 export type DayShare = { readonly day: number; readonly energy: bigint; readonly cost: bigint }
 
-/** Cut what was calculated into the local days it falls on. */
+/** Split calculated pieces at the starts of local days. */
 export const daysOf = ({ pieces }: ExpectedCost, location: LedgerLocation): readonly DayShare[] =>
   pieces.flatMap(piece => {
     const { start, end, energy, cost } = piece

@@ -3,7 +3,9 @@ import { decimal, divide, units } from './exact-decimal.ts'
 import type { LedgerLocation } from './journal.ts'
 import type { Random } from './random.ts'
 
-/** Zones without clock changes, so that the ledger needs no rules of them: name, offset in minutes. */
+/**
+ * Time zones without clock changes, with their offset in minutes. With them, the ledger needs no rules of time zones.
+ */
 const zones = [
   ['UTC', 0],
   ['Asia/Kolkata', 330],
@@ -21,7 +23,7 @@ const rateOf = (random: Random, below: number) => ({
 })
 type Rate = ReturnType<typeof rateOf>
 
-/** (fixed + surcharge) × (1 + percentage), half to even to 1e-9. */
+/** (fixed + surcharge) × (1 + percentage), rounded half to even to 1e-9. */
 const priceOf = ({ fixed, surchargeFixed, percentage }: Rate): bigint =>
   divide((units(fixed, 9) + units(surchargeFixed, 9)) * (10_000n + units(percentage, 4)), 10_000n)
 
@@ -31,7 +33,7 @@ const hoursOf = (from: number, to: number, { fixed, surchargeFixed, percentage }
 const tariffOf = (locationId: string, type: string, hours: readonly string[]): string =>
   `{"location_id":"${locationId}","direction":"IMPORT","type":"${type}","display_name":"Ledger","schedule":[{"months":["All"],"days_and_hours":[{"days":["All"],"hours":[${hours.join()}]}]}]}`
 
-/** Make a location with a device, day and night prices, and grid fees; its prices are known from here on, to the last digit. */
+/** Create a location with a device, day and night prices, and grid fees. Return it with its exact total prices. */
 export const makeLocation = async (client: Client, random: Random): Promise<LedgerLocation> => {
   const [timezone, offsetMinutes] = random.pick(zones)
   const { id: locationId } = (await client.ask('POST', '/locations', { timezone, currency_code: 'EUR' })) as {

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
-/** All records begin in these days, so that there are days with many of them. */
+/** First day of the records. All records start within `dayCount` days, so that some days have many records. */
 export const firstDay = Date.parse('2025-03-03T00:00:00Z')
 export const dayCount = 20
 export const maxLengthMs = 26 * 3_600_000
@@ -35,13 +35,16 @@ const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation
   }
 }
 
-/** Now and then one that must be refused: its end before its start, or a twin of one before it with another value. */
+/**
+ * Replace some records by invalid records: an end before the start, or a duplicate of the record before with another
+ * value.
+ */
 export const corruptRecord = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
   if (random.chance(0.02)) return { ...record, end: record.start - minuteMs, isGood: false }
   return before !== undefined && random.chance(0.01) ? { ...before, value: '1' } : record
 }
 
-/** Make up the records of a submission; `operation` makes their references its own. */
+/** Generate the records of a submission. `operation` makes their references unique. */
 export const generateSubmission = (
   random: Random,
   locations: readonly LedgerLocation[],
@@ -56,7 +59,7 @@ export const generateSubmission = (
   return records
 }
 
-/** Make a correction: some of the records again, with other values; a value of 0 withdraws one. */
+/** Generate a correction: new values for about half of the records. The value 0 withdraws a record. */
 export const correctRecords = (random: Random, records: readonly LedgerRecord[]): readonly LedgerRecord[] =>
   records.map(record =>
     random.chance(0.5) ? { ...record, value: random.chance(0.1) ? '0' : generateValue(random, record.units) } : record,
@@ -64,7 +67,7 @@ export const correctRecords = (random: Random, records: readonly LedgerRecord[])
 
 const textOf = (at: number): string => new Date(at).toISOString()
 
-/** Write records as the body of a submission, values as their own texts. */
+/** Write records as the body of a submission. Values keep their text. */
 export const toWire = (records: readonly LedgerRecord[]): string =>
   `[${records
     .map(record => {

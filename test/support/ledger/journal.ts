@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** Prices of a location in texts per kWh: what a record there must cost. Bands are in minutes of the local day and cover it. */
+/** A location and its total prices per kWh, as texts. The bands start at minutes of the local day and cover the day. */
 export type LedgerLocation = {
   readonly kind: 'location'
   readonly locationId: string
   readonly deviceId: string
-  /** The zone has this offset all year. */
+  /** Offset of the time zone from UTC, in minutes, all year. */
   readonly offsetMinutes: number
   readonly bands: readonly { readonly fromMinute: number; readonly price: string }[]
 }
 
-/** A record as it is sent; `isGood` tells whether it must be accepted. Without a device it is the location's own. */
+/** A submitted record. `isGood`: the service must accept it. `deviceId` null: a record of the location itself. */
 export type LedgerRecord = {
   readonly locationId: string
   readonly deviceId: string | null
@@ -22,17 +22,17 @@ export type LedgerRecord = {
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string
   readonly isGood: boolean
-  /** Both absent: bought, INBOUND and IMPORT. */
+  /** If both directions are absent, they are INBOUND and IMPORT. */
   readonly energyFlowDirection?: 'INBOUND' | 'OUTBOUND'
   readonly tariffDirection?: 'IMPORT' | 'EXPORT' | 'LOCAL'
-  /** Absent: measured. */
+  /** Absent for a measured record. */
   readonly confidence?: string
 }
 
-/** What becomes of a request: taken, refused, or nobody knows. */
+/** Result of a request: accepted, refused, or unknown. */
 export type Outcome = 'ok' | 'failed' | 'unknown'
 
-/** The batch that an answer named, with what it said of the records. */
+/** Batch id of an answer, and its counts of records. */
 export type LedgerReceipt = {
   readonly batchId: string
   readonly recordsSubmitted: number
@@ -41,8 +41,10 @@ export type LedgerReceipt = {
 }
 
 /**
- * A submission is one operation however often it is sent; `records` are written before the first sending, `sent` before each,
- * `answered` after each. An attempt that was sent and never answered is unknown.
+ * Entry of a journal. A submission is one operation with one or more attempts.
+ * The client writes `submission` before the first attempt, `sent` before each attempt and `answered` after each
+ * attempt.
+ * The result of an attempt without `answered` is unknown.
  */
 export type JournalEntry =
   | LedgerLocation
@@ -57,9 +59,9 @@ export type JournalEntry =
       readonly receipt: LedgerReceipt | null
     }
 
-/** The client's own book; what it holds survives the client's crash. */
+/** Journal of the client. Its entries survive a crash of the client. */
 export type Journal<Entry = JournalEntry> = AsyncDisposable & {
-  /** Resolve once the entries are on disk. */
+  /** Resolves when the entries are on disk. */
   readonly write: (...entries: readonly Entry[]) => Promise<void>
 }
 
@@ -92,7 +94,7 @@ export const openJournal = async <Entry = JournalEntry>(file: string): Promise<J
   }
 }
 
-/** Read a journal back; a line that a crash cut short was not written. */
+/** Read a journal. A last line without an end was interrupted by a crash and is ignored. */
 export const readJournal = <Entry = JournalEntry>(file: string): readonly Entry[] => {
   if (!existsSync(file)) return []
   const lines = readFileSync(file, 'utf8').split('\n')

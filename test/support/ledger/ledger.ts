@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 import { createSubmitters, type Submitters, type Target } from './submitter.ts'
 
 export type LedgerOptions = {
-  /** The client's own book. */
+  /** Path of the journal. */
   readonly file: string
   readonly random: Random
   readonly target: Target
@@ -16,19 +16,19 @@ export type LedgerOptions = {
   readonly restMs?: number
 }
 
-/** A client that keeps its own book of what it sends, and checks in the end that the service agrees. */
+/** A client that records its requests in a journal and compares the stored data with the journal. */
 export type Ledger = AsyncDisposable &
   Submitters & {
     readonly locations: readonly LedgerLocation[]
     readonly audit: (client: Client) => Promise<Verdict>
   }
 
-/** Open a ledger on a file that does not exist yet: make its locations, and get ready to submit to whatever `target` names. */
+/** Open a ledger with a new journal file. Create its locations and the submitters to `target`. */
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
   const { file, random, target, maxRecords = 100, maxTotalRecords = Number.POSITIVE_INFINITY, restMs = 0 } = options
-  if (readJournal(file).length > 0) throw new Error(`${file} holds another ledger already`)
+  if (readJournal(file).length > 0) throw new Error(`${file} contains a journal already.`)
   const client = target()
-  if (client === null) throw new Error('a ledger begins with a service that runs')
+  if (client === null) throw new Error('The service must run before a ledger is opened.')
   const journal = await openJournal(file)
   const locations: LedgerLocation[] = []
   for (let index = 0; index < options.locations; index += 1) {

@@ -1,12 +1,12 @@
-/** A stream of numbers that a seed repeats. */
+/** Random numbers that depend on a seed only. */
 export type Random = {
-  /** A whole number from 0 up to, not including, `below`. */
+  /** Integer from 0 to `below` − 1. */
   readonly whole: (below: number) => number
   readonly chance: (share: number) => boolean
   readonly pick: <const T>(from: readonly T[]) => T
 }
 
-/** Make a stream from a seed (mulberry32). */
+/** Create a random generator from a seed (mulberry32). */
 export const seeded = (seed: number): Random => {
   let state = seed >>> 0
   const next = (): number => {

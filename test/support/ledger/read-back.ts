@@ -5,7 +5,7 @@ import { startOfDay } from './expected-cost.ts'
 import { dayCount, firstDay, maxLengthMs } from './generate-submission.ts'
 import type { LedgerLocation } from './journal.ts'
 
-/** A record as the service has it; numbers are texts. */
+/** A record that the service stores. Numbers are texts. */
 export type StoredRecord = {
   readonly id: string
   readonly location_id: string
@@ -38,11 +38,11 @@ export type StoredRecord = {
 
 const ask = async <T>(client: Client, method: string, path: string, body?: unknown): Promise<T> => {
   const { status, text } = await client.send(method, path, body)
-  if (status !== 200) throw new Error(`${method} ${path} gave ${status}: ${text}`)
+  if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${text}`)
   return parseExactly(text) as T
 }
 
-/** Read all records of a location and its devices, page by page; `filter` holds more parameters of the list. */
+/** Read all records of a location and its devices, page by page. `filter` adds query parameters. */
 export const readRecords = async (
   client: Client,
   locationId: string,
@@ -75,7 +75,7 @@ type CostAnswer = {
   }[]
 }
 
-/** Read what a location, its devices included, costs day by day, over all days that its records can touch. */
+/** Read the daily costs of a location with its devices, for all days that its records can cover. */
 export const readDays = async (client: Client, location: LedgerLocation): Promise<readonly StoredDay[]> => {
   const day = 86_400_000
   const from = startOfDay(firstDay, location)
@@ -98,13 +98,13 @@ export type StoredReceipt = {
   readonly failed_records: readonly { readonly record_num: string }[]
 }
 
-/** Read a receipt, again and again until every accepted record is processed, or time is up. */
+/** Read a receipt repeatedly until each accepted record is processed or the timeout has passed. */
 export const readReceipt = async (client: Client, batchId: string, timeoutMs: number): Promise<StoredReceipt> => {
   for (const deadline = performance.now() + timeoutMs; ; await sleep(50)) {
     const { status, text } = await client.send('GET', `/meters/batch?batch_id=${batchId}`)
     const isLate = performance.now() > deadline
     if (status === 503 && !isLate) continue
-    if (status !== 200) throw new Error(`the receipt of ${batchId} gave ${status}: ${text}`)
+    if (status !== 200) throw new Error(`The receipt of ${batchId} answered ${status}: ${text}`)
     const receipt = parseExactly(text) as StoredReceipt
     if (isLate || receipt.records_processed === receipt.records_accepted) return receipt
   }

@@ -5,7 +5,7 @@ import { correctRecords, generateSubmission, toWire } from './generate-submissio
 import type { Journal, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
 import type { Random } from './random.ts'
 
-/** Where requests go now; null while there is nobody. */
+/** Function that returns the client of the running service; null while no service runs. */
 export type Target = () => Client | null
 
 export type Load = {
@@ -13,11 +13,11 @@ export type Load = {
   readonly target: Target
   readonly random: Random
   readonly locations: readonly LedgerLocation[]
-  /** Records of one submission at most. */
+  /** Maximum number of records in one submission. */
   readonly maxRecords: number
-  /** Above this number of records in all, only known submissions are sent again or corrected. */
+  /** After this total number of records, submitters only repeat or correct earlier submissions. */
   readonly maxTotalRecords: number
-  /** A submitter rests up to so long between two submissions. */
+  /** Maximum pause of a submitter between two submissions, in ms. */
   readonly restMs: number
 }
 
@@ -43,25 +43,27 @@ const receiptOf = (batch: Batch): LedgerReceipt => ({
   failedNumbers: batch.failed_records.map(({ record_num }) => Number(record_num)),
 })
 
-/** A server's fault, and an answer that never came, leave the fate open. */
+/** Return the result of an answer. After a 5xx, 401 or 429, the result is unknown. */
 export const answerOf = (reply: Reply): Answer => {
   const { status } = reply
   if (status === 200) return { outcome: 'ok', status, receipt: receiptOf(parseExactly(reply.text) as Batch) }
   return { outcome: status >= 500 || status === 401 || status === 429 ? 'unknown' : 'failed', status, receipt: null }
 }
 
-/** Concurrent submitters over one journal. */
+/** Concurrent submitters with one journal. */
 export type Submitters = {
-  /** Send until the signal aborts; what is under way by then is still sent until its fate is known or nobody is there. */
+  /** Submit until the signal aborts. Attempts in flight at that time are completed. */
   readonly run: (count: number, signal: AbortSignal) => Promise<void>
-  /** Send what is unknown again until its fate is known. */
+  /** Repeat the submissions with an unknown result until each result is known. */
   readonly settle: () => Promise<void>
 }
 
-/** Make submitters. A submission is sent one to three times at once, and again as long as its fate is unknown. */
+/** Create submitters. A submission is sent one to three times in parallel, and again while its result is unknown. */
 export const createSubmitters = (load: Load): Submitters => {
   const { journal, target, random } = load
-  /** Submissions whose every sending was answered: only these may be corrected, for nothing of them can still arrive. */
+  /**
+   * Submissions of which all attempts were answered. Only these may be corrected, because no attempt can still arrive.
+   */
   const settled: (readonly LedgerRecord[])[] = []
   const open = new Map<number, { readonly records: readonly LedgerRecord[]; attempts: number; isDoubtful: boolean }>()
   let operations = 0
@@ -78,7 +80,7 @@ export const createSubmitters = (load: Load): Submitters => {
     return answer.outcome
   }
 
-  /** Send an open operation to whoever is there; true once its fate is known. */
+  /** Send an open operation to the running service. Return true if its result is known. */
   const sendOpen = async (operation: number, copies: number): Promise<boolean> => {
     const one = open.get(operation)
     const client = target()

@@ -1,22 +1,28 @@
 import type { JournalEntry, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
 
-/** What must be there of one identity: one of `allowed`; null stands for nothing. More than one only where a fate is unknown. */
+/**
+ * The records that are allowed for one identity. Null: no record may be stored.
+ * Several records are allowed only if the result of an operation is unknown.
+ */
 export type Expectation = { readonly allowed: readonly (LedgerRecord | null)[] }
 
-/** What the journal says that a service must hold. */
+/** Data that a service must store according to the journal. */
 export type JournalSummary = {
   readonly locations: ReadonlyMap<string, LedgerLocation>
   readonly expectations: ReadonlyMap<string, Expectation>
-  /** Receipts that were given, with what they must say in the end. */
+  /** Receipts of the answers, with the submitted records. */
   readonly receipts: readonly { readonly given: LedgerReceipt; readonly records: readonly LedgerRecord[] }[]
   readonly operations: Readonly<Record<Outcome, number>>
-  /** Requests that were sent, and those of them that nobody knows the fate of. */
+  /** Number of sent requests, and number of them with an unknown result. */
   readonly attempts: { readonly sent: number; readonly unknown: number }
-  /** Answers that cannot be: a good record refused, a bad one taken, one attempt taken and a twin of it refused. */
+  /**
+   * Contradictory answers: a valid record refused, an invalid record accepted, or one attempt accepted and its
+   * duplicate refused.
+   */
   readonly contradictions: readonly string[]
 }
 
-/** What tells records apart: two with one identity are one. */
+/** Return the identity of a record. Two records with one identity are the same record. */
 export const identityOf = (
   record: Pick<
     LedgerRecord,
@@ -44,7 +50,7 @@ export const identityOf = (
 type Submission = Extract<JournalEntry, { kind: 'submission' }>
 type AnsweredEntry = Extract<JournalEntry, { kind: 'answered' }>
 
-/** Numbers of the records that must be refused: bad ones, and repeats within the submission. */
+/** Return the numbers of the records that must be refused: invalid records, and repeats within the submission. */
 export const refusedNumbers = (records: readonly LedgerRecord[]): readonly number[] => {
   const seen = new Set<string>()
   return records.flatMap((record, index) => {
@@ -79,7 +85,7 @@ const findContradictions = (
   return [...new Set(wrong)]
 }
 
-/** Make up the book from a journal. Operations on one identity stand in the journal one after the other. */
+/** Summarize a journal. Operations on one identity are in sequence in the journal. */
 export const summarizeJournal = (journal: readonly JournalEntry[]): JournalSummary => {
   const locations = new Map<string, LedgerLocation>()
   const submissions: Submission[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Comparison, compareAgain, comparePlays } from '../../support/history/compare-plays.ts'
+import { type Comparison, comparePlays, compareRows } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { History } from '../../support/history/history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
@@ -94,7 +94,7 @@ describe(`${count} histories with the seed ${seed}`, () => {
     const faults: string[] = []
     const left = compared.values()
     const ask = async (): Promise<void> => {
-      for (const { inOrder, shuffled } of left) faults.push(...(await compareAgain(stage, inOrder, shuffled)))
+      for (const { inOrder, shuffled } of left) faults.push(...(await compareRows(stage, inOrder, shuffled)))
     }
     await Promise.all(Array.from({ length: players }, ask))
     expect(faults).toEqual([])
