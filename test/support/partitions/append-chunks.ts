@@ -12,7 +12,7 @@ type RecordLog = Pick<PartitionFixture, 'log' | 'tenant'>
 export const partitionOfLocation = ({ log, tenant }: RecordLog, locationId: string): number =>
   partitionOf(partitionKey(tenant.accountId, locationId), log.partitions(recordTopic))
 
-/** Ids of locations that no registry knows, all in one lane. */
+/** Return ids of locations that are in no registry. All belong to one partition. */
 export const unknownLocationsIn = (fixture: RecordLog, partition: number, count: number): readonly string[] => {
   const ids: string[] = []
   for (let number = 1; ids.length < count; number += 1) {
@@ -22,7 +22,7 @@ export const unknownLocationsIn = (fixture: RecordLog, partition: number, count:
   return ids
 }
 
-/** An hour of import at a location, as the gateway would have accepted it. */
+/** Create a record of one hour of import, as the gateway would have accepted it. */
 export const acceptedRecord = (
   { tenant }: RecordLog,
   locationId: string,
@@ -40,7 +40,7 @@ export const acceptedRecord = (
 
 let chunks = 0
 
-/** Append bytes to the lane of a location with the headers of a chunk; gives their offset. */
+/** Append bytes with the headers of a chunk to the partition of a location. Return their offset. */
 export const appendBytes = (
   { log, tenant }: RecordLog,
   locationId: string,
@@ -48,7 +48,7 @@ export const appendBytes = (
   batches: readonly ChunkBatch[] = [],
 ): Promise<number> => {
   chunks += 1
-  const headers = toHeaders({ generation: 1, chunkId: `laid ${chunks}`, batches })
+  const headers = toHeaders({ generation: 1, chunkId: `appended ${chunks}`, batches })
   return log.append(recordTopic, partitionOfLocation({ log, tenant }, locationId), {
     key: partitionKey(tenant.accountId, locationId),
     value,
@@ -56,7 +56,7 @@ export const appendBytes = (
   })
 }
 
-/** Append records to the lane of a location, past the gateway's checks. */
+/** Append records to the partition of a location without the checks of the gateway. */
 export const appendRecords = (
   fixture: PartitionFixture,
   locationId: string,

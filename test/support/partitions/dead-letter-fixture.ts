@@ -55,7 +55,7 @@ export const run = (...args: readonly string[]) =>
 
 export const json = async <T>(...args: readonly string[]): Promise<T> => {
   const { code, out, err } = await run('dead-letters', ...args, '--base-url', baseUrl, '--json')
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`)
+  if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}: ${err}`)
   return JSON.parse(out) as T
 }
 
@@ -73,7 +73,7 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
   },
 })
 
-/** Append a chunk to the lane of a location that is in no registry. */
+/** Append a chunk to the partition of a location that is in no registry. */
 export const append = (value: Buffer, headers: Readonly<Record<string, string>>) =>
   log.append(recordTopic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(recordTopic)), {
     key: partitionKey(tenant.accountId, missing),
@@ -86,7 +86,7 @@ export const chunkOf = (...records: readonly AcceptedRecord[]) =>
 
 export const rowOf = (number: number) => rowOfRecord(clickHouse, tenant, hexId('', number))
 
-/** Open stores, a worker, and the operator's door to dead letters before the tests of a file; close them after. */
+/** Open stores, a cost worker and the dead-letter operations before the tests of a file. Close them after the tests. */
 export const useDeadLetters = (): void => {
   beforeAll(async () => {
     folder = stack.adopt(makeTestFolder(), path => rmSync(path, { recursive: true }))

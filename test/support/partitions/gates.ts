@@ -2,29 +2,29 @@ import type { ClickHouse, NativeRows } from '../../../services/platform/clickhou
 import type { Assignment, Log, TopicName } from '../../../services/platform/log/log.ts'
 import type { CachedPricing, PricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 
-/** What stands in for a call; `go` makes the call itself, whenever and as often as it is wanted. */
+/** Replacement of a call. `go` makes the real call; a gate may delay, omit or repeat it. */
 export type Gate<Call> = (call: Call, go: () => Promise<void>) => Promise<void>
 
 /**
- * Where a worker's calls of the stores can be held, failed or repeated; a gate that is not set lets all through. `unpriceable`: locations
- * whose prices throw when they are looked up.
+ * Calls of a worker to the stores that a test can delay, fail or repeat. A gate that is null passes all calls.
+ * `unpriceable`: locations whose prices throw when the worker reads them.
  */
 export type Gates = {
   readonly unpriceable: Set<string>
   insert: Gate<NativeRows> | null
   commit: Gate<{ readonly assignment: Assignment; readonly next: number }> | null
   append: Gate<{ readonly topic: TopicName }> | null
-  /** Prices of a step are looked up. */
+  /** Called before the worker loads the prices of a step. */
   gather: Gate<{ readonly locationIds: readonly string[] }> | null
 }
 
 export const gates = (): Gates => ({ unpriceable: new Set(), insert: null, commit: null, append: null, gather: null })
 
-/** The engine with its inserts behind a gate. */
+/** Return a ClickHouse whose inserts go through a gate. */
 export const gatedClickHouse = (clickHouse: ClickHouse, gate: Gates): ClickHouse => ({
   ...clickHouse,
   insert: rows => {
-    // The engine takes the bytes as they are now: a call that is held must not see what the caller writes into them later.
+    // The caller reuses the buffer. A delayed insert must write the bytes of the original call.
     const copy = { ...rows, bytes: Buffer.from(rows.bytes) }
     return gate.insert === null ? clickHouse.insert(rows) : gate.insert(rows, () => clickHouse.insert(copy))
   },
@@ -36,7 +36,7 @@ const gatedAssignment = (assignment: Assignment, gate: Gates): Assignment => ({
     gate.commit === null ? assignment.commit(next) : gate.commit({ assignment, next }, () => assignment.commit(next)),
 })
 
-/** The log with the commits of its readers, and what they append, behind a gate. */
+/** Return a log whose appends and commits go through a gate. */
 export const gatedLog = (log: Log, gate: Gates): Log => ({
   ...log,
   append: async (topic, partition, message) => {
@@ -45,7 +45,7 @@ export const gatedLog = (log: Log, gate: Gates): Log => ({
     await gate.append({ topic }, async () => {
       offset = await log.append(topic, partition, message)
     })
-    if (offset < 0) throw new Error('a gate let a message vanish')
+    if (offset < 0) throw new Error('The gate did not append the message.')
     return offset
   },
   subscribe: (topic, group, assigned) =>
@@ -57,7 +57,7 @@ const withBrokenPrices = (cachedPricing: CachedPricing): CachedPricing => {
   const breakPrices = (prices: CachedPricing['snapshot']['directions']['IMPORT']) => ({
     ...prices,
     get pricePeriods(): never {
-      throw new TypeError('the prices of the location are broken')
+      throw new TypeError('The prices of the location are invalid.')
     },
   })
   const { IMPORT, EXPORT, LOCAL } = snapshot.directions
@@ -70,7 +70,7 @@ const withBrokenPrices = (cachedPricing: CachedPricing): CachedPricing => {
   }
 }
 
-/** The book with the prices of some locations broken. */
+/** Return a pricing cache in which the prices of some locations throw. */
 export const gatedPricing = (cache: PricingCache, gate: Gates): PricingCache => {
   const { unpriceable } = gate
   const gather =

@@ -7,9 +7,12 @@ import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
 import { type Assignment, recordTopic } from '../../../services/platform/log/log.ts'
 import type { StoredRowRequest } from '../../../services/platform/log/messages.ts'
 
-/** Lanes on the embedded log in a folder of their own. `orders` gives those that came since it was last asked, each with its lane. */
+/**
+ * Open an embedded log with some partitions in a temporary folder.
+ * `takeRequests` returns the recost and erase requests that were appended since its last call, each with its partition.
+ */
 export const openPartitions = async (partitions: number) => {
-  const folder = mkdtempSync(join(tmpdir(), 'wattledger-lanes-'))
+  const folder = mkdtempSync(join(tmpdir(), 'wattledger-partitions-'))
   const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [recordTopic]: { partitions } } })
   const codec = await openCodec(localSchemaIds())
   const assignments: Assignment[] = []
@@ -33,7 +36,7 @@ export const openPartitions = async (partitions: number) => {
     log,
     codec,
     generation: () => 3,
-    orders: takeRequests,
+    takeRequests,
     [Symbol.asyncDispose]: async () => {
       await reader.close()
       await log.close()

@@ -62,8 +62,9 @@ type Stores = {
 }
 
 /**
- * All roles on real stores in this process, called over HTTP, with a worker that the test starts and stops: what is sent while it is
- * away is one step of its next start. `gate` holds or fails calls of the worker at the stores; the stores beside it are free.
+ * Open all roles on real stores in this process and call them over HTTP. The test starts and stops the cost worker.
+ * Messages that arrive while the worker is stopped are one step of its next start.
+ * `gate` delays or fails calls of the worker to the stores. The test itself uses the stores without a gate.
  */
 export const openPartitionFixture = async () => {
   const stack = new AsyncDisposableStack()
@@ -95,10 +96,10 @@ export const openPartitionFixture = async () => {
     ...stores,
     ...workers,
     folder,
-    /** For commands that open the database themselves. */
+    /** Address for commands that open the database themselves. */
     postgresUrl: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}`,
     gate,
-    /** Callers find it so much later, in ms. */
+    /** Time in ms that the clock of the HTTP API is ahead of the system clock. */
     clock,
     sandbox,
     client: await login(sandbox),
@@ -123,7 +124,7 @@ export const openPartitionFixture = async () => {
 
 export type PartitionFixture = Awaited<ReturnType<typeof openPartitionFixture>> & { readonly client: Client }
 
-/** Wait until all that stands in the lanes is handled. */
+/** Wait until the worker has committed all messages of all partitions. */
 const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
   for (const deadline = performance.now() + limitMs; ; await sleep(10)) {
     const lags = await Promise.all(
@@ -131,7 +132,7 @@ const waitUntilRead = async (log: Log, limitMs = 60_000): Promise<void> => {
     )
     if (lags.every(({ committed, end }) => committed === end)) return
     if (performance.now() > deadline)
-      throw new Error(`the lanes were not read within ${limitMs} ms: ${JSON.stringify(lags)}`)
+      throw new Error(`The worker did not commit all messages within ${limitMs} ms: ${JSON.stringify(lags)}`)
   }
 }
 
@@ -149,7 +150,7 @@ type StartOptions = {
   readonly assign?: (assignments: readonly Assignment[], go: () => void) => void
 }
 
-/** The log with lanes that are assigned when the test lets them be. */
+/** Return a log whose partitions are assigned when the test allows it. */
 const withDelayedAssignments = (log: Log, assign: NonNullable<StartOptions['assign']>): Log => ({
   ...log,
   subscribe: async (name, group, assigned) => {
@@ -173,8 +174,9 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
   }
   return {
     /**
-     * Start a worker that knows nothing yet, reading on from the committed offsets. `at`: its clock; `assign` is called with its lanes and
-     * what gives them to it, which else is done at once.
+     * Start a cost worker with empty caches. The worker reads from the committed offsets.
+     * `at`: clock of the worker. `assign` receives the assignments and a function that passes them to the worker.
+     * Without `assign`, the worker receives its assignments at once.
      */
     start: async (
       failing = { share: 1, minLocations: 1 },
@@ -281,6 +283,6 @@ const openHttp = async (
   const made = await prepareSandbox(database, {
     ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
   })
-  if (made.sandbox === null) throw new Error('there is an account already')
+  if (made.sandbox === null) throw new Error('An account exists already.')
   return { sandbox: made.sandbox }
 }

@@ -97,7 +97,7 @@ export const eventsOf = async (ids: readonly string[]): Promise<readonly string[
 }
 
 export const takeRequests = async () => {
-  const requests = await partitionLog.orders()
+  const requests = await partitionLog.takeRequests()
   for (const { partition, request } of requests) {
     for (const id of request.locationIds)
       expect(partitionOf(partitionKey(request.accountId ?? '', id), partitions)).toBe(partition)

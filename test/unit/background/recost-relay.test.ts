@@ -36,7 +36,7 @@ const seen = new Set<string>()
  * repeat changes nothing.
  */
 const newRequests = async () => {
-  const requests = (await partitionLog.orders()).filter(({ request }, index, all) => {
+  const requests = (await partitionLog.takeRequests()).filter(({ request }, index, all) => {
     const isFirst = all.findIndex(other => other.request.orderId === request.orderId) === index
     return isFirst && !seen.has(request.orderId)
   })
