@@ -58,7 +58,7 @@ export type CostCase = {
 export const costCases = (): readonly CostCase[] =>
   JSON.parse(readFileSync('test/acceptance/cost_cases.json', 'utf8')).cases
 
-/** Percent in the files are fractions in the interface; a decimal shift of the text, not of a binary fraction. */
+/** Convert a percentage of the files to a fraction of the API. The text is shifted, so that no digit changes. */
 const fractionOf = (percent: number): number => Number(`${percent}e-2`)
 
 const scheduleOf = (tariff: CaseTariff) =>
@@ -74,7 +74,7 @@ const scheduleOf = (tariff: CaseTariff) =>
     })),
   }))
 
-/** Make the tariffs of a case at a location. */
+/** Create the tariffs of a case at a location. */
 export const addTariffs = async (
   client: Client,
   locationId: string,
@@ -90,7 +90,7 @@ export const addTariffs = async (
   }
 }
 
-/** Make the location and tariffs of a case; gives the location's id. */
+/** Create the location and the tariffs of a case. Return the id of the location. */
 export const prepareCase = async (
   client: Client,
   tariffs: readonly CaseTariff[],
@@ -107,7 +107,7 @@ export const prepareCase = async (
   return id
 }
 
-/** Write a case's records in the words of a layout. */
+/** Return the records of a case in the format of an API version. */
 export const recordsOf = ({ records }: Pick<CostCase, 'records'>, locationId: string, apiVersion: ApiVersion) =>
   records.map(({ direction = 'IMPORT', ...record }) => ({
     ...record,
@@ -117,6 +117,6 @@ export const recordsOf = ({ records }: Pick<CostCase, 'records'>, locationId: st
       : { energy_flow_direction: direction === 'IMPORT' ? 'INBOUND' : 'OUTBOUND' }),
   }))
 
-/** How far a published figure may be from ours. */
+/** Maximum difference between a published cost and the calculated cost. */
 export const toleranceOf = ({ tolerance, expected }: CostCase): number =>
   tolerance.abs ?? (tolerance.rel ?? 0) * Math.abs(expected.total_cost ?? 0)

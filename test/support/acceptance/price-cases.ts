@@ -6,7 +6,7 @@ import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './cos
 type Segment = { readonly valid_from: string; readonly valid_to: string; readonly price: number }
 type PriceInterval = { readonly start_time: string; readonly end_time: string; readonly tariff_direction?: string }
 
-/** A tariff with its prices over a span. */
+/** A tariff and its prices in an interval. */
 export type SeriesCase = {
   readonly id: string
   readonly tariffs: readonly CaseTariff[]
@@ -15,7 +15,7 @@ export type SeriesCase = {
   readonly tolerance: { readonly abs: number }
 }
 
-/** A market price with surcharges, and what it comes to. */
+/** A market price with surcharges, and the resulting price. */
 export type FormulaCase = {
   readonly id: string
   readonly market_price: number
@@ -33,7 +33,7 @@ type Market = {
   readonly values: readonly number[]
 }
 
-/** Records at a market price or over a clock change, and what they cost together. */
+/** Records at market prices or over a clock change, and their total cost. */
 export type MarketCase = {
   readonly id: string
   readonly tariffs: readonly CaseTariff[]
@@ -43,7 +43,7 @@ export type MarketCase = {
   readonly tolerance: { readonly abs: number }
 }
 
-/** Minutes from a base, and a price over them. */
+/** Start and end in minutes from a base, and the price between them. */
 type Step = readonly [number, number, number]
 export type HandlingCase = { readonly id: string; readonly input: readonly Step[]; readonly expected: readonly Step[] }
 
@@ -57,14 +57,14 @@ type Cases = {
 /** Read the published price cases. */
 export const priceCases = (): Cases => JSON.parse(readFileSync('test/acceptance/price_cases.json', 'utf8')) as Cases
 
-/** Why a case cannot be put to the interface; null when it can. */
+/** Return the reason why the API cannot express a case; null if the API can. */
 export const inexpressible = (one: {
   readonly id: string
   readonly convention?: string
   readonly input?: unknown
 }): string | null => {
   if (one.id === 'agile-cap-formula') return 'tariffs have no price cap'
-  if (one.convention === 'market*(1+pct)+fixed') return 'the percentage is on all of the price'
+  if (one.convention === 'market*(1+pct)+fixed') return 'the percentage applies to the whole price'
   return 'input' in one && !Array.isArray(one.input) ? 'prices are not averaged over hours' : null
 }
 
@@ -75,7 +75,7 @@ type Element = {
   readonly tariff?: { readonly rate: number }
 }
 
-/** Ask for prices in either layout: instants (ms) and price of each element. */
+/** Request prices in an API version. Return start and end (ms) and price of each element. */
 export const askPrices = async (
   client: Client,
   apiVersion: ApiVersion,
@@ -123,7 +123,7 @@ const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => (
   })),
 })
 
-/** Make the location of a series; where it has grid fees alone, energy is free. */
+/** Create the location of a series. If the series has grid fees only, energy is free. */
 export const createSeries = (client: Client, { tariffs }: SeriesCase, apiVersion: ApiVersion): Promise<string> => {
   const [first] = tariffs as [CaseTariff]
   return prepareCase(
@@ -133,7 +133,10 @@ export const createSeries = (client: Client, { tariffs }: SeriesCase, apiVersion
   )
 }
 
-/** Make a location at market prices of its own, from instant to instant (ms) in major units per kWh, with tariffs that follow them. */
+/**
+ * Create a location with tariffs that follow its own market prices.
+ * A price has a start and an end in ms, and is in major units per kWh.
+ */
 const createMarketTariff = async (
   client: Client,
   apiVersion: ApiVersion,
@@ -153,7 +156,7 @@ const createMarketTariff = async (
   return locationId
 }
 
-/** Make a location whose market has steps of a price, in minutes from a base (ms), with surcharges or none. */
+/** Create a location with market prices in minutes from a base (ms), with or without surcharges. */
 export const createSteps = (
   client: Client,
   apiVersion: ApiVersion,
@@ -168,7 +171,7 @@ export const createSteps = (
     steps.map(([from, to, value]) => [base + from * 60_000, base + to * 60_000, value]),
   )
 
-/** Make the location of a market case. Market prices are per MWh. */
+/** Create the location of a market case. The market prices of the case are per MWh. */
 export const createMarketCase = (
   client: Client,
   apiVersion: ApiVersion,

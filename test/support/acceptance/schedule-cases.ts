@@ -13,7 +13,7 @@ type Case<Request, Expected> = {
 }
 type Window = { readonly start_time: string; readonly end_time: string; readonly segment: 'LOW' | 'HIGH' }
 
-/** One run of so many minutes, and where it may begin. */
+/** One run with a duration, and its optimal starts. */
 export type DurationCase = Case<
   Window & { readonly duration_minutes: number },
   { readonly average: number; readonly optimal_starts_on_boundaries: readonly string[] }
@@ -21,7 +21,7 @@ export type DurationCase = Case<
 
 type LimitWindow = { readonly start_time: string; readonly end_time: string; readonly average: number }
 
-/** All time on one side of a price. */
+/** All time above or below a price limit. */
 export type LimitCase = Case<
   Window & { readonly absolute?: number; readonly relative?: number },
   { readonly windows: readonly LimitWindow[]; readonly duration_minutes: number }
@@ -36,7 +36,7 @@ type Device = {
   readonly energy_kwh: number
 }
 
-/** Devices under a cap, and what the best plan costs; a power threshold of the file is a second cap. */
+/** Devices with a power limit, and the cost of the optimal plan. A power threshold of the file is a second limit. */
 export type AmountCase = Case<
   {
     readonly max_power_kw: number | null
@@ -54,7 +54,7 @@ export type AmountCase = Case<
 export const scheduleCases = <T>(kind: 'duration' | 'limit' | 'amount'): readonly T[] =>
   JSON.parse(readFileSync(`test/acceptance/schedule_${kind}_cases.json`, 'utf8')).cases
 
-/** Make a location whose market has the prices of a case, for what it buys and for what it sells. */
+/** Create a location with the market prices of a case, for import and export. */
 export const createPrices = async (
   client: Client,
   apiVersion: ApiVersion,
@@ -76,12 +76,12 @@ type Slot = {
   readonly tariff?: { readonly rate_avg: number; readonly rate_avg_: number }
 }
 
-/** What either layout answers to a schedule of a window. */
+/** Answer to a schedule of a window, in both API versions. */
 export type SlotsAnswer = { readonly duration?: number; readonly data: readonly Slot[] }
 
 const paths = { duration: '/slots/time', limit: '/slots/threshold' } as const
 
-/** Ask for a schedule of a window in the words of a layout. */
+/** Request a schedule of a window in an API version. */
 export const askSlots = async (
   client: Client,
   apiVersion: ApiVersion,
@@ -98,14 +98,14 @@ export const askSlots = async (
   return client.ask('GET', `${paths[kind]}/${locationId}?${query}`)
 }
 
-/** The average of a slot in either layout. */
+/** Return the average price of a slot, in both API versions. */
 export const averageOf = ({ price, tariff }: Slot): number => price?.average ?? tariff?.rate_avg ?? Number.NaN
 
 type Money = { readonly value: number; readonly confidence: number }
 type Savings = { readonly value: number; readonly percentage: number | null }
 type Quantity = { readonly units: string; readonly value: number }
 
-/** A plan in either layout. */
+/** A plan, in both API versions. */
 export type PlanAnswer = {
   readonly id: string
   readonly cost?: Money
@@ -122,10 +122,10 @@ export type PlanAnswer = {
   }[]
 }
 
-/** A plan's request in the words of the current layout. */
+/** Request for a plan in the current API version. */
 type PlanBody = Readonly<Record<string, unknown>> & { readonly data: readonly object[] }
 
-/** Write a plan's request in the words of a layout and give where it is sent. */
+/** Convert a request for a plan to an API version. Return its path and body. */
 export const planRequest = (apiVersion: ApiVersion, locationId: string, { data, ...body }: PlanBody) =>
   apiVersion === 'current'
     ? ({ path: `/schedules/amount/${locationId}`, body: { ...body, data } } as const)
@@ -141,7 +141,7 @@ export const planRequest = (apiVersion: ApiVersion, locationId: string, { data, 
         },
       } as const)
 
-/** Send a plan's request in the words of a layout. */
+/** Request a plan in an API version. */
 export const askPlan = (
   client: Client,
   apiVersion: ApiVersion,
@@ -154,7 +154,7 @@ export const askPlan = (
 
 let made = 0
 
-/** Make devices; each has a reference of its own. */
+/** Create devices with unique references. Return their ids. */
 export const makeDevices = (client: Client, count: number): Promise<readonly string[]> =>
   Promise.all(
     Array.from({ length: count }, () => {

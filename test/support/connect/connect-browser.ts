@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import type { Browser, Page as Tab } from 'playwright-core'
 
-/** Where pictures of the pages go, for people to look at: CONNECT_SHOTS=/tmp/shots. */
+/** Folder for screenshots of the pages, for example CONNECT_SHOTS=/tmp/shots. Without it, none are saved. */
 const shots = process.env['CONNECT_SHOTS']
 
 const widths = { phone: 360, desktop: 1_280 }
 
-/** Take pictures of what a tab shows, as phones and desktops show it by day and by night. */
+/** Save screenshots of a tab at phone and desktop width, in light and dark mode. */
 export const snap = async (tab: Tab, name: string): Promise<void> => {
   if (shots === undefined) return
   mkdirSync(shots, { recursive: true })
@@ -24,11 +24,11 @@ export const snap = async (tab: Tab, name: string): Promise<void> => {
 
 export type VisitedTab = {
   readonly tab: Tab
-  /** What the page has thrown, or written as an error; the answers of refusals are none. */
+  /** Errors that the page threw or logged. Refusals of the API are not included. */
   readonly faults: readonly string[]
 }
 
-/** Open an address as a person in London does. */
+/** Open an address with the locale and time zone of London. */
 export const openTab = async (
   browser: Browser,
   address: string,
@@ -54,7 +54,7 @@ export const openTab = async (
 export const next = (tab: Tab): Promise<void> => tab.getByRole('button', { name: 'Continue' }).click()
 export const titled = (tab: Tab, title: string): Promise<void> => tab.getByRole('heading', { name: title }).waitFor()
 
-/** Type an address in London and go to the suppliers. */
+/** Enter an address in London and continue to the suppliers. */
 export const fillAddress = async (tab: Tab): Promise<void> => {
   await titled(tab, 'Where is your electricity used?')
   await tab.getByLabel('Street and number').fill('10 Downing Street')

@@ -17,10 +17,10 @@ import { type ProviderApp, type ProviderPage, providerPlan, startProviderApp } f
 
 export const apiVersions = ['current', 'earlier'] as const
 
-/** Every page that a session may be asked to show. */
+/** Options that show all optional pages. */
 export const allRoutes = { advanced_tariff_capture: true, tariff_name_capture: true, contract_term_capture: true }
 
-/** What a page is called in a layout. */
+/** Names of some pages in an API version. */
 export const routesOf = (apiVersion: ApiVersion) =>
   apiVersion === 'current'
     ? {
@@ -38,15 +38,15 @@ export const routesOf = (apiVersion: ApiVersion) =>
 
 type ProviderList = readonly { readonly id: string; readonly display_name: string }[]
 
-/** The id under which a list of providers has a name. */
+/** Return the id of the provider with a name. Empty if there is none. */
 export const providerNamed = ({ data }: FlowPage, name: string): string =>
   (data['providers'] as unknown as ProviderList).find(one => one.display_name === name)?.id ?? ''
 
-/** The only location of an account. */
+/** Return the only location of an account. */
 export const locationOf = async (call: Call): Promise<Readonly<Record<string, unknown>>> =>
   listed(await call('GET', '/locations'))[0] ?? {}
 
-/** The living tariffs of the only location of an account, in the words of the current layout. */
+/** Return the active tariffs of the only location of an account, in the current API version. */
 export const tariffsOf = async (call: Call) =>
   listed(
     await call('GET', `/tariffs?location_id=${(await locationOf(call))['id']}`, undefined, {
@@ -54,25 +54,25 @@ export const tariffsOf = async (call: Call) =>
     }),
   )
 
-/** The bands of the first day of a tariff. */
+/** Return the time bands of the first schedule entry of a tariff. */
 export const bandsOf = (tariff: Readonly<Record<string, unknown>> | undefined) =>
   (tariff?.['schedule'] as { days_and_hours: { hours: object[] }[] }[] | undefined)?.[0]?.days_and_hours[0]?.hours
 
 export const eventsOf = async (call: Call, type: string) => listed(await call('GET', `/events?event_type=${type}`))
 export const completed = (call: Call) => eventsOf(call, 'connect_session.complete')
 
-/** Ask what a session has connected, as the caller who made its token does. */
+/** Retrieve a session as the account that created its token. */
 export const retrieve = (call: Call, apiVersion: ApiVersion, token: string) =>
   call('GET', `${apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'}?connect_token=${token}`)
 
-/** Go to the choice of a structure, with a supplier that is known by its name. */
+/** Go to the page that asks for the tariff structure. The supplier has a name only. */
 export const toStructure = async (flow: Flow): Promise<FlowPage> => {
   await flow.submit('session_start')
   const providers = await flow.submit('postal_address_capture', { postal_address: londonAddress })
   return flow.submit('provider_select', { provider: { id: providerNamed(providers, 'Ecotricity') } })
 }
 
-/** Go to the page that captures the prices of a structure. */
+/** Go to the page that asks for the prices of a structure. */
 export const toRate = async (flow: Flow, structure: string): Promise<FlowPage> => {
   await toStructure(flow)
   return flow.submit('tariff_structure_select', { options: [structure] })
@@ -82,17 +82,17 @@ type Session = { readonly call: Call; readonly flow: Flow; readonly token: strin
 
 export type ConnectFixture = {
   readonly service: () => ConnectService
-  /** Begin a session of a new account at a new location, with every page; it speaks in the media type of its kind of client. */
+  /** Start a session of a new account at a new location, with all pages. Each API version has its own media type. */
   readonly begin: (apiVersion: ApiVersion, more?: object) => Promise<Session>
-  /** Begin a further session of an account. */
+  /** Start another session of an account. */
   readonly openSession: (call: Call, apiVersion: ApiVersion, more?: object) => Promise<Flow>
-  /** Keep a fixed price in a session of its own; gives the account. */
+  /** Save a fixed price in a new session of a new account. */
   readonly saveFixed: (apiVersion: ApiVersion, cost: number, more?: object) => Promise<Session>
 }
 
 let references = 0
 
-/** A service with Connect for the tests of one file: opened before them, closed after them. */
+/** Open a service with Connect before the tests of a file. Close it after the tests. */
 export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
   let store: TestDatabase | undefined
   let openedService: ConnectService | undefined
@@ -104,7 +104,7 @@ export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
     await store?.[Symbol.asyncDispose]()
   })
   const service = (): ConnectService => {
-    if (openedService === undefined) throw new Error('the service is not open')
+    if (openedService === undefined) throw new Error('The service is not open.')
     return openedService
   }
   const contentTypes = { current: 'text/plain;charset=UTF-8', earlier: 'application/json' }
@@ -135,7 +135,7 @@ export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
 
 /** A supplier whose tariff is fetched after a login. */
 export const directId = `prv_${'d'.repeat(24)}`
-/** Another one of the same app. */
+/** Another supplier of the same app. */
 export const otherDirectId = `prv_${'e'.repeat(24)}`
 
 export type LoginFixture = ConnectFixture & {
@@ -143,23 +143,25 @@ export type LoginFixture = ConnectFixture & {
   readonly provider: () => ProviderApp
   /** Post as the app does. */
   readonly post: (body: object) => Promise<ProviderPage>
-  /** Walk a person through the app. */
+  /** Log a person in through the app. */
   readonly logIn: (token: string, form?: object, consent?: boolean) => Promise<ProviderPage>
-  /** A session of a new account that stands at the login. */
+  /** Start a session of a new account and go to the login page. */
   readonly toLogin: (apiVersion?: ApiVersion, more?: object) => Promise<Session & { readonly page: FlowPage }>
-  /** A further session of an account, at the login. */
+  /** Start another session of an account and go to the login page. */
   readonly atLogin: (call: Call, more?: object) => Promise<{ readonly token: string; readonly flow: Flow }>
 }
 
-/** A world with two suppliers that people log in at; before each test their app answers with a tariff. */
+/**
+ * Open a fixture with two suppliers that require a login. Before each test, their app is set to answer with a tariff.
+ */
 export const loginFixture = (): LoginFixture => {
   const fixture = connectFixture()
   let app: ProviderApp | undefined
   const provider = (): ProviderApp => {
-    if (app === undefined) throw new Error('the app has not started')
+    if (app === undefined) throw new Error('The app has not started.')
     return app
   }
-  // The app's calls reach the service without a port; its own door is real.
+  // The app calls the service without a port. The app itself listens on a real port.
   const postInside = async (_: string, body: object): Promise<ProviderPage> => {
     const answer = await fixture.service().app.request('/connect', { method: 'POST', body: JSON.stringify(body) })
     const text = await answer.text()

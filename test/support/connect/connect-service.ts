@@ -27,18 +27,18 @@ const secret = 'a secret of at least thirty-two characters'
 
 export type ApiVersion = 'current' | 'earlier'
 
-/** The query service with Connect on a real database, called without a port; its clock is set by the test. */
+/** The query service with Connect on a real database, called without a port. The test sets its clock. */
 export type ConnectService = {
   readonly app: Hono
   readonly database: Database
   readonly clock: { at: number }
   readonly logged: unknown[]
   readonly published: unknown[]
-  /** Do what is due at the clock's instant. */
+  /** Do the work that is due at the time of the clock. */
   readonly turn: () => Promise<boolean>
 }
 
-/** Build the interface over a database; `askProvider` stands for the way out to the apps of providers. */
+/** Open the HTTP API over a database. `askProvider` replaces the requests to the apps of providers. */
 export const openConnectService = async (
   database: Database,
   askProvider: typeof fetch = fetch,
@@ -91,7 +91,7 @@ export const openConnectService = async (
   return { app, database, clock, logged, published, turn: () => connect.work.turn(leasedTurn) }
 }
 
-/** Make an account with a key in test mode; its calls are in one layout. */
+/** Create an account with a test-mode key. Its calls use one API version. */
 export const connectAccount = async (
   { app, database, clock }: ConnectService,
   apiVersion: ApiVersion,
@@ -104,7 +104,7 @@ export const connectAccount = async (
   const tenant = { accountId: account.id, liveMode: false }
   const key = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, clock.at)
   const logIn = caller(app, { authorization: `Basic ${btoa(`${account.id}:${key.secret}`)}` })
-  // The test's clock leaps over the life of a bearer token, so every call has one of its own.
+  // The clock of a test can pass the expiry of a bearer token, so each call gets a new token.
   const call: Call = async (...words) => {
     const { body } = await logIn('GET', '/login')
     return caller(app, { authorization: `Bearer ${body['bearer_token']}` })(...words)
@@ -112,7 +112,7 @@ export const connectAccount = async (
   return { accountId: account.id, call }
 }
 
-/** A page as a client of the flow sees it. */
+/** A page as a client of Connect receives it. */
 export type FlowPage = Answer & {
   readonly route: string
   readonly data: Readonly<Record<string, never>>
@@ -120,7 +120,7 @@ export type FlowPage = Answer & {
   readonly code: string
 }
 
-/** One visit of the flow: without a header of ours, as browsers call. */
+/** One Connect session, called like a browser, without headers of the API. */
 export type Flow = {
   readonly token: string
   readonly post: (body: object, headers?: Readonly<Record<string, string>>) => Promise<FlowPage>
@@ -128,7 +128,7 @@ export type Flow = {
   readonly act: (action: string, route?: string) => Promise<FlowPage>
 }
 
-/** Visit a session by its token; every answer is judged to be JSON that any page may read. */
+/** Open a session by its token. Throws if an answer lacks the CORS header for all origins. */
 export const visit = ({ app }: ConnectService, token: string, contentType = 'text/plain;charset=UTF-8'): Flow => {
   const post: Flow['post'] = async (body, headers = {}) => {
     const answer = await caller(app, { 'content-type': contentType, ...headers })(
@@ -136,7 +136,7 @@ export const visit = ({ app }: ConnectService, token: string, contentType = 'tex
       '/connect',
       JSON.stringify(body),
     )
-    if (answer.headers.get('access-control-allow-origin') !== '*') throw new Error('an answer without CORS')
+    if (answer.headers.get('access-control-allow-origin') !== '*') throw new Error('The answer has no CORS header.')
     return { ...answer, ...(answer.body as never as Pick<FlowPage, 'route' | 'data' | 'actions' | 'code'>) }
   }
   return {
@@ -155,7 +155,7 @@ export const londonAddress = {
   country_code: 'GB',
 }
 
-/** Ask for a token in a layout, with addresses to come back to. */
+/** Create a Connect token in an API version, with return addresses. */
 export const tokenFor = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<string> => {
   const [path, addresses] =
     apiVersion === 'current'

@@ -1,22 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the app of a provider says when it is asked for a tariff. */
+/** Answer of a provider's app to a request for a tariff. */
 export type PlanReply = { readonly status: number; readonly body: unknown } | 'never'
 
-/** An example of a provider's app, over real HTTP: people log in there, and tariffs are fetched from it. */
+/** Example of a provider's app over real HTTP. People log in there, and the service fetches tariffs from it. */
 export type ProviderApp = AsyncDisposable & {
   readonly url: string
   readonly loginUrl: string
-  /** What the next fetches are answered with. */
+  /** Answer to the next fetches. */
   reply: PlanReply
-  /** Where it calls back to when a person logs in on its own page. */
+  /** Address of Connect that the app calls after a person logs in on its page. */
   connectAddress: string
-  /** The bodies that fetches have brought. */
+  /** Bodies of the received fetches. */
   readonly requests: readonly unknown[]
   /**
-   * Log a person in who came with a token: the calls that an app makes server to server, page by page.
-   * Gives the last page, which sends the browser on.
+   * Log in a person with a Connect token. The app calls Connect for each page, server to server.
+   * Return the last page, which redirects the browser.
    */
   readonly logIn: (connectAddress: string, token: string, form: object, consent?: boolean) => Promise<ProviderPage>
 }
@@ -34,14 +34,14 @@ const readText = async (request: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The page on which people log in; it posts to itself. */
+/** Login page of the app. Its form posts to the same address. */
 const loginPage = (
   message: string,
 ): string => `<!doctype html><html lang="en"><title>Log in</title><h1>Log in</h1><p role="alert">${message}</p>
 <form method="post"><label>User <input name="user"></label><label>Password <input name="password" type="password"></label>
 <label><input type="checkbox" name="consent" value="yes"> Hand my tariff over</label><button>Log in</button></form></html>`
 
-/** A schedule as providers write it. */
+/** Create a tariff in the format of providers. */
 export const providerPlan = (value: number, more: object = {}) => ({
   display_name: 'Direct Green',
   integration_instance: 'example',
@@ -56,7 +56,7 @@ export const providerPlan = (value: number, more: object = {}) => ({
   ...more,
 })
 
-/** Post as a provider's app does: JSON under whatever type, no version, no Authorization. */
+/** Post JSON like a provider's app, without API version and without authorization. */
 export const postAsApp = async (connectAddress: string, body: object): Promise<ProviderPage> => {
   const response = await fetch(connectAddress, {
     method: 'POST',
@@ -68,7 +68,7 @@ export const postAsApp = async (connectAddress: string, body: object): Promise<P
   return { status: response.status, text, route: page.route ?? '', data: page.data ?? {} }
 }
 
-/** Start an app on a free port. */
+/** Start the app on a free port. */
 export const startProviderApp = async (post: typeof postAsApp = postAsApp): Promise<ProviderApp> => {
   const requests: unknown[] = []
   const givePlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -1,8 +1,8 @@
 const roundMs = 25
 const minRounds = 3
-/** Other work on the machine disturbs single rounds. Work that grows too fast does so in each of them. */
+/** Other work on the machine disturbs single rounds. If work grows too fast, all rounds show it. */
 const maxRounds = 15
-/** Growth that needs no more rounds. */
+/** If the growth is at most this factor, no more rounds are needed. */
 const linearGrowth = 2.3
 
 const cpuMs = (): number => {
@@ -22,8 +22,9 @@ const timeOf = async (work: () => unknown): Promise<number> => {
 }
 
 /**
- * Return the factor by which the CPU time of some work grows from a size to its double: 2 for linear work, 4 for quadratic work.
- * Both sizes are measured in turns, and the shortest time of each counts. Only the calling thread is measured.
+ * Return the factor by which the CPU time of some work grows from a size to its double:
+ * 2 for linear work, 4 for quadratic work.
+ * Both sizes are measured alternately, and the shortest time of each counts. Only the calling thread is measured.
  * Choose sizes between 0.1 and 200 ms of work.
  */
 export const cpuGrowth = async (size: number, work: (size: number) => unknown): Promise<number> => {

@@ -1,4 +1,4 @@
-/** Return the CPU time that synchronous work takes on this thread, in ms: a busy machine does not count. */
+/** Return the CPU time of synchronous work on this thread, in ms. Other work of the machine does not count. */
 export const cpuTimeMs = (work: () => void): number => {
   const before = process.threadCpuUsage()
   work()

@@ -2,7 +2,7 @@ const sampleMs = 100
 /** CPU time of one sample, in ms. */
 const spinMs = 4
 
-/** Use so much CPU time, and tell how long it took. */
+/** Use `spinMs` of CPU time and return the elapsed time in ms. */
 const useCpuTime = (): number => {
   const startedAt = performance.now()
   const { user, system } = process.threadCpuUsage()
@@ -13,8 +13,9 @@ const useCpuTime = (): number => {
 }
 
 /**
- * Time some work, in ms, as if nothing else ran on the machine: the time that passed, less the share for which a process that wants to
- * run has to wait meanwhile. That share is measured beside the work, by this process, so that a busy machine alone is not blamed on it.
+ * Measure the time of some work in ms, corrected for other work on the machine.
+ * During the work, this process measures how long a process waits for the CPU.
+ * The result excludes this share of the time.
  */
 export const measureCpuTime = async <T>(
   work: () => Promise<T>,

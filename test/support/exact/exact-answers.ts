@@ -2,7 +2,7 @@ import { units } from '../ledger/exact-decimal.ts'
 import type { Client } from '../system/client.ts'
 import { askExactly } from './exact-json.ts'
 
-/** Answers about costs with every number as the text that stands there. */
+/** Cost of an answer. All numbers of an answer are texts with the digits of the JSON. */
 export type ExactCost = { readonly value: string | null; readonly confidence: string }
 
 export type ExactElement = {
@@ -37,21 +37,21 @@ export type ExactRecord = {
   readonly pieces: readonly ExactPiece[]
 }
 
-/** Half-open, as RFC 3339 texts. */
+/** Half-open interval as RFC 3339 texts. */
 export type TextSpan = readonly [start: string, end: string]
 
-/** Ask what an object costs in a span. */
+/** Request the cost of an object in an interval. */
 export const costOfSpan = (client: Client, id: string, [start, end]: TextSpan, query = ''): Promise<ExactEnergyCost> =>
   askExactly(client, 'POST', `/costs/interval/${id}?${query}`, { start_time: start, end_time: end })
 
-/** Energy (WH) and cost of the only element, as texts. */
+/** Return energy (Wh) and cost of the only element, as texts. Throws if there is more or less than one element. */
 export const onlyElement = ({ data }: ExactEnergyCost): readonly [energy: string, cost: string | null] => {
   const [element, other] = data
-  if (element === undefined || other !== undefined) throw new Error(`there are ${data.length} elements`)
+  if (element === undefined || other !== undefined) throw new Error(`Expected 1 element, received ${data.length}.`)
   return [element.energy.value, element.tariff.cost.value]
 }
 
-/** Add up elements to the last digit: energy in 1e-6 Wh, cost in 1e-9. */
+/** Return the exact sums of the elements: energy in 1e-6 Wh, cost in 1e-9. */
 export const sumOf = ({ data }: ExactEnergyCost): { readonly energy: bigint; readonly cost: bigint } => ({
   energy: data.reduce((sum, { energy }) => sum + units(energy.value, 6), 0n),
   cost: data.reduce((sum, { tariff }) => sum + units(tariff.cost.value ?? '0', 9), 0n),

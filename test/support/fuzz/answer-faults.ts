@@ -3,10 +3,10 @@ import type { RawReply } from '../http/raw-http.ts'
 import { violationsOf } from '../openapi/json-schema.ts'
 import type { PlannedRequest } from './plan-request.ts'
 
-/** Whether a path with `..` in it leads somewhere else. */
+/** Return true if a path with `..` resolves to another path. */
 const leadsElsewhere = (path: string): boolean => new URL(path, 'http://wattledger').pathname !== path.split('?', 1)[0]
 
-/** A table has a line of names, and as many values in each further line. */
+/** List the faults of a CSV table. The first line has the names; each further line has as many values. */
 const csvFaults = (text: string): readonly string[] => {
   const [names = 0, ...rows] = text
     .replace(/"[^"]*"/g, '')
@@ -23,19 +23,19 @@ const successFaults = (
   version: string,
 ): readonly string[] => {
   if (request.method === 'HEAD') return text === '' ? [] : ['HEAD has a body']
-  // Another path, method or layout is another operation, judged where it is planned.
+  // A request with another path or method belongs to another operation, which has its own plan.
   if (leadsElsewhere(request.path)) return []
   if (request.method !== operation.method) return []
-  // A request may name the other version; without a name of its own it gets the one that is pinned.
+  // A request may name the other API version. Without a header, the service uses the default version of the account.
   if (headers['api-version'] !== version)
-    return request.headers['api-version'] === version ? ['its API version is another'] : []
+    return request.headers['api-version'] === version ? ['its API version differs'] : []
   if (status !== operation.success.status) return [`succeeds with ${status}, not ${operation.success.status}`]
   const mediaType = headers['content-type']?.split(';')[0] ?? 'none'
   if (!operation.success.mediaTypes.includes(mediaType)) return [`its media type is ${mediaType}`]
   return mediaType === 'text/csv' ? csvFaults(text) : violationsOf(JSON.parse(text), operation.success.schema)
 }
 
-/** List what is wrong with an answer, by what the document says of its operation: status, media type, body, API version. */
+/** List the differences between an answer and the OpenAPI document: status, media type, body, API version. */
 export const answerFaults = (planned: PlannedRequest, reply: RawReply, version: string): readonly string[] => {
   const { operation, request } = planned
   const { status, headers, text } = reply
@@ -48,7 +48,7 @@ export const answerFaults = (planned: PlannedRequest, reply: RawReply, version: 
   faults.push(...errorFaults(reply))
   const [, code] = /"code":"(\w+)"/.exec(text) ?? []
   const [, context] = /"context":"api\.(\w+)"/.exec(text) ?? []
-  // What never reached the operation is not its to document; neither is the other layout's answer.
+  // The document of the operation covers only its own answers in its own API version.
   const isOperations = context !== undefined && operation.id.startsWith(context) && headers['api-version'] === version
   if (isOperations && !operation.refusals.has(status)) faults.push(`${status} ${code} is not documented`)
   return faults

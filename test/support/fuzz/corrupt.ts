@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Random } from './random.ts'
 
-/** A piece of JSON text that no value gives: `1e400`, a duplicate member. */
+/** JSON text that `JSON.stringify` cannot produce: `1e400`, a duplicate member. */
 const raw = Symbol('raw')
 type Raw = { readonly [raw]: string }
 
@@ -12,7 +12,7 @@ const isRaw = (value: unknown): value is Raw => typeof value === 'object' && val
 const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRaw(value)
 
-/** Write JSON text, raw pieces as they stand. */
+/** Write JSON text. Raw pieces are written unchanged. */
 export const writeJson = (value: unknown): string => {
   if (isRaw(value)) return value[raw]
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`
@@ -23,7 +23,7 @@ export const writeJson = (value: unknown): string => {
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
-/** Values that someone sends sooner or later. */
+/** Unusual values that clients send. */
 const odd = [
   null,
   true,
@@ -147,7 +147,7 @@ const corruptedMembers = (members: Readonly<Record<string, unknown>>, random: Ra
   return { ...members, [name]: corruptValue(value, random) }
 }
 
-/** Change one place of a value into something that is rarely right. */
+/** Replace one part of a value by a value that is usually invalid. */
 export const corruptValue = (value: unknown, random: Random): unknown => {
   if (isMembers(value)) return random.oneIn(10) ? random.pick(odd) : corruptedMembers(value, random)
   if (Array.isArray(value) && value.length > 0 && !random.oneIn(6)) {
@@ -158,7 +158,7 @@ export const corruptValue = (value: unknown, random: Random): unknown => {
   return random.pick(odd)
 }
 
-/** A body with the headers that come with it. */
+/** A body and its headers. */
 export type CorruptedBody = { readonly body: string | Uint8Array; readonly headers: Readonly<Record<string, string>> }
 
 const json = { 'content-type': 'application/json' }
@@ -196,10 +196,10 @@ const bodies: readonly [(text: string) => CorruptedBody, ...((text: string) => C
   text => ({ body: text, headers: { ...json, 'content-encoding': 'gzip, gzip' } }),
 ]
 
-/** Spoil a body as a whole: its end, its encoding, its type. */
+/** Corrupt a whole body: its end, its encoding or its media type. */
 export const corruptBody = (text: string, random: Random): CorruptedBody => random.pick(bodies)(text)
 
-/** Texts that stand badly in a path or query; already encoded where the wire needs it. */
+/** Unusual parts of a path or query, percent-encoded if necessary. */
 export const oddParts = [
   '%00',
   '%ZZ',

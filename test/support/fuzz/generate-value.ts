@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../openapi/json-schema.ts'
 import type { Random } from './random.ts'
 
-/** Ids that exist or existed, by prefix (`loc`), so that requests get past the first look-up. */
+/** Ids that exist or existed, by prefix (`loc`). With them, requests pass the first look-up. */
 export type KnownIds = ReadonlyMap<string, readonly string[]>
 
 const idPattern = /^([a-z]{3})_[0-9a-f]{24}$/
@@ -11,7 +11,7 @@ const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =
 
 const from = <T>(random: Random, choices: readonly T[]): T | undefined => choices[random.below(choices.length)]
 
-/** Put ids that exist in the place of example ids, most of the time. */
+/** Replace most example ids by ids that exist. */
 export const withKnownIds = (value: unknown, known: KnownIds, random: Random): unknown => {
   if (typeof value === 'string') {
     const prefix = idPattern.exec(value)?.[1]
@@ -79,7 +79,7 @@ const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown =>
   )
 }
 
-/** Generate a value that a schema allows, or nearly: rules that the schema does not write down are not kept. */
+/** Generate a value that the schema allows. Rules that are missing in the schema may be violated. */
 export const generateValue = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
   const { anyOf, type, examples } = schema
   if ('const' in schema) return schema['const']

@@ -4,7 +4,7 @@ import { corruptBody, corruptValue, oddParts, writeJson } from './corrupt.ts'
 import { generateValue, type KnownIds, withKnownIds } from './generate-value.ts'
 import type { Random } from './random.ts'
 
-/** What every request of a run starts from. */
+/** Settings of all requests of a run. */
 export type FuzzSetting = {
   readonly version: string
   readonly token: string
@@ -13,7 +13,7 @@ export type FuzzSetting = {
   readonly random: Random
 }
 
-/** A request, and what is known of it beforehand. */
+/** A request, its operation, and true if the request is corrupted. */
 export type PlannedRequest = {
   readonly operation: DocumentedOperation
   readonly request: RawRequest
@@ -127,7 +127,7 @@ const corrupt = (
 
 const lines = 'application/x-ndjson'
 
-/** Plan one request of an operation: half are as documented or nearly, half are spoiled in one place. */
+/** Plan one request of an operation. Half of the requests match the document; the others have one corrupted part. */
 export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting): PlannedRequest => {
   const { random, token, operatorKey, version } = setting
   const value = validBody(operation, setting)

@@ -1,6 +1,6 @@
-/** A stream of choices that a seed decides. */
+/** Random choices that depend on a seed only. */
 export type Random = {
-  /** A whole number from 0 to `below` − 1. */
+  /** Integer from 0 to `below` − 1. */
   readonly below: (below: number) => number
   /** True in one of `outOf` cases. */
   readonly oneIn: (outOf: number) => boolean
@@ -8,7 +8,7 @@ export type Random = {
 }
 
 /**
- * Make a stream of choices: the same seed gives the same ones.
+ * Create a random generator. The same seed gives the same choices.
  * Source: mulberry32, https://gist.github.com/tommyettinger/46a874533244883189143505d203312c.
  */
 export const seededRandom = (seed: number): Random => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { send, testApp } from './http-app.ts'
 
-/** A request that is refused, and what its error says. */
+/** A request that is refused, and its expected error. */
 export type ErrorCase = {
   readonly what: string
   readonly request: Parameters<typeof send> extends [unknown, ...infer Rest] ? Rest : never
@@ -25,7 +25,7 @@ const members = [
   'connect_token',
 ]
 
-/** Expect that a request is answered by the error object that its case tells, and by nothing that is nobody's business. */
+/** Expect the error object of a case as the answer, without internal information. */
 export const expectError = async ({
   request: [method, path, options],
   status,

@@ -3,7 +3,7 @@ import type { RawReply } from './raw-http.ts'
 
 export const versions = { current: '2025-09-14', earlier: '2024-08-24' } as const
 
-/** Statuses of the codes that are no validation errors, as the decisions list them. */
+/** Statuses of the codes that are not validation errors. */
 const statuses: Readonly<Record<string, number>> = {
   bad_credentials: 401,
   token_expired: 401,
@@ -45,7 +45,7 @@ const members = [
 ]
 const required = ['object', 'type', 'code', 'message', 'context', 'request_id', 'time_created']
 
-/** Words that would tell what is inside. */
+/** Words that would reveal internal details. */
 const inside =
   /\bat \/|node:|\.ts\b|\bstack\b|undefined|NaN|\[object|Infinity|TypeError|SyntaxError|ECONN|postgres|clickhouse|\bchdb\b|zod/i
 
@@ -53,22 +53,23 @@ type ErrorMembers = { readonly [name: string]: unknown }
 
 const messageFaults = (message: unknown): readonly string[] => {
   if (typeof message !== 'string' || message.trim().length < 10)
-    return [`message says nothing: ${JSON.stringify(message)}`]
+    return [`message is empty or too short: ${JSON.stringify(message)}`]
   const faults: string[] = []
   if (Buffer.byteLength(message) > 8_192) faults.push('message is longer than 8 KiB')
-  if (!/[.?!…]$/.test(message)) faults.push('message is no sentence')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  if (!/[.?!…]$/.test(message)) faults.push('message is not a sentence')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for these characters.
   if (/[\u0000-\u001f\u007f\ud800-\udfff]/u.test(message))
     faults.push('message has control characters or half a surrogate pair')
-  // What a message quotes is the caller's, and may say anything.
-  if (inside.test(message.replace(/"(?:[^"\\]|\\.)*"?/g, ''))) faults.push(`message tells of the inside: ${message}`)
+  // A quotation in a message is the caller's text and may contain any word.
+  if (inside.test(message.replace(/"(?:[^"\\]|\\.)*"?/g, '')))
+    faults.push(`message reveals internal details: ${message}`)
   return faults
 }
 
 const statusFaults = ({ status, headers }: RawReply, code: unknown): readonly string[] => {
   const version = headers['api-version']
   if (version !== versions.current && version !== versions.earlier) return [`Api-Version is ${version}`]
-  if (!refusalCodes.some(one => one === code)) return [`code ${code} is none of the list`]
+  if (!refusalCodes.some(one => one === code)) return [`code ${code} is not documented`]
   const right = statuses[String(code)] ?? (version === versions.earlier ? 409 : 400)
   return status === right ? [] : [`${code} has status ${status}, not ${right}`]
 }
@@ -101,28 +102,28 @@ const parsed = (text: string): ErrorMembers | null => {
 }
 
 /**
- * List what is wrong with an answer that is no success; empty when it follows the error object.
+ * List the faults of an error answer; empty if it matches the error object.
  * Source: docs/rules/errors.md #error-object.
  */
 export const errorFaults = (reply: RawReply): readonly string[] => {
   const error = parsed(reply.text)
-  if (error === null) return [`the body is no object: ${reply.text.slice(0, 80)}`]
+  if (error === null) return [`the body is not an object: ${reply.text.slice(0, 80)}`]
   const faults = [...headerFaults(reply), ...statusFaults(reply, error['code']), ...messageFaults(error['message'])]
   for (const name of required) if (!(name in error)) faults.push(`${name} is missing`)
   for (const name of Object.keys(error))
-    if (!members.includes(name)) faults.push(`${name} does not belong into an error`)
+    if (!members.includes(name)) faults.push(`${name} is not a member of the error object`)
   if (error['object'] !== 'error') faults.push(`object is ${error['object']}`)
   if (error['type'] !== typeOf(reply.status, error['context']))
     faults.push(`type is ${error['type']} at ${reply.status}`)
   if ('field' in error && (typeof error['field'] !== 'string' || error['field'] === ''))
-    faults.push('field names nothing')
-  if ('live_mode' in error && typeof error['live_mode'] !== 'boolean') faults.push('live_mode is no boolean')
+    faults.push('field is empty or not a string')
+  if ('live_mode' in error && typeof error['live_mode'] !== 'boolean') faults.push('live_mode is not a boolean')
   if (!/^(?:api\.[a-z]+(?:_[a-z]+)+|connect\.[a-z_]+)$/.test(String(error['context'])))
     faults.push(`context is ${error['context']}`)
   if (error['request_id'] !== reply.headers['x-request-id']) faults.push('request_id is not X-Request-Id')
   if (new Date(String(error['time_created'])).toISOString() !== error['time_created'])
     faults.push(`time_created is ${error['time_created']}`)
   if (Math.abs(Date.parse(String(error['time_created'])) - Date.now()) > 120_000)
-    faults.push('time_created is not the present')
+    faults.push('time_created differs from the clock by more than 2 minutes')
   return faults
 }

@@ -20,7 +20,7 @@ import {
   type StaticRoute,
 } from '../../../services/platform/http/binding.ts'
 
-/** Operations that show every turn of the interface, bound to a few lines each. */
+/* Operations that cover every case of the HTTP API, each with a short implementation. */
 
 const answer = { name: 'Echo', shape: z.object({}).loose() }
 const base = { summary: 'Test', description: 'Test.', tag: 'Test', access: 'all', answer, status: 200 } as const
@@ -162,7 +162,7 @@ const caller = (scope: Caller['scope'], defaultApiVersion: Caller['defaultApiVer
   defaultApiVersion,
 })
 
-/** Tokens are the names of what they may do. */
+/** Callers by token. The token names the scope of its caller. */
 const callers: Readonly<Record<string, Caller>> = {
   all: caller('all'),
   read: caller('read'),
@@ -173,7 +173,7 @@ const callers: Readonly<Record<string, Caller>> = {
   'all-twice': { ...caller('all'), accountId: 'acc_2', requestsPerSecond: 2 },
 }
 
-/** API keys by their text. */
+/** Callers by API key. */
 const keys: Readonly<Record<string, Caller>> = {
   right: caller('all'),
   sk_right: caller('all'),
@@ -182,7 +182,7 @@ const keys: Readonly<Record<string, Caller>> = {
   sk_other: { ...caller('all'), accountId: 'acc_2', liveMode: true },
 }
 
-/** Answers by key in a map: the port's rules, for tests of what stands before it. */
+/** Create an idempotency store in memory with the rules of the port. */
 export const keysInMemory = (): IdempotencyStore => {
   const stored = new Map<string, { fingerprint: string; claimed: ClaimResult }>()
   const nameOf = ({ accountId, liveMode, key }: { accountId: string; liveMode: boolean; key: string }) =>
@@ -208,9 +208,9 @@ export const keysInMemory = (): IdempotencyStore => {
 export type TestApp = {
   readonly app: Hono
   readonly ports: Ports
-  /** Bodies that the creating operation has seen. */
+  /** Bodies that the create operation received. */
   readonly created: readonly unknown[]
-  /** Requests that take their time and were begun. */
+  /** Slow requests that have started. */
   readonly waiting: () => readonly string[]
   readonly logged: readonly object[]
   readonly observed: readonly { readonly operation: string; readonly status: number }[]
@@ -229,7 +229,7 @@ const pages: readonly StaticRoute[] = [
   },
 ]
 
-/** Build the interface over the operations above. */
+/** Create the HTTP API over the operations above. */
 export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = {}): TestApp => {
   const created: unknown[] = []
   const waiting: string[] = []
@@ -260,7 +260,7 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
   return { app, ports, created, waiting: () => waiting, logged, observed }
 }
 
-/** Send one request with a token of the given name, from a peer. */
+/** Send one request with a token and a peer address. */
 export const send = async (
   app: Hono,
   method: string,

@@ -12,27 +12,32 @@ type SubmissionAnswer = {
   readonly failed_records?: readonly { readonly record_num: number; readonly error: string }[]
 }
 
-/** A running system with a small world in it, and short ways to ask what it takes and what it refuses. */
+/** A running system with one object of each kind, and short calls to test which input it accepts or refuses. */
 export type Probe = AsyncDisposable & {
   readonly system: RunningSystem
   readonly client: Client
   readonly fixture: ObjectFixture
-  /** Send a body: the status of success, or status and code of an error, which must follow the error object. */
+  /**
+   * Send a body. Return the status of success, or status and code of an error. An error must match the error object.
+   */
   readonly statusOf: (
     method: string,
     path: string,
     body: string,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<number | readonly [number, string]>
-  /** A record that is taken, with some members changed. */
+  /** Create an acceptable record; `more` replaces members. */
   readonly record: (more?: object) => object
-  /** Submit records (texts stand for raw JSON): how many were accepted, and number and fault of each other one. */
+  /**
+   * Submit records; strings are raw JSON.
+   * Return the number of accepted records, and the number and error of each other record.
+   */
   readonly submitElements: (
     elements: readonly (object | string)[],
   ) => Promise<readonly [number | undefined, readonly string[]]>
 }
 
-/** Start a system on a folder of its own, which goes with it. */
+/** Start a system in a temporary folder. Disposing the probe deletes the folder. */
 export const openProbe = async (): Promise<Probe> => {
   const folder = dataFolder()
   const system = await startSystem(folder)

@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 
-/** A request as it goes over the wire: nothing is completed or put right. */
+/** A request that is sent without additions or corrections. */
 export type RawRequest = {
   readonly method: string
   readonly path: string
@@ -13,7 +13,7 @@ export type RawReply = { readonly status: number; readonly headers: IncomingHttp
 
 export type RawSender = { readonly send: (request: RawRequest) => Promise<RawReply>; readonly close: () => void }
 
-/** Make a sender of requests that `fetch` would refuse or change. An answer that does not come within 30 s is an error. */
+/** Create a sender for requests that `fetch` would refuse or change. The timeout of an answer is 40 s. */
 export const rawSender = (baseUrl: string, connections = 16): RawSender => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const { hostname, port } = new URL(baseUrl)
@@ -43,7 +43,7 @@ export const rawSender = (baseUrl: string, connections = 16): RawSender => {
           })
         },
       )
-      sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer within 40 s`)))
+      sent.on('timeout', () => sent.destroy(new Error(`${method} ${path} was not answered within 40 s.`)))
       sent.on('error', reject)
       sent.end(body)
     })

@@ -1,9 +1,11 @@
 import { connect } from 'node:net'
 
-/** What a client that sends too slowly gets: the bytes that came back, and when the connection ended, in ms after its start. */
+/** Result of a slow client: the received bytes, and the time in ms until the connection ended. */
 export type SlowEnd = { readonly text: string; readonly afterMs: number }
 
-/** Open a connection, send a part of a request, then one byte now and then until the server ends it. */
+/**
+ * Open a connection, send a part of a request, then one byte every `everyMs` ms until the server ends the connection.
+ */
 export const slowClient = (baseUrl: string, part: string, everyMs: number): Promise<SlowEnd> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl)
@@ -16,7 +18,7 @@ export const slowClient = (baseUrl: string, part: string, everyMs: number): Prom
     let text = ''
     socket.setEncoding('utf8')
     socket.on('data', (chunk: string) => (text += chunk))
-    // Writing to a connection that the server has ended is a reset, which is an end too.
+    // A write to a connection that the server has closed causes a reset. This is an end, too.
     socket.on('error', error =>
       'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? undefined : reject(error),
     )

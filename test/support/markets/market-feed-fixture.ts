@@ -32,7 +32,7 @@ export const choiceOf = (...chosen: FeedConfig['enabled']): FeedConfig => ({
   octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
 })
 
-/** The time of the world; tests move it. */
+/** Clock of the fixture. Tests change it. */
 export const clock = { now: noon }
 export const announced: { sourceId: string; revision: number }[] = []
 export const optionsOf = (...chosen: FeedConfig['enabled']): MarketFetchOptions => ({
@@ -67,7 +67,7 @@ export const pricesOf = async (area: string, from: number, to: number, currency 
   return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
-/** Begin anew: the clock, what was announced and asked, and what the feeds answer. */
+/** Reset the clock, the announcements, the recorded requests and the answers of the feeds. */
 export const startAgain = (): void => {
   clock.now = noon
   announced.length = 0
@@ -78,7 +78,7 @@ export const startAgain = (): void => {
 }
 
 let made = 0
-/** Make a location on a source with a tariff that follows it. Gives the tariff's id. */
+/** Create a location with a market source, and a tariff with the prices of that source. Return the id of the tariff. */
 export const makeTariff = async (
   sourceId: string,
   more: { marketRates?: boolean; direction?: string; closedAt?: string | null } = {},

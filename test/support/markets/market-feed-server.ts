@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a feed does with a request: answer, or misbehave. */
+/** Reaction of a feed to a request: an answer or a fault. */
 export type FeedAnswer =
   | { readonly status?: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
   | 'hang'
   | 'cut'
   | 'endless'
 
-/** A feed on the loopback; `answer` may be changed at any time, `asked` gathers what was asked for. */
+/** A feed on the loopback interface. Tests may change `answer` at any time. `requests` lists the requested paths. */
 export type FeedServer = AsyncDisposable & {
   readonly baseUrl: string
   readonly requests: string[]
@@ -30,7 +30,7 @@ const failWith = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): vo
   more()
 }
 
-/** Start a feed that answers 404 until told otherwise. */
+/** Start a feed. It answers 404 until a test sets `answer`. */
 export const startFeedServer = async (): Promise<FeedServer> => {
   const requests: string[] = []
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -61,8 +61,8 @@ export const startFeedServer = async (): Promise<FeedServer> => {
 const quarter = 900
 
 /**
- * Answer as Energy-Charts does: quarter hours of what was asked for, published until an instant (ms). The price of a quarter hour in
- * EUR/MWh is its number of the day in UTC, 0 … 95, plus `more`.
+ * Answer like Energy-Charts: the quarter hours of the requested interval that are published until an instant (ms).
+ * The price of a quarter hour in EUR/MWh is its index in the UTC day, 0 … 95, plus `more`.
  */
 export const energyChartsUntil =
   (publishedUntil: number, more = 0) =>

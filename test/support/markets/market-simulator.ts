@@ -1,32 +1,32 @@
 import { civilDate, weekdayOf } from '../../../services/domain/civil-date.ts'
 import { seededRandom } from '../../demo/random.ts'
 
-/** What makes a market: shares of typical demand, days for memories, and how often the unusual happens. */
+/** Parameters of a simulated market: shares of the typical demand, durations in days or hours, and frequencies. */
 export type MarketKind = {
   readonly name: string
-  /** Demand of winter above that of summer; negative where summer is the peak. */
+  /** Demand in winter minus demand in summer. Negative if the peak is in summer. */
   readonly winter: number
-  /** What a day's temperature moves demand by, and for how many days it lasts. */
+  /** Effect of the temperature of a day on the demand. */
   readonly weather: number
   readonly wind: number
   readonly windHours: number
   readonly solar: number
-  /** Capacity that is out, and for how many days. */
+  /** Capacity in outage, and the duration of an outage in days. */
   readonly outage: number
   readonly outageDays: number
-  /** Daily change of the price of fuel, as a share; where the fuel is water, prices follow it and little else. */
+  /** Daily relative change of the fuel price. In a hydro market, prices depend mainly on it. */
   readonly fuel: number
   readonly steepness: number
-  /** Noise of single hours and of whole days, as shares of the price. */
+  /** Noise of single hours and of whole days, relative to the price. */
   readonly hourNoise: number
   readonly dayNoise: number
   readonly spikes: number
-  /** What moves prices as a whole for a week or two, and how much the shape of the day drifts over weeks. */
+  /** Changes of the price level over one or two weeks, and of the daily shape over several weeks. */
   readonly level: number
   readonly drift: number
-  /** What weekends and holidays lack, as a share of what a workday has above them. */
+  /** Weight of the weekend shape on weekends and holidays, 0 to 1. */
   readonly rest: number
-  /** Days after which fuel costs three times as much for a year; absent: never. */
+  /** Day from which fuel costs three times as much for a year. Absent: never. */
   readonly crisisAt?: number
 }
 
@@ -142,10 +142,10 @@ export const marketKinds: readonly MarketKind[] = [
   },
 ]
 
-/** The kind of a name. */
+/** Return the market kind with a name. Throws if there is none. */
 export const kindNamed = (name: string): MarketKind => {
   const kind = marketKinds.find(one => one.name === name)
-  if (kind === undefined) throw new Error(`there is no market ${name}`)
+  if (kind === undefined) throw new Error(`Unknown market kind "${name}".`)
   return kind
 }
 
@@ -179,7 +179,10 @@ const solarAt = (hour: number, season: number): number => {
   return from >= 1 ? 0 : (0.45 + 0.55 * season) * Math.cos((from * Math.PI) / 2) ** 1.5
 }
 
-/** Hourly day-ahead prices of a made-up market from midnight UTC of a day on: demand less wind and sun meets rising cost. Unit as of EUR/MWh. */
+/**
+ * Simulate hourly day-ahead prices in EUR/MWh from midnight UTC of a day on.
+ * The demand minus wind and solar power meets a rising cost curve.
+ */
 export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number, days: number): Float64Array => {
   const chance = seededRandom(seed, kind.name)
   const normal = (): number =>
@@ -225,7 +228,7 @@ export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number,
       const sun = kind.solar * solarAt(hour, season) * (0.35 + 0.65 * clouds)
       const residual = demand - blow - sun + out - 0.8 + 0.35 * kind.wind
       const rising = 38 + 30 * residual + 12 * (Math.exp(kind.steepness * Math.min(residual, 0.45)) - 1)
-      // Where wind and sun leave little to others, plants that cannot stop pay to run.
+      // If wind and sun meet most of the demand, plants that cannot stop accept negative prices.
       const falling = residual < -0.16 ? 9 * (Math.exp(-7 * (residual + 0.16)) - 1) : 0
       const curve = rising - falling
       const spike = residual > 0.12 && chance.fraction() < kind.spikes ? 40 + 120 * chance.fraction() : 0

@@ -30,14 +30,17 @@ import { type Call, caller } from '../registry/service.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { severablePostgres } from '../stores/severable-postgres.ts'
 
-/** A message of a lane as it stands in the log. */
+/** A message of a partition, as the log stores it. */
 export type AppendedMessage = {
   readonly partition: number
   readonly headers: ChunkHeaders
   readonly message: MeterMessage
 }
 
-/** The gateway over real stores; the token of a call is its account and mode. A process has one engine: a second gateway shares it. */
+/**
+ * Open the gateway over real stores. The token of a call is its account and mode.
+ * A process has one embedded ClickHouse, so a second gateway must share it.
+ */
 export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
   const stack = new AsyncDisposableStack()
   const { address } = stack.use(await openTestDatabase())
@@ -114,7 +117,7 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>
 export const callAs = (app: Hono, { accountId, liveMode }: Tenant): Call =>
   caller(app, { authorization: `Bearer ${accountId}/${liveMode ? 'live' : 'test'}` })
 
-/** Make a location and a device of a tenant. */
+/** Create a location and a device of a tenant. */
 export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Tenant, reference: string) =>
   withTenant(database, tenant, async transaction => {
     const location = await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant())
@@ -123,7 +126,7 @@ export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Ten
     return { locationId: location.value.id, deviceId: device.id }
   })
 
-/** Read all that the lanes hold by now; one call for a log. */
+/** Read all messages that the partitions contain now. */
 export const readPartitions = async ({
   log,
   codec,
@@ -149,7 +152,7 @@ export const readPartitions = async ({
   return appended
 }
 
-/** The parts of records that one submission left in the lanes. */
+/** Return the parts with the records of one submission. */
 export const partsOf = (appended: readonly AppendedMessage[], batchId: string | null): readonly RecordPart[] =>
   appended.flatMap(({ message }) =>
     message.kind === 'records' ? message.parts.filter(part => part.batchId === batchId) : [],

@@ -3,7 +3,10 @@ const quarterHour = 900_000
 const idAt = (prefix: string, index: number): string => `${prefix}_0198c0ffee00${index.toString(16).padStart(12, '0')}`
 const timeText = (ms: number): string => new Date(ms).toISOString().replace('.000', '')
 
-/** The body that a fleet of chargers sends for the quarter hour that began `round` quarter hours before `at`: 500 records are about 150 kB. */
+/**
+ * Create the body that a fleet of chargers sends for one quarter hour. 500 records are about 150 kB.
+ * The quarter hour starts `round` quarter hours before `at`.
+ */
 export const ordinaryBody = ({
   records,
   at,

@@ -2,9 +2,9 @@ import type { ApiVersion } from '../../../services/contract/api-version.ts'
 import { parseJson } from '../../../services/contract/json/strict-json.ts'
 import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
 
-/** The present of these records. */
+/** Time at which the records arrive, in ms. */
 export const at = Date.UTC(2026, 2, 1)
-/** The least that a record says. */
+/** Record with the required members only. */
 export const base = {
   location_id: 'loc_0198c0ffee00112233445566',
   units: 'WH',
@@ -13,7 +13,7 @@ export const base = {
   end_time: '2026-02-01T01:00:00Z',
 }
 
-/** Read the text of a record, as it comes over the wire. */
+/** Read a record from its JSON text. */
 export const read = (members: object, apiVersion: ApiVersion = 'current') =>
   readText(JSON.stringify(members), apiVersion)
 export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
@@ -22,7 +22,7 @@ export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
   return readMeterRecord(parsed.value, apiVersion, at)
 }
 
-/** Write the usual record with a number as its text stands. */
+/** Write the base record with the exact text of a number. */
 export const withNumber = (name: string, written: string): string =>
   JSON.stringify({ ...base, [name]: '#' }).replace('"#"', written)
 
@@ -31,7 +31,7 @@ export const recordOf = (result: ReturnType<typeof read>) => {
   return result.value
 }
 export const faultOf = (result: ReturnType<typeof read>) => {
-  if (result.ok) throw new Error('the record was accepted')
+  if (result.ok) throw new Error('The record was accepted.')
   return [result.refusal.code, result.refusal.field, result.refusal.message]
 }
 

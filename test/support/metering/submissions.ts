@@ -5,14 +5,14 @@ import type { Call } from '../registry/service.ts'
 import { makeTenants } from '../stores/postgres.ts'
 import { callAs, type Gateway, makeObjects, openGateway } from './gateway.ts'
 
-/** The gateway of a test file, and an account of it with a location and a device; made by `useGateway`. */
+/** The gateway of a test file, and an account with a location and a device. `useGateway` creates them. */
 export let gateway: Gateway
 export let live: Tenant
 export let call: Call
 export let locationId = ''
 export let deviceId = ''
 
-/** Open the gateway before the tests of a file, and close it after them. */
+/** Open the gateway before the tests of a file. Close it after the tests. */
 export const useGateway = (): void => {
   beforeAll(async () => {
     gateway = await openGateway()
@@ -25,10 +25,10 @@ export const useGateway = (): void => {
 
 const hourMs = 3_600_000
 
-/** The first instant of the records, in ms: a full hour a day ago. */
+/** Start of the first record, in ms: a full hour, 24 hours ago. */
 export const start = Math.floor(currentInstant() / hourMs) * hourMs - 24 * hourMs
 
-/** The record of a second, counted from the first one. */
+/** Create a record of one second. `index` counts the seconds from `start`. */
 export const record = (index: number, change: object = {}) => ({
   location_id: locationId,
   units: 'WH',
@@ -47,7 +47,7 @@ export type Batch = {
   readonly failed_records: readonly { record_num: number; record_reference_id: string | null; error: string }[]
 }
 
-/** Submit records of intervals; the submission must be taken. */
+/** Submit records of intervals. Expects status 200. */
 export const submit = async (body: unknown, headers = {}): Promise<Batch> => {
   const answer = await call('PUT', '/meters/interval', body, headers)
   expect([answer.status, answer.text.slice(0, 300)]).toEqual([200, expect.any(String)])

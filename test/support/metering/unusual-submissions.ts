@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ApiVersion } from '../../../services/contract/api-version.ts'
 
-/** When the submissions arrive. */
+/** Time at which the submissions arrive, in ms. */
 export const at = Date.UTC(2026, 2, 1)
 const hourMs = 3_600_000
 /** Ids of a location and a device that do not exist. */
@@ -131,7 +131,7 @@ const spaces = fc.oneof(
   fc.constantFrom('\n', '\t', '\r\n', '  ', '\v', '\u00a0'),
 )
 
-/** A record that is right, in members as they are written. */
+/** Members of a valid record, with their values as JSON text. */
 const base = (apiVersion: ApiVersion, hours: number): readonly (readonly [string, string])[] => [
   ['location_id', `"${locations[0]}"`],
   [
@@ -195,7 +195,10 @@ const wholly = fc.oneof(
     (text: string) => text.replace('"', ''),
   ),
 )
-/** Submissions in either layout, as a list or in lines: most are right or nearly so, others are no JSON. */
+/**
+ * Submissions of both API versions, as a list or as lines.
+ * Most are valid or almost valid. Others are not JSON.
+ */
 export const submission = fc
   .tuple(fc.constantFrom<ApiVersion>('current', 'current', 'earlier'), fc.boolean())
   .chain(([apiVersion, inLines]) =>

@@ -64,7 +64,7 @@ const successOf = (
       }
     }
   }
-  throw new Error(`${operationId} documents no success`)
+  throw new Error(`${operationId} documents no successful answer.`)
 }
 
 /** List the operations of a document. */

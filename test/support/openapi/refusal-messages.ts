@@ -1,7 +1,7 @@
 import { type Node, parseSync, Visitor } from 'oxc-parser'
 import type { Source } from '../repository/import-boundaries.ts'
 
-/** Message in a source file: `…` replaces values that only the running program knows. */
+/** Message in a source file. `…` replaces values that are known only at run time. */
 export type RefusalMessage = { readonly position: string; readonly text: string; readonly isClause: boolean }
 
 /** Index of the message argument, by the name of the refusing function. */

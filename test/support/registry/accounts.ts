@@ -7,20 +7,20 @@ import { findEmbeddedServer } from '../../../services/platform/postgres/embedded
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
 import { type ApiKeyScope, createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 
-/** Open the records of truth of a system that runs on a folder. */
+/** Open the PostgreSQL database of a running system by its data folder. */
 export const openRecords = async (folder: string): Promise<Database> => {
   const address = await findEmbeddedServer(folder)
-  if (address === null) throw new Error(`no PostgreSQL runs on ${folder}`)
+  if (address === null) throw new Error(`No PostgreSQL server runs in ${folder}.`)
   return openDatabase({ address, tenantConnections: 1, operatorConnections: 2 })
 }
 
-/** The secret with which a system on a folder signs and hashes. */
+/** Read the secret that a system uses for signatures and hashes. */
 export const secretOf = (folder: string): string => {
   const { secret } = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8')) as { readonly secret: string }
   return secret
 }
 
-/** Make a second account with a key in each mode, in the form of the first one's sandbox. */
+/** Create a second account with a key in each mode. Return it in the format of the sandbox. */
 export const createOtherAccount = async (database: Database, folder: string, sandbox: Sandbox): Promise<Sandbox> => {
   const at = currentInstant()
   const account = await createAccount(
@@ -36,7 +36,7 @@ export const createOtherAccount = async (database: Database, folder: string, san
   }
 }
 
-/** Make another key of an account. */
+/** Create another key of an account. */
 export const makeKey = async (
   { operator }: Database,
   folder: string,
@@ -55,7 +55,7 @@ export const makeKey = async (
   return { id: apiKey.id, key: secret }
 }
 
-/** Log in with a key and give the bearer token. */
+/** Log in with a key. Return the bearer token. */
 export const tokenOf = async (
   { base_url, account_id }: Pick<Sandbox, 'base_url' | 'account_id'>,
   key: string,

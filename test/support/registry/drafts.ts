@@ -2,7 +2,7 @@ import type { Rate, ScheduleEntry } from '../../../services/domain/tariff/tariff
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 
-/** A location in Berlin without customer and market source. */
+/** Draft of a location in Berlin without customer and market source. */
 export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraft => ({
   referenceId: null,
   customerId: null,
@@ -32,7 +32,7 @@ const rate = (change: Partial<Rate>): Rate => ({
   ...change,
 })
 
-/** One price all the time, in 1e-9 per kWh; below 100 kWh a cent less. */
+/** Schedule with one price at all hours, in 1e-9 per kWh. Up to 100 kWh per month, the price is 0.01 lower. */
 export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
   {
     months: ['All'],
@@ -52,7 +52,7 @@ export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
   },
 ]
 
-/** A manual import tariff with open contract. */
+/** Draft of a manual import tariff without contract dates. */
 export const tariffDraft = (locationId: string, change: Partial<TariffDraft> = {}): TariffDraft => ({
   locationId,
   direction: 'IMPORT',

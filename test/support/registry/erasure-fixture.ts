@@ -17,7 +17,7 @@ const value = <T>(
   return result.value
 }
 
-/** A customer with a home that has a tariff, another location, and a device that is metered at both. */
+/** Create a customer with a home, another location and a device. Both locations have a tariff, each object an event. */
 export const createErasureFixture = (database: Database, tenant: Tenant) =>
   withTenant(database, tenant, async transaction => {
     const at = currentInstant()

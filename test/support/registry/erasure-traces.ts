@@ -22,7 +22,7 @@ import { locationDraft, tariffDraft } from './drafts.ts'
 
 const hourMs = 3_600_000
 
-/** A person's objects, with all the traces that they leave; every text that is typed has `name` in it, and ids are random. */
+/** Objects of a person. All texts that a person enters contain `name`, and ids are random. */
 export type Person = {
   readonly customer: string
   readonly location: string
@@ -32,11 +32,11 @@ export type Person = {
 }
 
 const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
-  if (!result.ok) throw new Error('a draft was refused')
+  if (!result.ok) throw new Error('A draft was refused.')
   return result.value
 }
 
-/** Make a person of a tenant, whose rows stand in every table that may name one. */
+/** Create a person of a tenant, with rows in every table that can contain personal data. */
 export const makePerson = (database: Database, tenant: Tenant, name: string): Promise<Person> =>
   withTenant(database, tenant, async transaction => {
     const at = currentInstant() - hourMs
@@ -54,7 +54,10 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     return { customer, location, device, tariff, sessions }
   })
 
-/** Sessions that know the person by the customer, the location, the tariff to renew, or the caller's own names alone; each was typed in. */
+/**
+ * Create Connect sessions that refer to the person by customer, location, tariff or own reference only.
+ * Each session contains entered texts.
+ */
 const leaveConnect = async (
   transaction: TenantTransaction,
   person: Person,
@@ -165,7 +168,7 @@ const leaveTraces = async (transaction: TenantTransaction, person: Person, name:
   for (const id of objects) {
     const key = `key ${randomUUID()}`
     const claim = await beginIdempotent(transaction, { key, hash: 'hash' }, at)
-    if (claim.kind !== 'begun') throw new Error('a key was taken')
+    if (claim.kind !== 'begun') throw new Error('An idempotency key exists already.')
     await finishIdempotent(
       transaction,
       { key, token: claim.token },

@@ -2,13 +2,13 @@ import { expect } from 'vitest'
 import type { GeoPlace, PostalAddress } from '../../../services/domain/geocoding/geo-place.ts'
 import { geocode } from '../../../services/platform/geocoding/geocode.ts'
 
-/** Place an address that can be placed. */
+/** Geocode an address. Fails the test if the address is refused. */
 export function geocodeOrFail(address: PostalAddress): GeoPlace {
   const result = geocode(address)
   return result.ok ? result.value : expect.fail(result.refusal.message)
 }
 
-/** Place a city by its text alone: `Portland, ME, US`. */
+/** Geocode a city from a text: `Portland, ME, US`. */
 export function geocodeTextOrFail(text: string): GeoPlace {
   const parts = text.split(', ')
   return geocodeOrFail({

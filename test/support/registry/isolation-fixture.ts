@@ -6,19 +6,19 @@ import { until } from '../system/until.ts'
 import { createOtherAccount, openRecords } from './accounts.ts'
 import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
 
-/** Ids of one world by their prefix. */
+/** Ids of one object of each kind, by prefix. */
 export type Ids = Readonly<Record<string, string>>
 
 export type IsolationFixtures = {
   readonly own: Ids
   readonly otherAccount: Ids
   readonly otherMode: Ids
-  /** Of kinds that can be deleted; no record ever named them. */
+  /** Deleted objects without records. */
   readonly deleted: Ids
   readonly never: Ids
 }
 
-/** What `useWorlds` made. */
+/** Fixtures of the test file. `useIsolationFixtures` creates them. */
 export let fixtures: IsolationFixtures | undefined
 export const callers: Partial<Record<ApiVersion, Client>> = {}
 export const documents: Partial<Record<ApiVersion, readonly DocumentedOperation[]>> = {}
@@ -36,10 +36,10 @@ const idsOf = (fixture: ObjectFixture, accountId: string): Ids => ({
   session: fixture.session,
 })
 
-/** Where nobody listens: an attempt fails at once. */
+/** Address without a server: an attempt fails at once. */
 const closedPort = 'https://127.0.0.1:39999/'
 
-/** A webhook endpoint with a test event that was attempted, and a resend. */
+/** Create a webhook endpoint with an attempted test event and a resend. Return their ids. */
 const webhookIds = async (client: Client): Promise<Ids> => {
   const made = async (path: string, body: object) =>
     (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
@@ -57,14 +57,14 @@ const webhookIds = async (client: Client): Promise<Ids> => {
   return { whe, whd, whr, wha: assertDefined(data[0]).id, evt }
 }
 
-/** A plan by amount. */
+/** Create a plan and return its id. */
 const scheduleIds = async (client: Client, { location, device }: ObjectFixture): Promise<Ids> => {
   const window = { device_id: device, start_time: '2025-09-14T18:00:00Z', end_time: '2025-09-14T20:00:00Z' }
   const data = [{ ...window, max_power: { units: 'KW', value: 2 }, energy: { units: 'KWH', value: 1 } }]
   return { sae: ((await client.ask('POST', `/schedules/amount/${location}`, { data })) as { readonly id: string }).id }
 }
 
-/** A completed Connect session, imported without pages. */
+/** Import a completed Connect session and return its id. */
 const sessionIds = async (earlier: Client): Promise<Ids> => {
   const tariff = {
     type: 'FIXED',
@@ -82,10 +82,10 @@ const sessionIds = async (earlier: Client): Promise<Ids> => {
 
 let spares = 0
 
-/** A reference that was never used before. */
+/** Return a new reference. */
 export const newReference = (): string => `reference-${++spares}`
 
-/** Make one more object of a kind, for requests that use it up. */
+/** Create another object of a kind, for a request that deletes or consumes the object. */
 export const createSpare = async (client: Client, prefix: string): Promise<string> => {
   spares += 1
   const made = async (path: string, body: object) =>
@@ -95,7 +95,7 @@ export const createSpare = async (client: Client, prefix: string): Promise<strin
   if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
   if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
   if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
-  if (prefix !== 'trf') throw new Error(`nothing makes a spare ${prefix}`)
+  if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
   return made('/tariffs', {
     location_id: await createLocation(client),
     direction: 'IMPORT',
@@ -123,13 +123,13 @@ const deletedIds = async (client: Client): Promise<Ids> => {
   return ids
 }
 
-/** What must be there by now. */
+/** Return a value that the fixtures have set. Throws if it is undefined. */
 export const assertDefined = <T>(value: T | undefined): T => {
-  if (value === undefined) throw new Error('the worlds are not made')
+  if (value === undefined) throw new Error('The fixtures are not created.')
   return value
 }
 
-/** Start a system before the tests of a file, with worlds of two accounts and both modes in it, and stop it after them. */
+/** Start a system with objects of two accounts and both modes before the tests of a file. Stop it after the tests. */
 export const useIsolationFixtures = (): void => {
   const folder = dataFolder()
   let system: RunningSystem | undefined

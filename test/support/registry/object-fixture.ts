@@ -1,6 +1,6 @@
 import type { Client } from '../system/client.ts'
 
-/** One object of each kind that a caller can make, with a stored record among them. */
+/** Ids of one object of each kind, including a stored record. */
 export type ObjectFixture = {
   readonly customer: string
   readonly location: string
@@ -16,7 +16,7 @@ export type ObjectFixture = {
 type WithId = { readonly id: string }
 type ListOfIds = { readonly data: readonly WithId[] }
 
-/** A schedule of one price all the time. */
+/** Schedule with one price at all hours. */
 export const flatSchedule = [
   {
     months: ['All'],
@@ -29,11 +29,11 @@ export const flatSchedule = [
 const create = async (client: Client, path: string, body: object): Promise<string> =>
   ((await client.ask('POST', path, body)) as WithId).id
 
-/** Make a location in Berlin's zone that counts in euros. */
+/** Create a location in the time zone of Berlin with the currency EUR. */
 export const createLocation = (client: Client, more: object = {}): Promise<string> =>
   create(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
 
-/** Make the objects; the client speaks the current layout. */
+/** Create the objects. The client uses the current API version. */
 export const createObjectFixture = async (client: Client, session: string): Promise<ObjectFixture> => {
   const [customer, device, market] = await Promise.all([
     create(client, '/customers', { reference_id: `household of ${session}` }),

@@ -24,10 +24,10 @@ import { workThreadOptions } from '../../../services/query-service/work-thread/r
 const secret = 'a secret of at least thirty-two characters'
 export const operatorKey = 'ok_operator_key_of_the_tests'
 
-/** What the metering rows would tell; tests of the registries set it. */
+/** Facts that replace stored meter data. Tests set them. */
 type Facts = { readonly lastSeen: Map<string, number>; readonly withRecords: Set<string> }
 
-/** The query service on a real database, called without a port. `published` gathers the orders that were put into their lanes. */
+/** The query service on a real database, called without a port. `published` lists the published recost requests. */
 export type Service = {
   readonly app: Hono
   readonly database: Database
@@ -36,7 +36,10 @@ export type Service = {
   readonly errors: unknown[]
 }
 
-/** Build the whole interface over a database, as the process does, with ports of its own for time, orders and metering facts. */
+/**
+ * Open the HTTP API over a database.
+ * The test replaces the clock, the publication of recost requests and the meter data.
+ */
 export const openService = (
   database: Database,
   at: () => number = currentInstant,
@@ -93,7 +96,7 @@ export const openService = (
   return { app, database, facts, published, errors }
 }
 
-/** An answer with its body as text and, where it is an object, as members. */
+/** An answer with its body as text and as an object. */
 export type Answer = {
   readonly status: number
   readonly headers: Headers
@@ -108,12 +111,12 @@ export type Call = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer>
 
-/** Call the interface; a body that is no text is written as JSON. */
+/** Create a caller of the HTTP API. A body that is not a string is sent as JSON. */
 export const caller =
-  (app: Hono, standing: Readonly<Record<string, string>>): Call =>
+  (app: Hono, ownHeaders: Readonly<Record<string, string>>): Call =>
   async (method, path, body, headers = {}) => {
     const content = body === undefined ? {} : { 'content-type': 'application/json' }
-    const init = { method, headers: { ...content, ...standing, ...headers } }
+    const init = { method, headers: { ...content, ...ownHeaders, ...headers } }
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await app.request(path, body === undefined ? init : { ...init, body: text })
     const written = await response.text()
@@ -125,10 +128,12 @@ export const caller =
     }
   }
 
-/** An account with a key in one mode; `call` sends its token, `basic` is what its login sends. */
+/**
+ * An account with a key in one mode. `call` sends its bearer token; `basic` is the Authorization header of its login.
+ */
 export type Client = { readonly accountId: string; readonly keyId: string; readonly basic: string; readonly call: Call }
 
-/** Make an account with a key of full scope in each mode, logged in over the interface. */
+/** Create an account with a key of full scope in each mode, and log in with both keys. */
 export const makeAccount = async ({
   app,
   database,
@@ -154,19 +159,19 @@ export const makeAccount = async ({
   return { live: await logIn(true), test: await logIn(false) }
 }
 
-/** The id of an answered object. */
+/** Return the id of an answer. Throws if there is none. */
 export const idOf = ({ body, text }: Answer): string => {
-  if (typeof body['id'] !== 'string') throw new Error(`an answer without id: ${text}`)
+  if (typeof body['id'] !== 'string') throw new Error(`The answer has no id: ${text}`)
   return body['id']
 }
 
-/** The objects of an answered list. */
+/** Return the objects of a list answer. Throws if the answer is not a list. */
 export const listed = ({ body, text }: Answer): readonly Readonly<Record<string, unknown>>[] => {
-  if (!Array.isArray(body['data'])) throw new Error(`no list: ${text}`)
+  if (!Array.isArray(body['data'])) throw new Error(`The answer is not a list: ${text}`)
   return body['data']
 }
 
-/** A schedule of one price all the time. */
+/** Schedule with one price at all hours. */
 export const flatSchedule = (rate: object = { fixed: 0.3 }) => [
   {
     months: ['All'],
@@ -174,18 +179,18 @@ export const flatSchedule = (rate: object = { fixed: 0.3 }) => [
   },
 ]
 
-/** Create an object and give its id. */
+/** Create an object. Return its id. */
 export const make = async (client: Client, path: string, body: object): Promise<string> => {
   const answer = await client.call('POST', path, body)
   if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.text}`)
   return idOf(answer)
 }
 
-/** Create a location in Berlin's zone that counts in euros. */
+/** Create a location in the time zone of Berlin with the currency EUR. */
 export const makeLocation = (client: Client, more: object = {}): Promise<string> =>
   make(client, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
 
-/** The body of a tariff of one price, for ever. */
+/** Body of a tariff with one price and without contract dates. */
 export const flatTariff = (locationId: string, more: object = {}) => ({
   location_id: locationId,
   direction: 'IMPORT',
@@ -194,7 +199,7 @@ export const flatTariff = (locationId: string, more: object = {}) => ({
   ...more,
 })
 
-/** The contract dates of a calendar year in UTC. */
+/** Contract dates of a calendar year in UTC. */
 export const contractYear = (year: number) => ({
   contract_start_date: `${year}-01-01T00:00:00Z`,
   contract_end_date: `${year + 1}-01-01T00:00:00Z`,

@@ -1,7 +1,7 @@
-/** One source file: its path from the project's root and its text. */
+/** One source file: its path from the root of the repository, and its text. */
 export type Source = { readonly path: string; readonly text: string }
 
-/** Which folders of `services/` a folder may import from. */
+/** Folders of `services/` that a folder may import from. */
 const folders = {
   domain: ['domain'],
   contract: ['contract', 'domain'],
@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = { ...folders, '':
 /** Files of the contract that the platform may import: errors, operations and the table of record fields. */
 const openToPlatform = /^services\/contract\/(error|api-version|operation|exchange|metering\/record-fields)\.ts$/
 
-/** The one home of each package; a trailing slash is a folder. A package that is not listed may not be imported. */
+/** Files that may import a package; a trailing slash is a folder. Packages that are not listed are forbidden. */
 const homes: Readonly<Record<string, readonly string[]>> = {
   '@clickhouse/client': ['services/platform/clickhouse/'],
   chdb: ['services/platform/clickhouse/'],
@@ -45,7 +45,10 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   zod: ['services/contract/', 'services/platform/config/config.ts'],
 }
 
-/** Words that bring ambient time, chance or settings, or open a server past its bounds, and the files that may hold them. */
+/**
+ * Words that read ambient time, randomness or settings, or open a server without limits, and the files that may use
+ * them.
+ */
 const ambient: readonly { readonly word: RegExp; readonly name: string; readonly homes: readonly string[] }[] = [
   { word: /\bDate\.now\b/, name: 'Date.now', homes: ['services/platform/clock.ts'] },
   { word: /\bnew Date\(\s*\)/, name: 'new Date()', homes: [] },
@@ -83,7 +86,7 @@ const isAtHome = (path: string, allowed: readonly string[]): boolean =>
 
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 
-/** List every breach of the walls in the files of `services/`, one sentence each; empty when there is none. */
+/** List the violations of the import table in the files of `services/`, one sentence each. */
 export function boundaryViolations(sources: readonly Source[]): readonly string[] {
   return sources.flatMap(source => [...importViolations(source), ...ambientViolations(source)])
 }
@@ -103,7 +106,7 @@ function importViolations({ path, text }: Source): readonly string[] {
     if (folder === 'platform' && openToPlatform.test(target)) return []
     return mayImport[folder]?.includes(folderOf(target))
       ? []
-      : [`${path} imports ${target}; ${folder} stands below ${folderOf(target)}`]
+      : [`${path} imports ${target}; ${folder} is below ${folderOf(target)}`]
   })
 }
 

@@ -96,7 +96,10 @@ const referenceFaults = (reference: string, targets: LinkTargets): readonly stri
   return anchors.split(/,? #/).flatMap(anchor => (anchor === '' ? [] : (targetFault(path, anchor, targets) ?? [])))
 }
 
-/** List the `Source:` references of a file that lead nowhere, as `path:line text`. References are separated by semicolons. */
+/**
+ * List the `Source:` references of a file whose target does not exist, as `path:line text`.
+ * References are separated by semicolons.
+ */
 export const brokenSources = ({ path, text }: LinkedFile, targets: LinkTargets): readonly string[] =>
   sourcesOf(text).flatMap(({ line, source }) =>
     source

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 
 const services = join(import.meta.dirname, '../../../services')
 
-/** Places in a source where a table is read without FINAL and a bound account. */
+/** List the statements of a source that read a table without FINAL or without an account. */
 export const looseReads = (table: string, source: string): readonly string[] =>
   [...source.matchAll(new RegExp(`\\b(?:FROM|JOIN)\\s+${table}\\b[^\`]*`, 'g'))]
     .map(match => match[0])
     .filter(read => !new RegExp(`^FROM ${table} FINAL WHERE \\$\\{tenantIs\\(tenant\\)\\} AND `).test(read))
 
-/** The sources that read a table, by their path below `services`, and what they read loosely. */
+/** List the paths below `services` of the sources that read a table, and their statements without FINAL or account. */
 export const readersOf = (table: string): { readonly paths: readonly string[]; readonly loose: readonly string[] } => {
   const sourceOf = (path: string): string => readFileSync(join(services, path), 'utf8')
   const isReader = (path: string): boolean => new RegExp(`\\b(?:FROM|JOIN)\\s+${table}\\b`).test(sourceOf(path))

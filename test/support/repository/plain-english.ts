@@ -11,12 +11,12 @@ export type HardSentence = {
 /** Number of sentences in a folder, and those that are hard to read. */
 export type FolderProse = { readonly sentences: number; readonly hard: readonly HardSentence[] }
 
-/** Words of a sentence at most: docs/decisions.md asks for 25, and a list of names may need some more. */
+/** Maximum number of words in a sentence. docs/decisions.md recommends 25; a list of names may need some more. */
 const maxWords = 32
 
 /**
  * Phrases that a newcomer has to read twice, with the phrase to write instead.
- * The names of HTTP members and quoted code are not prose: they stand in backticks.
+ * Names of HTTP members and quoted code are in backticks and are not prose.
  */
 const riddles: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(?:is|are|was|were|be|been|not|once) told\b(?! apart)|\btold (?:of|that|what|by)\b/i, 'log, notify, report'],

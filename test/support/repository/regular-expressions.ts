@@ -2,13 +2,16 @@ import { type Node, parseSync, Visitor } from 'oxc-parser'
 import { analyse } from 'scslre'
 import type { Source } from './import-boundaries.ts'
 
-/** A regular expression in a source: its place `path:line`, and what its pattern and flags are. */
+/** A regular expression in a source: its position `path:line`, its pattern and its flags. */
 type FoundExpression = { readonly position: string; readonly pattern: string; readonly flags: string }
 
-/** A text that only the running program knows, in a pattern that is put together. */
+/** Replacement for a part of a pattern that is known only at run time. */
 const unknownText = 'x'
 
-/** The text of an expression as far as the source says it: constants of the file, and a word for what only the program knows. */
+/**
+ * Return the text of an expression.
+ * Constants of the file are inserted; parts that are known only at run time are replaced.
+ */
 const textOf = (node: Node | null | undefined, constants: ReadonlyMap<string, Node>): string => {
   if (node?.type === 'Literal') return 'regex' in node ? (node.regex?.pattern ?? '') : String(node.value)
   if (node?.type === 'BinaryExpression' && node.operator === '+')
@@ -26,15 +29,18 @@ const textOf = (node: Node | null | undefined, constants: ReadonlyMap<string, No
 
 const isRegExp = (callee: Node): boolean => callee.type === 'Identifier' && callee.name === 'RegExp'
 
-/** String methods that make a regular expression of a text. */
+/** String methods that create a regular expression from a string. */
 const makesPattern = new Set(['match', 'matchAll', 'search'])
 
 const namesText = (node: Node | undefined): boolean => node?.type === 'Literal' && typeof node.value === 'string'
 
-/** List the regular expressions of a source: literals, `RegExp(…)`, and texts given to `match`, `matchAll` and `search`. */
+/**
+ * List the regular expressions of a source: literals, `RegExp(…)`, and strings passed to `match`, `matchAll` and
+ * `search`.
+ */
 const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
   const { program, errors } = parseSync(path, text)
-  if (errors.length > 0) throw new Error(`${path} cannot be parsed: ${errors[0]?.message}`)
+  if (errors.length > 0) throw new Error(`Parsing ${path} failed: ${errors[0]?.message}`)
   const constants = new Map<string, Node>()
   const found: FoundExpression[] = []
   const add = (node: Node, pattern: string, flags: string): void => {
@@ -59,7 +65,7 @@ const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
   return found
 }
 
-/** How an expression can take more than linear time, by the name of the analysis. */
+/** Reasons for more than linear time, by the names of the analysis. */
 const reasons = {
   Move: 'a match is tried from each character of a long run',
   Self: 'a repeated part matches one text in several ways',
@@ -74,9 +80,9 @@ const reasonOf = ({ pattern, flags }: FoundExpression): string | null => {
 }
 
 /**
- * List the regular expressions that some text makes take more than linear time, one sentence each; empty if all are linear.
- * The analysis judges patterns, whatever the length of the texts that they meet. A part of a pattern that only the running program knows
- * counts as one letter. Throws for a source that cannot be parsed and for a pattern that is none.
+ * List the regular expressions that can take more than linear time, one sentence each; empty if all are linear.
+ * The analysis ignores the length of the matched texts. A part that is known only at run time counts as one letter.
+ * Throws if a source cannot be parsed or a pattern is invalid.
  */
 export const slowExpressions = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap(expressionsOf).flatMap(found => {

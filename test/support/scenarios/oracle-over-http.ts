@@ -48,7 +48,7 @@ const flows = [
   ['OUTBOUND', 'IMPORT'],
 ] as const
 
-/** Compare the days of each flow that has records with those of the oracle. */
+/** Compare the daily costs of each flow that has records with the oracle. */
 const compareDays = async (client: Client, { input, locationId }: CreatedScenario, costs: readonly OracleCost[]) => {
   for (const [flow, direction] of flows) {
     const own = costs.filter(
@@ -75,7 +75,7 @@ const compareDays = async (client: Client, { input, locationId }: CreatedScenari
   }
 }
 
-/** Compare what a running system answers about a scenario with the oracle: each record with its pieces, and the days of each flow. */
+/** Compare the answers of a running system with the oracle: each record with its pieces, and the days of each flow. */
 export const expectOracleCosts = async (client: Client, created: CreatedScenario): Promise<void> => {
   const costs = costRecords(created.input, created.records)
   await Promise.all(costs.map(cost => compareRecord(client, created, cost)))

@@ -5,11 +5,13 @@ import { type Client, login } from '../system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
 import { expressible } from './scenario-over-http.ts'
 
-/** A caller of the running system of a test file, and the system's ids of the scenarios' devices; made by `useScenarios`. */
+/**
+ * Client of the system of a test file, and ids of the devices by their names in scenarios. `useScenarios` sets both.
+ */
 export let client: Client
 export const deviceIds = new Map<string, string>()
 
-/** Start a system before the tests of a file, with the devices that scenarios name, and stop it after them. */
+/** Start a system with the devices of the scenarios before the tests of a file. Stop it after the tests. */
 export const useScenarios = (): void => {
   const folder = dataFolder()
   let system: RunningSystem | undefined
@@ -25,16 +27,19 @@ export const useScenarios = (): void => {
   })
 }
 
-/** Tell whether any price of a scenario holds from an amount of energy on. */
+/** Return true if a tariff of a scenario has tiers. */
 export const hasTiers = ({ input }: Scenario): boolean =>
   input.tariffs.some(({ schedule }) =>
     schedule.some(({ daysAndHours }) => daysAndHours.some(({ hours }) => hours.some(({ rate }) => rate.length > 1))),
   )
 
-/** Records end before this instant, in ms. */
+/** All records end before this instant (ms). */
 const latest = Date.UTC(2026, 0, 1)
 
-/** How scenarios are drawn: `drawn` for each that is wanted, so that enough are left by `keeps`. */
+/**
+ * Rules for the choice of scenarios. For each wanted scenario, `drawn` scenarios are generated,
+ * so that enough remain after the filter `keeps`.
+ */
 export type Draw = {
   readonly wanted: number
   readonly drawn: number
@@ -43,7 +48,10 @@ export type Draw = {
   readonly keeps: (scenario: Scenario) => boolean
 }
 
-/** Draw the first scenarios of a zone that a caller can bring about and that are of use; the same for the same seed. */
+/**
+ * Return the first useful scenarios of a time zone that HTTP requests can create.
+ * The same seed gives the same scenarios.
+ */
 export const drawScenarios = (zone: string, { wanted, drawn, seed, maxRecords, keeps }: Draw): readonly Scenario[] =>
   fc
     .sample(scenarios({ zones: [zone], maxRecords }), { seed, numRuns: wanted * drawn })

@@ -13,7 +13,10 @@ import type { Client } from '../system/client.ts'
 
 type WithId = { readonly id: string }
 
-/** A scenario as it stands in a running system: the location, its tariffs' ids there, and the records with the ids they were given. */
+/**
+ * A scenario that was created in a running system: location, ids of the tariffs by name, and the records with their
+ * ids.
+ */
 export type CreatedScenario = {
   readonly locationId: string
   readonly tariffIds: ReadonlyMap<string, string>
@@ -23,7 +26,7 @@ export type CreatedScenario = {
 
 const fiveCents = 50_000_000n
 
-/** The series as a caller can publish it: without forecasts, and without gaps, which would be filled in. */
+/** Return a series that a caller can publish: without forecasts and without gaps. The service would fill gaps. */
 const published = (series: MarketSeries): MarketSeries => {
   const { sourceId, starts, ends, prices } = series
   const filled = {
@@ -51,9 +54,12 @@ const isWithin = (series: MarketSeries, { start, end }: MeterRecord): boolean =>
   (series.starts[0] ?? Number.POSITIVE_INFINITY) <= start && end < (series.ends.at(-1) ?? Number.NEGATIVE_INFINITY)
 
 /**
- * Make of a scenario what a caller can bring about now. Tariffs are not closed: a tariff can only be closed at the present.
- * Exports default to the source of imports. Each record has a session of its own, so that no actual cuts an estimate.
- * Records that end behind `latest` or outside the market's prices are left out, as they would be refused or forecast.
+ * Change a scenario so that HTTP requests can create it.
+ * Tariffs are not closed, because a tariff can only be closed now.
+ * Exports use the source of imports by default.
+ * Each record has its own session, so that actuals do not cover estimates.
+ * Records that end after `latest` or outside of the market prices are removed.
+ * The service would refuse or forecast them.
  */
 export const expressible = ({ input, records }: Scenario, latest: number): Scenario => {
   const importMarket = input.importMarket === null ? null : published(input.importMarket)
@@ -100,7 +106,7 @@ const scheduleBody = (schedule: readonly ScheduleEntry[], isMarket: boolean) =>
     })),
   }))
 
-/** A tariff as a caller makes it, for `exactBody`. */
+/** Create the body of POST /tariffs, for `exactBody`. */
 export const tariffBody = (tariff: Tariff, locationId: string) => ({
   location_id: locationId,
   direction: tariff.direction,
@@ -111,13 +117,13 @@ export const tariffBody = (tariff: Tariff, locationId: string) => ({
   schedule: scheduleBody(tariff.schedule, tariff.marketRates),
 })
 
-/** The PATCH that replaces the prices of a tariff from an instant on, for `exactBody`. */
+/** Create the body of the PATCH that replaces the prices of a tariff from an instant on, for `exactBody`. */
 export const versionBody = ({ effectiveFrom, schedule }: TariffVersion, marketRates: boolean) => ({
   effective_from: instant(effectiveFrom),
   schedule: scheduleBody(schedule, marketRates),
 })
 
-/** Create a tariff with all its versions. Returns its id. */
+/** Create a tariff with all its versions. Return its id. */
 export const createTariff = async (client: Client, tariff: Tariff, locationId: string): Promise<string> => {
   const { id } = (await client.ask('POST', '/tariffs', exactBody(tariffBody(tariff, locationId)))) as WithId
   for (const version of tariff.versions ?? []) {
@@ -168,10 +174,10 @@ const makeLocation = async (
   return ((await client.ask('POST', '/locations', body)) as WithId).id
 }
 
-/** How records come in: the submissions, one after the other. */
+/** Function that divides records into consecutive submissions. */
 export type Arrival = (records: readonly IdentifiedRecord[]) => readonly (readonly IdentifiedRecord[])[]
 
-/** In the order of time, three to a submission. */
+/** Return submissions in the order of time, with three records each. */
 export const inOrderOfTime: Arrival = records => {
   const inOrder = records.toSorted((a, b) => a.record.start - b.record.start || a.record.end - b.record.end)
   return Array.from({ length: Math.ceil(inOrder.length / 3) }, (_, index) => inOrder.slice(index * 3, index * 3 + 3))
@@ -179,10 +185,10 @@ export const inOrderOfTime: Arrival = records => {
 
 const submit = async (client: Client, bodies: readonly unknown[]) => {
   const { failed_records: failed } = (await client.submit(exactBody(bodies))) as { failed_records: unknown[] }
-  if (failed.length > 0) throw new Error(`records were refused: ${JSON.stringify(failed)}`)
+  if (failed.length > 0) throw new Error(`Records were refused: ${JSON.stringify(failed)}`)
 }
 
-/** Bring a scenario about: market sources with their prices, location, tariffs, then the records as they arrive. */
+/** Create a scenario: market sources with prices, location, tariffs, then the submissions. */
 export const createScenario = async (
   client: Client,
   { input, records }: Scenario,

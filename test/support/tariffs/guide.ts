@@ -7,10 +7,10 @@ import { decimal } from '../ledger/exact-decimal.ts'
 import { kwh, record } from '../oracle/tables.ts'
 import { countChanges } from './count-changes.ts'
 
-/** From when, until when, and how many kWh were bought. */
+/** Start, end and energy (kWh) of a record of bought energy. */
 export type Reading = readonly [start: string, end: string, kwh: number]
 
-/** Price readings at a location one after the other: each finds the tiers as the ones before it left them. */
+/** Cost records of a location in sequence. Each record starts with the tier counts after the record before. */
 export const priced = (home: PricingInput, ...readings: readonly Reading[]): RecordCost[] => {
   const snapshot = compileSnapshot(home, createPricingPool())
   const counted = new Map<number, Energy>()
@@ -21,12 +21,12 @@ export const priced = (home: PricingInput, ...readings: readonly Reading[]): Rec
   })
 }
 
-/** The calculation of each piece, as one would write it down. */
+/** Return the calculation of each piece as a text. */
 export const lines = (costs: readonly RecordCost[]): string[] =>
   costs.flatMap(({ pieces }) =>
     pieces.map(piece => `${decimal(piece.energy, 9)} kWh × ${decimal(piece.price, 9)} = ${decimal(piece.cost, 9)}`),
   )
 
-/** What each record costs in major units; null without a price. */
+/** Return the cost of each record in major units; null without a price. */
 export const totals = (costs: readonly RecordCost[]): (string | null)[] =>
   costs.map(({ cost }) => (cost === null ? null : decimal(cost, 9)))

@@ -7,8 +7,6 @@ import {
   type TariffTermsInput,
 } from '../../../services/contract/tariffs/read-tariff-terms.ts'
 
-/** Terms of a tariff in few words. */
-
 export const hours = (from: string, to: string, rate: readonly RateInput[] = [{ fixed: '0.3' }]): HoursInput => ({
   valid_from: from,
   valid_to: to,

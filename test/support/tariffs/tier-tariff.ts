@@ -1,13 +1,13 @@
 import type { Client } from '../system/client.ts'
 import { makeHome, makeOne } from '../system/home.ts'
 
-/** Bounds in kWh of a month, prices in major units per kWh; the last one has no bound. */
+/** Price of a tier in major units per kWh, and its limit in kWh per month. The last tier has no limit. */
 export type TierRate = { readonly fixed: number; readonly to_kwh?: number }
 
-/** 0.1 per kWh up to 10 kWh a month, 0.5 beyond. */
+/** 0.1 per kWh up to 10 kWh per month, 0.5 above. */
 export const tenThenFive: readonly TierRate[] = [{ fixed: 0.1, to_kwh: 10 }, { fixed: 0.5 }]
 
-/** Add an import tariff with tiers, one band all the time; gives its id. */
+/** Add an import tariff with tiers that apply at all hours. Return its id. */
 export const addTiers = (
   client: Client,
   locationId: string,
@@ -24,7 +24,7 @@ export const addTiers = (
     ],
   })
 
-/** Make a location with such a tariff. */
+/** Create a location with a tiered import tariff. Return its id. */
 export const makeTieredHome = async (client: Client, rate: readonly TierRate[] = tenThenFive): Promise<string> => {
   const home = await makeHome(client, {})
   await addTiers(client, home, rate)

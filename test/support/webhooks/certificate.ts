@@ -1,4 +1,4 @@
-/** A key and a certificate for 127.0.0.1 that nobody vouches for; good for nothing but tests. */
+/** Key and self-signed certificate for 127.0.0.1, for tests only. No client trusts the certificate. */
 export const unknownCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgOLKlqK9p+wmKSNVx

@@ -1,4 +1,4 @@
-/** Every way of writing or wrapping an address that is not public. */
+/** Addresses that are not public, in all notations. */
 export const hostileAddresses: readonly string[] = [
   ...[
     '0.0.0.0',
@@ -76,7 +76,7 @@ export const hostileAddresses: readonly string[] = [
   ...['2606:4700::5efe:127.0.0.1', '2606:4700::200:5efe:7f00:1', '2620:4f:8000::1', '2001:4:112::1'],
 ]
 
-/** Addresses as text that URL readers turn into 127.0.0.1, ::1 or a private one. */
+/** Hosts that URL parsers convert to 127.0.0.1, ::1 or a private address. */
 export const hostileHosts: readonly string[] = [
   ...[
     '127.0.0.1',

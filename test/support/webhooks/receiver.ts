@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A POST as a subscriber got it. */
+/** A POST that the subscriber received. */
 export type ReceivedRequest = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -9,18 +9,18 @@ export type ReceivedRequest = {
   readonly at: number
 }
 
-/** What the subscriber answers: a status with headers and body, or nothing at all. */
+/** Answer of the subscriber: a status with headers and body, no answer, or a broken connection. */
 export type Reply =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | 'hang'
   | 'reset'
 
-/** A subscriber on loopback that keeps what it gets. */
+/** A subscriber on the loopback interface that records the received requests. */
 export type Receiver = AsyncDisposable & {
   readonly url: string
   readonly port: number
   readonly received: ReceivedRequest[]
-  /** Connections that were ever made to it. */
+  /** Number of all connections so far. */
   readonly connections: () => number
 }
 
@@ -36,7 +36,7 @@ const answer = (response: ServerResponse, reply: Reply): void => {
   else response.writeHead(reply.status, reply.headers).end(reply.body ?? '')
 }
 
-/** Open a subscriber that answers as `reply` says; 204 where it says nothing. */
+/** Open a subscriber. `reply` chooses each answer; the default is 204. */
 export const openReceiver = async (
   reply: (received: ReceivedRequest) => Reply = () => ({ status: 204 }),
   host = '127.0.0.1',

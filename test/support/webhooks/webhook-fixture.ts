@@ -26,7 +26,7 @@ import { until } from '../system/until.ts'
 
 const installationSecret = 'a secret of at least thirty-two characters'
 
-/** A clock that stands still until it is set. */
+/** A clock that only the test changes. */
 export type Clock = { readonly at: () => number; readonly set: (at: number) => void }
 
 export const openClock = (start: number): Clock => {
@@ -41,19 +41,19 @@ export const openClock = (start: number): Clock => {
 
 export type CreatedEndpoint = { readonly id: string; readonly secret: string }
 
-/** The webhook worker on a real database and a real log, with the relay that feeds it; nothing runs but what a test starts. */
+/** The webhook worker on a real database and a real log. A test publishes the events itself. */
 export type WebhookFixture = AsyncDisposable & {
   readonly database: Database
   readonly tenant: Tenant
-  /** Lines that the worker logged as errors. */
+  /** Errors that the worker logged. */
   readonly errors: unknown[]
   readonly subscribe: (url: string, eventTypes?: readonly string[]) => Promise<CreatedEndpoint>
   readonly endpoint: (id: string) => Promise<StoredEndpoint>
-  /** Write events in one change and publish them; gives their ids. */
+  /** Write events in one transaction and publish them. Return their ids. */
   readonly emit: (count: number, type?: string) => Promise<readonly string[]>
-  /** The deliveries of an endpoint, oldest first. */
+  /** Return the deliveries of an endpoint, oldest first. */
   readonly deliveries: (endpointId: string) => Promise<readonly StoredDelivery[]>
-  /** The attempts of a delivery once there are so many, oldest first. */
+  /** Wait for `count` attempts of a delivery. Return the attempts, oldest first. */
   readonly attempts: (deliveryId: string, count: number) => Promise<readonly StoredAttempt[]>
 }
 
@@ -74,7 +74,7 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
   },
   endpoint: async (id: string): Promise<StoredEndpoint> => {
     const found = await withTenant(database, tenant, transaction => retrieveEndpoint(transaction, id))
-    if (found === null) throw new Error(`no endpoint ${id}`)
+    if (found === null) throw new Error(`The endpoint ${id} does not exist.`)
     return found
   },
   emit: async (count: number, type = 'customer.create'): Promise<readonly string[]> => {
