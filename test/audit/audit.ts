@@ -6,19 +6,18 @@ import { type AuditOptions, help, OptionError, parseOptions } from './options.ts
 import { isClean, observer, reportBulk, reportVerdict } from './report.ts'
 import { type Audit, openAudit } from './run-audit.ts'
 
-const begin = (options: AuditOptions): void => {
+const printOptions = (options: AuditOptions): void => {
   const { records, kills, seed, connections, without, isDistributed } = options
   const profile = isDistributed ? 'distributed' : 'embedded'
   const missing = isDistributed ? missingTool() : null
-  if (missing !== null) throw new OptionError(`--distributed needs a broker: ${missing}`)
-  const left = without.size === 0 ? '' : `, without ${[...without].join(', ')}`
-  print(
-    `\n  Ledger check of ${whole(records)} records, ${profile}, ${kills} kills, ${connections} connections, seed ${seed}${left}\n`,
-  )
+  if (missing !== null) throw new OptionError(`--distributed cannot start a broker: ${missing}`)
+  const size = [`${whole(records)} records`, profile, `${kills} kills`, `${connections} connections`, `seed ${seed}`]
+  const leftOut = without.size === 0 ? [] : [`without ${[...without].join(', ')}`]
+  print(`\n  Audit of ${[...size, ...leftOut].join(', ')}\n`)
 }
 
-/** Close an audit where its run is interrupted. */
-const closedOnSignals = <T extends AsyncDisposable>(audit: T): T => {
+/** Close an audit after SIGINT or SIGTERM. */
+const closeOnSignals = <T extends AsyncDisposable>(audit: T): T => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
   }
@@ -31,7 +30,7 @@ const runBulk = async (options: AuditOptions): Promise<boolean> => {
     options,
     observer(() => opened?.progress.faults ?? []),
   )
-  opened = closedOnSignals(audit)
+  opened = closeOnSignals(audit)
   await audit.load()
   const verdict = await audit.verify()
   reportBulk(verdict, audit.progress)
@@ -46,13 +45,13 @@ const run = async (options: AuditOptions): Promise<boolean> => {
     options,
     observer(() => opened?.progress.faults ?? []),
   )
-  opened = closedOnSignals(audit)
+  opened = closeOnSignals(audit)
   const logFolders = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
   if (options.isDataRetained) logFolders()
   await audit.load()
   let verdict = await audit.verify()
   if (options.isAltered && isClean(verdict)) {
-    print(`\n  ${await audit.alter()} is altered by hand\n`)
+    print(`\n  ${await audit.alter()} was altered on purpose\n`)
     verdict = await audit.verify()
   }
   reportVerdict(verdict, audit.progress)
@@ -67,10 +66,10 @@ try {
   const options = parseOptions(process.argv.slice(2))
   if (options === null) print(help)
   else {
-    begin(options)
+    printOptions(options)
     const startedAt = performance.now()
     if (!(await (options.isBulk ? runBulk : run)(options))) process.exitCode = 1
-    print(`  after ${whole((performance.now() - startedAt) / 1_000)} s`)
+    print(`  Duration: ${whole((performance.now() - startedAt) / 1_000)} s`)
   }
 } catch (error) {
   const isUsage = error instanceof OptionError

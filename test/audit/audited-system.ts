@@ -2,41 +2,41 @@ import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import type { Random } from '../support/ledger/random.ts'
 import { type Client, login } from '../support/system/client.ts'
 
-/** The life of a process that takes records; once it is over, nothing that was sent to it can still arrive. */
+/** Lifetime of a process that receives records. After its end no request to this process can still be executed. */
 export type ProcessLifetime = { readonly isOver: () => boolean }
 
-/** A way into the system, and whose lives hold what is sent by it at the moment and not yet answered. */
+/** Client of the system, and the lifetimes of the processes that can receive its requests now. */
 export type Caller = { readonly client: Client; readonly lifetimes: () => readonly ProcessLifetime[] }
 
-/** The system under audit, which is harmed and overcomes it on one folder of data. */
+/** System under audit. It has one data folder and survives injected faults. */
 export type AuditedSystem = AsyncDisposable & {
-  /** Another way in each time, where there are several; null while nobody is there. */
+  /** Return a client, in rotation over the gateways; null if no gateway runs. */
   readonly caller: () => Caller | null
   readonly start: () => Promise<Client>
-  /** Where it is and how to be let in; throws while it does not run. */
+  /** Return address and keys. Throws if the system does not run. */
   readonly sandbox: () => Sandbox
-  /** Do it some harm; gives the kind of harm once it runs again. */
+  /** Inject a random fault, wait until the system runs again, and return the kind of the fault. */
   readonly injectFault: (random: Random) => Promise<string>
-  /** How processes that were asked to stop ended, where it was not well. */
+  /** List the processes that stopped after SIGTERM with an error or too late. */
   readonly failedStops: () => readonly string[]
   readonly stop: () => Promise<void>
 }
 
 export type DeadLetter = { readonly id: string; readonly code: string; readonly reason: string }
 
-/** List what was put aside, newest first, up to a hundred. */
+/** List up to 100 dead letters, newest first. */
 export const listDeadLetters = async ({
   base_url: baseUrl,
   operator_key: key,
 }: Sandbox): Promise<readonly DeadLetter[]> => {
   const answer = await fetch(`${baseUrl}/operator/dead-letters?limit=100`, { headers: { 'X-Operator-Key': key } })
-  if (!answer.ok) throw new Error(`the dead letters were not listed: ${answer.status} ${await answer.text()}`)
+  if (!answer.ok) throw new Error(`The list of dead letters failed: ${answer.status} ${await answer.text()}`)
   return ((await answer.json()) as { data: readonly DeadLetter[] }).data
 }
 
 const tokenMs = 40 * 60_000
 
-/** A client that logs in again in time: tokens end after an hour. */
+/** Return a function that returns a client. The client logs in again after 40 min, because tokens expire after 1 h. */
 export const renewingClient = async (sandbox: () => Sandbox): Promise<() => Client> => {
   let client = await login(sandbox())
   let loggedInAt = performance.now()

@@ -5,13 +5,13 @@ import type { Client } from '../support/system/client.ts'
 import { launchSystem, type RunningSystem, startSystem } from '../support/system/running-system.ts'
 import { type AuditedSystem, type Caller, renewingClient } from './audited-system.ts'
 
-/** Make the system of one process on a folder, not started; its harm is kill -9. */
+/** Create an embedded system on a data folder, not started. Its fault is SIGKILL. */
 export const embeddedSystem = (folder: string): AuditedSystem => {
   let system: RunningSystem | null = null
   let caller: (() => Caller) | null = null
 
   const running = (): RunningSystem => {
-    if (system === null) throw new Error('no system runs')
+    if (system === null) throw new Error('The system does not run.')
     return system
   }
 
@@ -28,7 +28,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
     caller = null
     const code = await system?.stop()
     system = null
-    if (code !== undefined && code !== 0) throw new Error(`the system stopped with ${code}`)
+    if (code !== undefined && code !== 0) throw new Error(`The system exited with code ${code}.`)
   }
 
   const killWhileStarting = async (afterMs: number): Promise<void> => {
@@ -46,7 +46,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
       caller = null
       const postmaster = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
       const { process: child, output, kill } = running()
-      if (child.exitCode !== null) throw new Error(`the system ended by itself:\n${output().slice(-4_000)}`)
+      if (child.exitCode !== null) throw new Error(`The system exited by itself:\n${output().slice(-4_000)}`)
       await kill()
       system = null
       const isWithPostgres = random.chance(0.3)
@@ -54,7 +54,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
       const isTwice = random.chance(0.25)
       if (isTwice) await killWhileStarting(random.whole(1_000))
       await start()
-      return `killed${isWithPostgres ? ' with PostgreSQL' : ''}${isTwice ? ', again while it started' : ''}`
+      return `killed${isWithPostgres ? ' with PostgreSQL' : ''}${isTwice ? ', and again during the start' : ''}`
     },
     failedStops: () => [],
     stop,

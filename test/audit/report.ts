@@ -5,13 +5,13 @@ import type { Audit, Observer } from './run-audit.ts'
 import { type Difference, differenceKinds, type Verdict } from './verify/verdict.ts'
 
 const titles = {
-  world: ['World', 'locations'],
+  fixture: ['Locations', 'locations'],
   load: ['Sending', 'records'],
   receipts: ['Receipts', 'receipts'],
-  records: ['Judging', 'records'],
+  records: ['Verifying', 'records'],
 } as const
 
-/** Show each phase as it gets on, and the kills of it. */
+/** Return an observer that prints the progress of each phase, and the faults during the phase. */
 export const observer = (faults: () => readonly string[]): Observer => {
   let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null =
     null
@@ -36,16 +36,16 @@ const kindNames: Readonly<Record<Difference['kind'], string>> = {
   unexpected: 'unexpected',
   energy: 'wrong energy',
   cost: 'wrong cost',
-  sum: 'sums off to the last digit',
-  receipt: 'receipts untrue',
-  answer: 'answers untrue',
-  aside: 'put aside as dead letters',
-  stop: 'stops that failed',
+  sum: 'wrong sums',
+  receipt: 'wrong receipts',
+  answer: 'wrong answers',
+  deadLetter: 'dead letters',
+  stop: 'failed stops',
 }
 
 const maxShown = 5
 
-/** Print the table of an audit, and of each kind of difference the first ones. */
+/** Print the table of an audit, and the first differences of each kind. */
 export const reportVerdict = (
   verdict: Awaited<ReturnType<Audit['verify']>>,
   { faults, changes, leftOut }: Audit['progress'],
@@ -55,17 +55,17 @@ export const reportVerdict = (
     differences: verdict.differences,
     faults,
     rows: [
-      ['operations ok', whole(operations.ok)],
-      ['operations failed', whole(operations.failed)],
-      ['operations info', whole(operations.unknown)],
+      ['operations that succeeded', whole(operations.ok)],
+      ['operations that failed', whole(operations.failed)],
+      ['operations with unknown result', whole(operations.unknown)],
       ['requests sent', whole(attempts.sent)],
-      ['requests of unknown fate', whole(attempts.unknown)],
+      ['requests with unknown result', whole(attempts.unknown)],
       ['changes of tariffs and prices', whole(changes)],
-      ['corrections left out in doubt', whole(leftOut)],
+      ['corrections left out', whole(leftOut)],
       null,
       ['records expected', whole(verdict.expected)],
       ['records found', whole(verdict.found)],
-      ['of them without a price', whole(verdict.unpriced)],
+      ['records without a price', whole(verdict.unpriced)],
       ['pieces compared', whole(verdict.pieces)],
       ['receipts compared', whole(verdict.receipts)],
       ['sums compared', whole(verdict.months)],
@@ -73,23 +73,23 @@ export const reportVerdict = (
   })
 }
 
-/** Print the table of an audit in bulk. */
+/** Print the table of a bulk audit, and the first differences of each kind. */
 export const reportBulk = (
   { differences, ...verdict }: BulkVerdict,
-  { faults, workerChanges: visits, ...sent }: BulkCounts,
+  { faults, workerChanges, ...sent }: BulkCounts,
 ): void =>
   report({
     differences,
     faults,
     rows: [
-      ['workers that joined', whole(visits.joins)],
-      ['workers that left', whole(visits.stops)],
-      ['workers that were killed', whole(visits.kills)],
-      ['seconds of sending', whole(sent.seconds)],
+      ['workers that joined', whole(workerChanges.joins)],
+      ['workers that left', whole(workerChanges.stops)],
+      ['workers that were killed', whole(workerChanges.kills)],
+      ['duration of the load in s', whole(sent.seconds)],
       ['requests sent', whole(sent.sent)],
-      ['requests of unknown fate, sent again', whole(sent.uncertain)],
-      ['records sent once', whole(sent.records)],
-      ['records sent once more', whole(sent.repeated)],
+      ['repeated requests with unknown result', whole(sent.uncertain)],
+      ['records sent', whole(sent.records)],
+      ['copies of records sent', whole(sent.repeated)],
       null,
       ['records expected', whole(verdict.expected)],
       ['records found', whole(verdict.found)],
@@ -98,24 +98,20 @@ export const reportBulk = (
     ],
   })
 
-/** What an audit comes to: the harm that was done, what was looked at, and where it differs. */
+/** Result of an audit: injected faults, counts for the table, differences. */
 type Report = {
   readonly faults: readonly string[]
   readonly rows: readonly (readonly [string, string] | null)[]
   readonly differences: readonly Difference[]
 }
 
-/** Print a report, of each kind of difference the first ones. */
 const report = ({ faults, rows, differences }: Report): void => {
   const by = Map.groupBy(differences, ({ kind }) => kind)
   const count = (kind: Difference['kind']): readonly [string, string] => [
     kindNames[kind],
     whole(by.get(kind)?.length ?? 0),
   ]
-  heading(
-    'Audit',
-    differences.length === 0 ? 'every promise of the ledger is kept' : 'the service and the books differ',
-  )
+  heading('Audit', differences.length === 0 ? 'all promises are kept' : 'the stored data differ from the expected data')
   const kills = [...Map.groupBy(faults, fault => fault)]
     .sort()
     .map(([fault, all]) => [`  ${fault}`, whole(all.length)] as const)
@@ -131,6 +127,6 @@ const report = ({ faults, rows, differences }: Report): void => {
   print()
 }
 
-/** Whether a verdict keeps every promise: nothing differs, nothing is unknown, and something was there to look at. */
+/** Return true if there are no differences, and at least one record was expected. */
 export const isClean = ({ differences, expected }: Pick<Verdict, 'differences' | 'expected'>): boolean =>
   differences.length === 0 && expected > 0

@@ -16,22 +16,22 @@ import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
 import { sendSteps } from './send/send-steps.ts'
 import { type AuditVerdict, deleteSomeLocations, verify } from './verify/verify.ts'
 
-/** What an audit tells while it works: how much of a phase is done. */
-export type Observer = (phase: 'world' | 'load' | 'receipts' | 'records', done: number, total: number) => void
+/** Callback for the progress of a phase. */
+export type Observer = (phase: 'fixture' | 'load' | 'receipts' | 'records', done: number, total: number) => void
 
-/** How far the sending is, and the kinds of harm done so far. */
+/** Progress of the load, and the kinds of the faults so far. */
 export type FaultProgress = Progress & { readonly faults: readonly string[] }
 
-/** An audit under way: send everything once, then judge as often as wanted. */
+/** Open audit. `load` sends everything once; `verify` can be called several times after it. */
 export type Audit = AsyncDisposable & {
   readonly folder: string
   readonly journalFile: string
   readonly progress: FaultProgress
   readonly load: () => Promise<void>
   readonly verify: () => Promise<AuditVerdict>
-  /** Alter one stored row by hand while the system is stopped; gives the record's id. */
+  /** Alter one stored row while the system is stopped. Returns the record's id. */
   readonly alter: () => Promise<string>
-  /** Leave data and journal where they are when the audit is closed. */
+  /** Do not remove data and journal when the audit is closed. */
   readonly keepData: () => void
 }
 
@@ -40,13 +40,16 @@ type FaultInjection = {
   readonly random: Random
   readonly progress: Pick<Progress, 'records'> & { readonly faults: string[] }
   readonly kills: number
-  /** Records that will be sent. */
+  /** Number of records in the load. */
   readonly total: number
-  /** Aborted when all is sent, or by the error that ended the sending. */
+  /** Aborted at the end of the load, or by the error that ended the load. */
   readonly signal: AbortSignal
 }
 
-/** Harm the system each time another share of the records is sent, give or take; what is left of the kills when all is sent, then. */
+/**
+ * Inject faults at random points of the load, one in each equal share of the records. Faults that are left follow the
+ * load.
+ */
 export const injectFaultsWhileSending = async ({
   system,
   random,
@@ -69,33 +72,33 @@ const alterRow = (folder: string): string => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'alter-row.ts'), folder], {
     encoding: 'utf8',
   })
-  if (status !== 0) throw new Error(`the row was not altered:\n${stderr}`)
+  if (status !== 0) throw new Error(`The row could not be altered:\n${stderr}`)
   return stdout.trim()
 }
 
 const clientOf = (system: AuditedSystem): Client => {
   const caller = system.caller()
-  if (caller === null) throw new Error('no system runs')
+  if (caller === null) throw new Error('The system does not run.')
   return caller.client
 }
 
-/** Open an audit on a fresh folder, with a system that runs and a world in it. */
+/** Open an audit on a new data folder: start the system and create the fixture. */
 export const openAudit = async (options: AuditOptions, observe: Observer): Promise<Audit> => {
   const folder = dataFolder()
   const journalFile = join(folder, '..', 'ledger.ndjson')
   const { isDistributed, kills, connections, records, locations, seed, without } = options
-  let { isDataRetained: isKept } = options
+  let { isDataRetained } = options
   const has = (kind: Kind): boolean => !without.has(kind)
   const hasRepricing = has('repricing')
   await using opening = new AsyncDisposableStack()
   opening.defer(() => {
-    if (!isKept) removeData(folder)
+    if (!isDataRetained) removeData(folder)
   })
   const system = opening.use(isDistributed ? await distributedSystem(folder) : embeddedSystem(folder))
   const random = seeded(seed)
   const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], faults: [] as string[] }
   const planned = planFixture(random, locations, { hasLatePrices: hasRepricing })
-  const fixture = await createFixture(await system.start(), planned, done => observe('world', done, locations))
+  const fixture = await createFixture(await system.start(), planned, done => observe('fixture', done, locations))
 
   const load = async (): Promise<void> => {
     await using journal = await openJournal<AuditEntry>(journalFile)
@@ -108,27 +111,27 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
     const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
     const sent = new AbortController()
     const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
-    const failed = (error: unknown): never => {
+    const abort = (error: unknown): never => {
       sent.abort(error)
       throw error
     }
     const killing = injectFaultsWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(
-      failed,
+      abort,
     )
-    const wholeMs = isDistributed ? kills * minMsPerFault : 0
+    const minLoadMs = isDistributed ? kills * minMsPerFault : 0
     const isAhead = (): boolean =>
       isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
-    const turn = async (size: number): Promise<void> => {
-      await sleep((connections * wholeMs * size) / total)
+    const waitForTurn = async (size: number): Promise<void> => {
+      await sleep((connections * minLoadMs * size) / total)
       while (isAhead() && !sent.signal.aborted) await sleep(20)
     }
-    const sending = sendSteps({ system, journal, connections, progress, waitForTurn: turn }, steps).then(
+    const sending = sendSteps({ system, journal, connections, progress, waitForTurn }, steps).then(
       () => sent.abort('all is sent'),
-      failed,
+      abort,
     )
     await Promise.all([sending, killing]).finally(() => clearInterval(progressTimer))
     observe('load', progress.records, total)
-    // A deleted location is never priced again: where changes alter costs, these must have settled before.
+    // Records of a deleted location are not recosted. If changes alter costs, recosting must end before the deletion.
     if (!hasRepricing) await deleteSomeLocations(clientOf(system), fixture)
   }
 
@@ -147,7 +150,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
         observe,
       }),
     keepData: () => {
-      isKept = true
+      isDataRetained = true
     },
     alter: async () => {
       await system.stop()

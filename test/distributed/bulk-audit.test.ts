@@ -26,16 +26,15 @@ describe.skipIf(skippedWithout('own broker') !== null)('records that are sent on
     await using audit = await openBulk(options, () => undefined)
     await audit.load()
     const { differences, expected, found, receipts, days } = await audit.verify()
-    const { faults, workerChanges: visits, sent, uncertain, records, repeated, seconds } = audit.progress
-    process.stdout.write(
-      `${records} records and ${repeated} again in ${Math.round(seconds)} s: ${JSON.stringify({ harms: faults, visits, sent, uncertain })}\n`,
-    )
+    const { faults, workerChanges, sent, uncertain, records, repeated, seconds } = audit.progress
+    const counts = JSON.stringify({ faults, workerChanges, sent, uncertain })
+    process.stdout.write(`${records} records and ${repeated} copies in ${Math.round(seconds)} s: ${counts}\n`)
     expect(differences).toEqual([])
     expect(expected).toBeGreaterThanOrEqual(12_000)
     expect(found).toBe(expected)
     expect(faults).toEqual(['gateway killed'])
-    expect(visits.stops + visits.kills).toBe(visits.joins)
-    expect(visits.joins).toBeGreaterThan(1)
+    expect(workerChanges.stops + workerChanges.kills).toBe(workerChanges.joins)
+    expect(workerChanges.joins).toBeGreaterThan(1)
     expect(repeated).toBeGreaterThan(records)
     expect(receipts).toBe(sent - uncertain)
     expect(days).toBeGreaterThan(100)

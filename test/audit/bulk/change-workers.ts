@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RoleProcess } from '../../support/kafka/processes.ts'
 
-/** Workers that came and went. */
+/** Numbers of workers that joined, stopped and were killed. */
 export type WorkerChanges = { joins: number; stops: number; kills: number }
 
 const changeIntervalMs = 3_000
 const workerCount = 2
-/** A process that is asked to stop has this long. */
+/** Time limit of a stop. */
 const drainMs = 15_000
 
 /**
- * Have workers come and go beside those that stay until the signal aborts: every 3 s one joins their group or leaves it, asked to
- * stop and killed in turn. `visits` counts, and `failedStops` names those that did not stop well.
+ * Start and end additional workers until the signal aborts. Every 3 s a worker joins the group or leaves it. Workers
+ * leave alternately by SIGTERM and SIGKILL. `failedStops` lists the workers that stopped with an error or too late.
  */
 export const changeWorkers = async (
   start: () => Promise<RoleProcess>,
@@ -27,7 +27,7 @@ export const changeWorkers = async (
     const code = await one.end(isKilled ? 'SIGKILL' : 'SIGTERM')
     const ms = performance.now() - stopRequestedAt
     if (!isKilled && (code !== 0 || ms > drainMs))
-      failedStops.push(`a visiting cost-worker stopped with ${code} after ${Math.round(ms)} ms`)
+      failedStops.push(`an additional cost-worker stopped with ${code} after ${Math.round(ms)} ms`)
   }
   const joinAndLeave = async (index: number): Promise<void> => {
     for (let due = index * changeIntervalMs; !signal.aborted; due += 2 * workerCount * changeIntervalMs) {

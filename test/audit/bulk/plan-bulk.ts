@@ -3,22 +3,23 @@ import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.
 import type { Random } from '../../support/ledger/random.ts'
 import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
 
-/** One body, sent so many times at once. `refused`: numbers of the records in it that must be refused. */
+/** Body that is sent `copies` times concurrently. `refused` lists the numbers of the records that must be refused. */
 export type BulkSubmission = {
   readonly records: readonly LedgerRecord[]
   readonly refused: readonly number[]
   readonly copies: number
 }
 
-/** The records of a submission that must be taken. */
+/** Return the records of a submission that must be accepted. */
 export const acceptedRecords = ({ records, refused }: BulkSubmission): readonly LedgerRecord[] => {
   const left = new Set(refused)
   return records.filter((_, index) => !left.has(index + 1))
 }
 
 /**
- * Plan large submissions of so many good records, no two of one identity; the fewer records, the smaller the submissions. Half of them hold
- * good records alone, which are taken in another way than those beside bad ones.
+ * Plan large submissions with at least `records` valid records in total, each with its own identity. With few records
+ * the submissions are smaller. Half of the submissions contain only valid records, because the gateway has a fast path
+ * for them.
  */
 export const planBulk = (
   random: Random,

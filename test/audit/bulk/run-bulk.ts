@@ -14,7 +14,7 @@ import { type BulkSubmission, planBulk } from './plan-bulk.ts'
 import { type BulkProgress, sendBulk } from './send-bulk.ts'
 import { type BulkVerdict, verifyBulk } from './verify-bulk.ts'
 
-/** What was done while all was sent. */
+/** Counts of the load, of the faults and of the changes of workers. */
 export type BulkCounts = BulkProgress & {
   readonly faults: string[]
   readonly workerChanges: WorkerChanges
@@ -22,7 +22,7 @@ export type BulkCounts = BulkProgress & {
   seconds: number
 }
 
-/** An audit in bulk under way: send everything once, then judge. */
+/** Open bulk audit. `load` sends everything once; `verify` follows. */
 export type BulkAudit = AsyncDisposable & {
   readonly folder: string
   readonly progress: BulkCounts
@@ -31,7 +31,7 @@ export type BulkAudit = AsyncDisposable & {
   readonly keepData: () => void
 }
 
-/** An audit with all it works on. */
+/** Bulk audit with its system and plan. */
 type BulkRun = {
   readonly system: DistributedAuditedSystem
   readonly options: AuditOptions
@@ -45,12 +45,12 @@ const createLocations = async (client: Client, { locations: count, seed }: Audit
   const locations = new Map<number, LedgerLocation>()
   await each([...Array(count).keys()], async index => {
     locations.set(index, await makeLocation(client, seeded(seed + index)))
-    observe('world', locations.size, count)
+    observe('fixture', locations.size, count)
   })
   return [...locations].sort(([a], [b]) => a - b).map(([, location]) => location)
 }
 
-/** Send everything while the system is harmed and workers come and go. */
+/** Send everything while faults are injected and workers join and leave. */
 const load = async ({
   system,
   options: { seed, kills, connections },
@@ -62,17 +62,17 @@ const load = async ({
   const startedAt = performance.now()
   const sent = new AbortController()
   const { signal } = sent
-  const failed = (error: unknown): never => {
+  const abort = (error: unknown): never => {
     sent.abort(error)
     throw error
   }
   const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
-  const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), failed)
+  const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), abort)
   const killing = injectFaultsWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(
-    failed,
+    abort,
   )
   const { workerChanges, failedStops } = progress
-  const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(failed)
+  const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(abort)
   await Promise.all([sending, killing, changing]).finally(() => clearInterval(progressTimer))
   observe('load', progress.records, total)
   progress.seconds = (performance.now() - startedAt) / 1_000
@@ -102,7 +102,7 @@ const verify = async ({ system, observe, locations, submissions, progress }: Bul
   })
   const deadLettered = (await listDeadLetters(sandbox)).map(
     ({ id, code, reason }) =>
-      ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
+      ({ kind: 'deadLetter', subject: id, expected: 'no dead letter', found: `${code}: ${reason}` }) as const,
   )
   const stops = [...system.failedStops(), ...progress.failedStops].map(
     found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const,
@@ -110,13 +110,13 @@ const verify = async ({ system, observe, locations, submissions, progress }: Bul
   return { ...verdict, differences: [...verdict.differences, ...deadLettered, ...stops] }
 }
 
-/** Open an audit in bulk on a fresh folder, with a distributed system that runs and locations in it. */
+/** Open a bulk audit on a new data folder: start a distributed system and create locations. */
 export const openBulk = async (options: AuditOptions, observe: Observer): Promise<BulkAudit> => {
   const folder = dataFolder()
-  let { isDataRetained: isKept } = options
+  let { isDataRetained } = options
   await using opening = new AsyncDisposableStack()
   opening.defer(() => {
-    if (!isKept) removeData(folder)
+    if (!isDataRetained) removeData(folder)
   })
   const system = opening.use(await distributedSystem(folder))
   const locations = await createLocations(await system.start(), options, observe)
@@ -130,7 +130,7 @@ export const openBulk = async (options: AuditOptions, observe: Observer): Promis
   return {
     ...{ folder, progress, load: () => load(running), verify: () => verify(running) },
     keepData: () => {
-      isKept = true
+      isDataRetained = true
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }

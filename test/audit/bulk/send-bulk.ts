@@ -6,24 +6,27 @@ import type { AuditedSystem } from '../audited-system.ts'
 import { isUnexpected, nullIfBroken, waitForCaller } from '../send/entries.ts'
 import type { BulkSubmission } from './plan-bulk.ts'
 
-/** How far the sending is. `sent`: requests; `uncertain`: those of them that were sent again, as nobody knew what came of them. */
+/**
+ * Progress of the load. `sent` counts requests; `uncertain` counts the requests with an unknown result, which were
+ * repeated.
+ */
 export type BulkProgress = {
   records: number
   sent: number
   uncertain: number
-  /** Records that came once more than needed. */
+  /** Records of additional copies. */
   repeated: number
   readonly receipts: { readonly given: LedgerReceipt; readonly submission: BulkSubmission }[]
-  /** Answers that nothing sent deserves. */
+  /** Unexpected answers. */
   readonly refused: string[]
 }
 
-/** Large bodies that are refused take the time of what they wait for. */
+/** Longer than for small submissions, because the service must read a large body even to refuse it. */
 const retryMs = 250
-/** Test mode waits where the workers are far behind. */
+/** In test mode the gateway refuses submissions while the workers have a large backlog. */
 const timeoutMs = 900_000
 
-/** Send one copy until it is answered for certain. */
+/** Send one copy until its result is known. */
 const sendCopy = async (
   system: AuditedSystem,
   progress: BulkProgress,
@@ -31,7 +34,8 @@ const sendCopy = async (
   body: string,
 ): Promise<void> => {
   for (const since = performance.now(); ; await sleep(retryMs)) {
-    if (performance.now() - since > timeoutMs) throw new Error(`a submission was not taken for ${timeoutMs / 1_000} s`)
+    if (performance.now() - since > timeoutMs)
+      throw new Error(`A submission was not accepted within ${timeoutMs / 1_000} s.`)
     const { client } = await waitForCaller(system, performance.now(), sleep)
     progress.sent += 1
     const reply = await client.send('PUT', '/meters/interval', body).catch(nullIfBroken)
@@ -48,7 +52,7 @@ const sendCopy = async (
   }
 }
 
-/** Send submissions, some at once, each in all of its copies at once. */
+/** Send submissions over `connections` senders. The copies of a submission are sent concurrently. */
 export const sendBulk = async (
   system: AuditedSystem,
   progress: BulkProgress,

@@ -11,7 +11,7 @@ import type { Difference } from '../verify/verdict.ts'
 import { acceptedRecords, type BulkSubmission } from './plan-bulk.ts'
 import type { BulkProgress } from './send-bulk.ts'
 
-/** What was found; `days` are sums over HTTP that were compared. */
+/** Result of the comparison. `days` counts the compared sums of days over HTTP. */
 export type BulkVerdict = {
   readonly expected: number
   readonly found: number
@@ -39,7 +39,7 @@ const rowsOf = async ({ db, tenant }: BulkVerificationInput, locationId: string)
 const storedIdentity = (row: MeterCostRow): string =>
   identityOf({ ...row, recordReferenceId: row.recordReferenceId ?? '' })
 
-/** Hold the rows of a location, as the service reads them, and its days over HTTP against an exact calculation. */
+/** Compare the rows of a location, and its days over HTTP, with an exact calculation. */
 const verifyLocation = async (
   input: BulkVerificationInput,
   location: LedgerLocation,
@@ -64,13 +64,13 @@ const verifyLocation = async (
   for (const [identity, rows] of stored) reportDifference('unexpected', identity, 'nothing', `${rows.length} rows`)
   const faults = { totals: [] as string[] }
   const days = await auditDays(input.client, location, expectedCosts, faults)
-  for (const fault of faults.totals) reportDifference('sum', fault, 'equal', 'another')
+  for (const fault of faults.totals) reportDifference('sum', fault, 'equal', 'different')
   return { days, differences }
 }
 
 const verifyReceipts = async ({ client, sent, observe }: BulkVerificationInput): Promise<readonly Difference[]> => {
   const faults = { receipts: [] as string[] }
-  // Workers may be behind by a part of all that was sent.
+  // The workers may have a backlog of a part of the load.
   const timeoutMs = 60_000 + (sent.records + sent.repeated) / 10
   let done = 0
   await each(sent.receipts, async ({ given, submission: { records } }) => {
@@ -78,23 +78,24 @@ const verifyReceipts = async ({ client, sent, observe }: BulkVerificationInput):
     observe('receipts', ++done, sent.receipts.length)
   })
   const wrongReceipts = sent.receipts.filter(({ given, submission: { records, refused } }) => {
-    const isWhole =
+    const hasExpectedCounts =
       given.recordsSubmitted === records.length && given.recordsAccepted === records.length - refused.length
-    return !isWhole || given.failedNumbers.join() !== refused.join()
+    return !hasExpectedCounts || given.failedNumbers.join() !== refused.join()
   })
   return [
     ...faults.receipts.map(
-      subject => ({ kind: 'receipt', subject, expected: 'all accepted records processed', found: 'another' }) as const,
+      subject =>
+        ({ kind: 'receipt', subject, expected: 'all accepted records processed', found: 'different' }) as const,
     ),
     ...wrongReceipts.map(({ given, submission: { refused } }) => {
       const found = `${given.recordsAccepted} of ${given.recordsSubmitted} accepted, not ${given.failedNumbers.join()}`
       return { kind: 'answer', subject: given.batchId, expected: `all accepted but ${refused.join()}`, found } as const
     }),
-    ...sent.refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
+    ...sent.refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'accepted', found }) as const),
   ]
 }
 
-/** Judge receipts, then every record once, then that the table holds nothing else. */
+/** Verify the receipts, each record and the number of rows in the table. */
 export const verifyBulk = async (input: BulkVerificationInput): Promise<BulkVerdict> => {
   const { db, locations, submissions, sent, observe } = input
   const byLocation = Map.groupBy(submissions.flatMap(acceptedRecords), ({ locationId }) => locationId)

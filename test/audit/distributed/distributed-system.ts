@@ -14,7 +14,7 @@ import { openStores } from './open-stores.ts'
 const maxStarts = 5
 const retryMs = 2_000
 
-/** A process that did not start, because something it needs is away, is started again, as whoever supervises processes does. */
+/** Start a process, and retry if it fails because a store is unavailable, as a process supervisor does. */
 const startWithRetries = async (start: () => Promise<RoleProcess>): Promise<RoleProcess> => {
   for (let starts = 1; ; starts += 1) {
     try {
@@ -22,7 +22,7 @@ const startWithRetries = async (start: () => Promise<RoleProcess>): Promise<Role
     } catch (error) {
       if (starts === maxStarts) throw error
       print(
-        `  a process did not start and is started again: ${String(error)
+        `  A process failed to start, retrying: ${String(error)
           .split('\n')
           .findLast(line => line !== '')}`,
       )
@@ -31,13 +31,15 @@ const startWithRetries = async (start: () => Promise<RoleProcess>): Promise<Role
   }
 }
 
-/** The system of many processes, which others may join; `engineUrl` is where its rows are. */
+/** System of many processes that other processes can join. `engineUrl` is the address of its ClickHouse. */
 export type DistributedAuditedSystem = AuditedSystem & {
   readonly join: (...roles: readonly Role[]) => Promise<RoleProcess>
   readonly engineUrl: string
 }
 
-/** Make the system of many processes on a folder, not started: brokers, registry and stores run. */
+/**
+ * Create a system of many processes on a data folder. Brokers, registry and stores run; the processes are not started.
+ */
 export const distributedSystem = async (folder: string): Promise<DistributedAuditedSystem> => {
   await using opening = new AsyncDisposableStack()
   const stores = opening.use(await openStores(folder))
@@ -51,18 +53,18 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
     workers: createInstances(2, 'cost-worker'),
   }
   const all = [...instances.queries, ...instances.gateways, ...instances.workers]
-  const next = shuffledFaults()
+  const nextFault = shuffledFaults()
   const entryPoints: { readonly client: () => Client; readonly gateway: RoleInstance }[] = []
   const failedStops: string[] = []
   let nextIndex = 0
 
   const sandbox = (): Sandbox => {
     const query = instances.queries[0]?.process()
-    if (!query) throw new Error('no query-service is there')
+    if (!query) throw new Error('No query-service runs.')
     return { ...(JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8')) as Sandbox), base_url: query.url }
   }
 
-  /** One way in for each gateway, which goes on while processes come and go behind it. */
+  /** Open a proxy for each gateway. Its address stays the same when processes are replaced. */
   const openEntryPoints = async (): Promise<void> => {
     for (const gateway of instances.gateways) {
       const proxy = opened.use(
@@ -88,7 +90,7 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
 
   const stop = async (): Promise<void> => {
     for (const { code } of await Promise.all(all.map(instance => instance.stop()))) {
-      if (code !== 0) throw new Error(`a process stopped with ${code}`)
+      if (code !== 0) throw new Error(`A process exited with code ${code}.`)
     }
     await stores.engine.stop()
   }
@@ -103,17 +105,17 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
     start: async () => {
       if (isStarted) await stores.engine.start()
       isStarted = true
-      // The first one makes the sandbox.
+      // The query service creates the sandbox.
       for (const query of instances.queries) await query.start()
       await Promise.all([...instances.gateways, ...instances.workers].map(instance => instance.start()))
       if (entryPoints.length === 0) await openEntryPoints()
       const started = caller()
-      if (started === null) throw new Error('no gateway is there')
+      if (started === null) throw new Error('No gateway runs.')
       return started.client
     },
     injectFault: async random => {
-      const { kind, inject: happen } = next(random)
-      await happen({ stores, instances, failedStops }, random)
+      const { kind, inject } = nextFault(random)
+      await inject({ stores, instances, failedStops }, random)
       return kind
     },
     failedStops: () => failedStops,

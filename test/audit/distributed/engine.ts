@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
 
-/** The ClickHouse of an audit: the engine behind HTTP in a process of its own, always on the same port and data. */
+/** ClickHouse of an audit: it runs over HTTP in a child process, always on the same port and data. */
 export type Engine = AsyncDisposable & {
   readonly url: string
   readonly start: () => Promise<void>
@@ -20,13 +20,13 @@ const launch = async (
   const url = await Promise.race([
     once(child, 'message').then(([address]) => String(address)),
     once(child, 'exit').then(([code]) => {
-      throw new Error(`the engine ended with ${code} before it was ready`)
+      throw new Error(`ClickHouse exited with code ${code} before it was ready.`)
     }),
   ])
   return { child, url }
 }
 
-/** Start the engine on a folder. */
+/** Start ClickHouse on a data folder. */
 export const openEngine = async (folder: string, port: number): Promise<Engine> => {
   const first = await launch(folder, port)
   let child: ChildProcess | null = first.child

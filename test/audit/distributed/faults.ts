@@ -8,20 +8,20 @@ import { type SharedStores, sessionMs } from './open-stores.ts'
 
 export type RoleInstances = Readonly<Record<'gateways' | 'workers' | 'queries', readonly RoleInstance[]>>
 
-/** What is harmed. */
+/** Processes and stores that a fault can affect. */
 export type FaultTarget = {
   readonly stores: SharedStores
   readonly instances: RoleInstances
   readonly failedStops: string[]
 }
 
-/** One kind of harm; it is over when this resolves. */
+/** One kind of fault. `inject` resolves when the fault is over. */
 export type Fault = { readonly kind: string; readonly inject: (target: FaultTarget, random: Random) => Promise<void> }
 
 const secondMs = 1_000
-/** A process that is asked to stop has this long. */
+/** Time limit of a stop. */
 const drainMs = 15 * secondMs
-/** A broker that is back has fetched what it missed by then, and may be needed. */
+/** Time after which a restarted broker has caught up with the others. */
 const caughtUpMs = 5 * secondMs
 
 const killFault = (kind: string, role: keyof RoleInstances): Fault => ({
@@ -34,7 +34,7 @@ const killFault = (kind: string, role: keyof RoleInstances): Fault => ({
   },
 })
 
-/** Each process of a role in its turn. */
+/** Restart the processes of a role one after the other. */
 const restartFault = (kind: string, role: keyof RoleInstances): Fault => ({
   kind,
   inject: async ({ instances, failedStops }) => {
@@ -56,17 +56,17 @@ const engineFault = (kind: string, engineFaults: readonly EngineFault[]): Fault 
 })
 
 const freezeWorkerFault: Fault = {
-  kind: 'worker frozen past its session',
+  kind: 'worker paused for longer than its session',
   inject: async ({ instances }, random) => {
     const pid = random.pick(instances.workers).process()?.pid
-    if (pid === undefined) throw new Error('there is no worker')
+    if (pid === undefined) throw new Error('No worker runs.')
     process.kill(pid, 'SIGSTOP')
     await sleep(sessionMs + 5 * secondMs + random.whole(25 * secondMs))
     process.kill(pid, 'SIGCONT')
   },
 }
 
-/** With two of three gone nothing can be written: the gateways answer 503. */
+/** If two of three brokers are down, nothing can be written and the gateways answer 503. */
 const killBrokersFault = (kind: string, count: number): Fault => ({
   kind,
   inject: async ({ stores }, random) => {
@@ -97,7 +97,7 @@ const killPostgresFault: Fault = {
   },
 }
 
-/** All kinds of harm. */
+/** All kinds of faults. */
 export const faults: readonly Fault[] = [
   killFault('gateway killed', 'gateways'),
   killFault('worker killed', 'workers'),
@@ -105,8 +105,8 @@ export const faults: readonly Fault[] = [
   killBrokersFault('broker of three killed', 1),
   killBrokersFault('two brokers of three killed', 2),
   freezeWorkerFault,
-  restartFault('gateways restarted in turn', 'gateways'),
-  restartFault('workers restarted in turn', 'workers'),
+  restartFault('gateways restarted one by one', 'gateways'),
+  restartFault('workers restarted one by one', 'workers'),
   restartFault('query-service restarted', 'queries'),
   engineFault('ClickHouse refuses', ['refuse']),
   engineFault('ClickHouse hangs', ['hang']),
@@ -115,7 +115,7 @@ export const faults: readonly Fault[] = [
   killPostgresFault,
 ]
 
-/** Give faults without an end, each kind once before any comes again, in random order. */
+/** Return a generator of faults in random order. Each kind occurs once before a kind is repeated. */
 export const shuffledFaults = (): ((random: Random) => Fault) => {
   let left: Fault[] = []
   return random => {

@@ -1,6 +1,7 @@
 import { type EngineFault, openClickHouseFront } from '../../support/stores/clickhouse-front.ts'
 
-// The engine behind HTTP, in a process that can be killed: takes moods as messages, sends its address, ends with whoever forked it.
+// Process that serves ClickHouse over HTTP and can be killed. It sends its address and receives faults as messages.
+// The process exits when its parent exits.
 const [folder = '', port = '0'] = process.argv.slice(2)
 const front = await openClickHouseFront({ folder, port: Number(port) })
 process.on('message', (fault: EngineFault) => {

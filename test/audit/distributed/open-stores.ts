@@ -7,27 +7,27 @@ import { startRegistry } from '../../support/kafka/registry.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { type Engine, openEngine } from './engine.ts'
 
-/** What the processes share: three brokers that copy all to each other, a registry, PostgreSQL and ClickHouse, with topics and tables made. */
+/** Stores that the processes share: three brokers, a registry, PostgreSQL and ClickHouse, with topics and tables. */
 export type SharedStores = AsyncDisposable & {
   readonly cluster: Cluster
   readonly engine: Engine
-  /** The data of PostgreSQL, which comes back by itself when it is killed. */
+  /** Data folder of PostgreSQL. Its server restarts by itself after a kill. */
   readonly postgresFolder: string
-  /** The settings of a process on these parts. */
+  /** Environment of a process that uses these stores. */
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** The brokers of tests give a silent reader's lanes away after this. */
+/** Time after which a broker assigns the partitions of a silent reader to others. */
 export const sessionMs = 3_000
 
 const brokerCount = 3
 
 const runOrThrow = async (args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> => {
   const { code, out, err } = await runCommand(args, variables)
-  if (code !== 0) throw new Error(`"wattledger ${args.join(' ')}" ended with ${code}:\n${out}${err}`)
+  if (code !== 0) throw new Error(`"wattledger ${args.join(' ')}" exited with code ${code}:\n${out}${err}`)
 }
 
-/** Start all on a folder of data and have the commands `migrate` and `topics` prepare them. */
+/** Start all stores on a data folder, and prepare them with the commands `migrate` and `topics`. */
 export const openStores = async (folder: string): Promise<SharedStores> => {
   mkdirSync(join(folder, 'clickhouse'), { recursive: true, mode: 0o711 })
   await using opening = new AsyncDisposableStack()
@@ -36,15 +36,17 @@ export const openStores = async (folder: string): Promise<SharedStores> => {
   const { address } = opening.use(
     await startEmbeddedServer({ dataFolder: folder, settings: { max_connections: '300' } }),
   )
-  if (!('host' in address)) throw new Error('the packaged PostgreSQL has no socket')
+  if (!('host' in address)) throw new Error('The embedded PostgreSQL has no socket.')
   const [port = 0] = await freePorts(1)
   const engine = opening.use(await openEngine(join(folder, 'clickhouse'), port))
+  const { user, database, host: socketFolder, port: postgresPort } = address
+  const postgresServer = `host=${encodeURIComponent(socketFolder)}&port=${postgresPort}`
   const variables = {
     WATTLEDGER_DATA_DIR: folder,
     WATTLEDGER_KAFKA_BROKERS: cluster.brokers.join(','),
     WATTLEDGER_KAFKA_SESSION_TIMEOUT_MS: String(sessionMs),
     WATTLEDGER_SCHEMA_REGISTRY_URL: registry.url,
-    WATTLEDGER_POSTGRES_URL: `postgres://${address.user}@localhost/${address.database}?host=${encodeURIComponent(address.host)}&port=${address.port}`,
+    WATTLEDGER_POSTGRES_URL: `postgres://${user}@localhost/${database}?${postgresServer}`,
     WATTLEDGER_CLICKHOUSE_URL: engine.url,
     WATTLEDGER_SECRET: 'the secret that the processes of an audit share',
     WATTLEDGER_OPERATOR_KEY: 'the operator key of an audit',

@@ -5,10 +5,10 @@ import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
 import type { Client } from '../../support/system/client.ts'
 import type { PlannedFixture, PlannedLocation, PlannedMarket } from './plan-fixture.ts'
 
-/** A market source with the prices that it has in the end, and those of them that it does not have yet. */
+/** Market source with its final prices, and with the prices that are sent later. */
 export type CreatedMarket = { readonly marketId: string } & Pick<PlannedMarket, 'series' | 'later'>
 
-/** A location as it stands in the service. Tariffs are as they are by now: changes that are known to be done are written here. */
+/** Location in the service. `tariffs` is updated after each change that the service has accepted. */
 export type CreatedLocation = {
   readonly locationId: string
   readonly deviceIds: readonly string[]
@@ -25,7 +25,7 @@ export type AuditFixture = {
 
 const maxPrices = 10_000
 
-/** Prices as bodies of submissions. */
+/** Return the bodies of submissions of prices, with at most 10,000 prices each. */
 export const priceBodies = ({
   starts,
   ends,
@@ -76,7 +76,7 @@ const createLocation = async (
   return { locationId, deviceIds, planned, importMarket, exportMarket, tariffs }
 }
 
-/** Bring a world about over HTTP. */
+/** Create markets, locations, devices and tariffs over HTTP. */
 export const createFixture = async (
   client: Client,
   planned: PlannedFixture,
@@ -89,7 +89,7 @@ export const createFixture = async (
   return { markets, locations }
 }
 
-/** What prices a location in the end. */
+/** Return the final pricing of a location. */
 export const pricingInputOf = ({
   locationId,
   planned,

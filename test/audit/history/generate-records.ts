@@ -10,10 +10,10 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Records are no longer than this. */
+/** Maximum length of a record. */
 export const maxLengthMs = 40 * dayMs
 
-/** Where prices change all at once: starts of months, clock changes, contracts. */
+/** Return the instants at which prices change: starts of months, clock changes, starts and ends of contracts. */
 const instantsOf = ({ planned, tariffs }: CreatedLocation): readonly number[] => {
   const months = Array.from({ length: 12 }, (_, month) => monthStart(planned.zone, Date.UTC(2025, month, 15)))
   const contracts = tariffs.flatMap(({ contractStart, contractEnd }) => [contractStart, contractEnd])
@@ -22,10 +22,12 @@ const instantsOf = ({ planned, tariffs }: CreatedLocation): readonly number[] =>
   ) as number[]
 }
 
-/** Where estimates and actuals meet: some days about a clock change. */
-const crowdedInstant = { start: Date.UTC(2025, 2, 20), end: Date.UTC(2025, 3, 10) }
+/** Days around a clock change that have many records, so that actuals cover estimates. */
+const crowdedInterval = { start: Date.UTC(2025, 2, 20), end: Date.UTC(2025, 3, 10) }
 
-/** Anywhere in a span on grids that let many records begin together; now and then within hours of a change. */
+/**
+ * Return a random start on a grid, so that many records start together. Some starts are within hours of a price change.
+ */
 const startOf = (random: Random, instants: readonly number[], { start, end }: typeof year): number => {
   const grid = random.pick([15 * minuteMs, 15 * minuteMs, hourMs, minuteMs, 1_000, 1])
   const anywhere = start + random.whole(end - start)
@@ -51,21 +53,22 @@ type Flow = Required<Pick<LedgerRecord, 'energyFlowDirection' | 'tariffDirection
 
 const flowOf = (random: Random, { tariffs }: CreatedLocation): Flow | null => {
   if (random.chance(0.75)) return null
-  const sells = tariffs.some(({ direction }) => direction === 'EXPORT')
-  // Without a tariff to sell by, a few records stay without a price.
-  const flow = sells || random.chance(0.1) ? random.pick(['sold', 'own', 'supplied']) : random.pick(['own', 'supplied'])
+  const isSelling = tariffs.some(({ direction }) => direction === 'EXPORT')
+  // Without an EXPORT tariff, a few records have no price.
+  const flow =
+    isSelling || random.chance(0.1) ? random.pick(['sold', 'own', 'supplied']) : random.pick(['own', 'supplied'])
   if (flow === 'sold') return { energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }
   if (flow === 'own') return { energyFlowDirection: 'INBOUND', tariffDirection: 'LOCAL' }
   return { energyFlowDirection: 'OUTBOUND', tariffDirection: 'IMPORT' }
 }
 
-/** Make an estimate of some of a location's records, or an actual again. */
+/** Return the record as an estimate or as an actual, by chance. */
 export const estimate = (random: Random, record: LedgerRecord): LedgerRecord => {
   const { confidence: _, ...actual } = record
   return random.chance(0.5) ? { ...actual, confidence: random.pick(['0.5', '0.9', '0.123457']) } : actual
 }
 
-/** Make an inventor of a location's records; `estimates` says whether any of them may be one. */
+/** Return a generator of random records of a location. `estimates` allows estimates. */
 export const recordGenerator = (
   location: CreatedLocation,
   estimates: boolean,
@@ -75,7 +78,7 @@ export const recordGenerator = (
   const hasEstimates = estimates && location.planned.hasEstimates
   return (random, reference) => {
     const units = random.pick(['W', 'KW', 'WH', 'KWH'])
-    const start = startOf(random, instants, hasEstimates && random.chance(0.6) ? crowdedInstant : year)
+    const start = startOf(random, instants, hasEstimates && random.chance(0.6) ? crowdedInterval : year)
     const isImpulse = units.endsWith('WH') && random.chance(0.05)
     const record = {
       ...{ locationId: location.locationId, deviceId: random.pick(objects) },

@@ -11,10 +11,10 @@ export type ChangeRequest = {
   readonly body?: string
 }
 
-/** One change of what things cost. Sent again with the same key it is done once; `done` takes it into the world that the judge sees. */
+/** Change of a tariff or of market prices. `done` updates the fixture after the service has accepted the change. */
 export type Change = {
-  /** Of which object: changes of one object keep their order. */
-  readonly of: string
+  /** Id of the changed location or market. Changes of one object keep their order. */
+  readonly objectId: string
   readonly request: () => ChangeRequest
   readonly done: (answer: { readonly id?: string }) => void
 }
@@ -22,7 +22,7 @@ export type Change = {
 const dayMs = 86_400_000
 
 const create = (location: CreatedLocation, made: { tariff: Tariff }): Change => ({
-  of: location.locationId,
+  objectId: location.locationId,
   request: () => ({ method: 'POST', path: '/tariffs', body: exactBody(tariffBody(made.tariff, location.locationId)) }),
   done: ({ id = '' }) => {
     made.tariff = { ...made.tariff, id }
@@ -31,7 +31,7 @@ const create = (location: CreatedLocation, made: { tariff: Tariff }): Change => 
 })
 
 const changeEnd = (location: CreatedLocation, id: () => string, end: number | null): Change => ({
-  of: location.locationId,
+  objectId: location.locationId,
   request: () => ({
     method: 'PATCH',
     path: `/tariffs/${id()}`,
@@ -42,15 +42,18 @@ const changeEnd = (location: CreatedLocation, id: () => string, end: number | nu
   },
 })
 
-const makeVoid = (location: CreatedLocation, id: () => string): Change => ({
-  of: location.locationId,
+const voidTariff = (location: CreatedLocation, id: () => string): Change => ({
+  objectId: location.locationId,
   request: () => ({ method: 'DELETE', path: `/tariffs/${id()}?void=true` }),
   done: () => {
     location.tariffs = location.tariffs.filter(tariff => tariff.id !== id())
   },
 })
 
-/** End the last tariff at an instant, follow it by another, and sometimes take that back: void the other, give the last one its end again. */
+/**
+ * End the last tariff at an instant and create a successor. Some changes are undone: the successor is voided, and the
+ * last tariff gets its former end again.
+ */
 const replaceFrom = (random: Random, location: CreatedLocation, at: number): readonly Change[] => {
   const last = location.tariffs
     .filter(({ direction, type }) => direction === 'IMPORT' && type === 'COMMODITY')
@@ -67,18 +70,18 @@ const replaceFrom = (random: Random, location: CreatedLocation, at: number): rea
     },
   }
   const end = last.contractEnd === null ? [changeEnd(location, () => last.id, start)] : []
-  const takeBack = [makeVoid(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
-  return [...end, create(location, made), ...(random.chance(0.5) ? takeBack.slice(0, 1 + random.whole(2)) : [])]
+  const undo = [voidTariff(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
+  return [...end, create(location, made), ...(random.chance(0.5) ? undo.slice(0, 1 + random.whole(2)) : [])]
 }
 
-/** Changes in the year of the records, or behind all of them, where they alter no cost but are told to all lanes. */
+/** Plan changes in the year of the records, or after all records: these alter no cost, but reach all partitions. */
 const changesOf = (random: Random, location: CreatedLocation, hasRepricing: boolean): readonly Change[] => {
   const within = year.start + 20 * dayMs + random.whole(year.end - year.start - 40 * dayMs)
-  const behind = year.end + 200 * dayMs + random.whole(20 * dayMs)
-  return replaceFrom(random, location, hasRepricing ? within : behind)
+  const after = year.end + 200 * dayMs + random.whole(20 * dayMs)
+  return replaceFrom(random, location, hasRepricing ? within : after)
 }
 
-/** Plan changes of tariffs and prices in random order, those of one object in their own. */
+/** Plan changes of tariffs and prices in random order. Changes of the same object keep their order. */
 export const planChanges = (
   random: Random,
   { locations, markets }: AuditFixture,
@@ -86,7 +89,7 @@ export const planChanges = (
 ): readonly Change[] => {
   const prices = markets.map(({ marketId, later }) =>
     later.flatMap(priceBodies).map(body => ({
-      of: marketId,
+      objectId: marketId,
       request: () => ({ method: 'PUT', path: `/markets/${marketId}/prices`, body }) as const,
       done: () => undefined,
     })),

@@ -1,23 +1,23 @@
 import type { MarketSeries, Tariff } from '../../../services/domain/tariff/tariff.ts'
 import type { Random } from '../../support/ledger/random.ts'
-import { kindsOfLocations, year } from './plan-tariffs.ts'
+import { locationKinds, year } from './plan-tariffs.ts'
 
-/** A location before it is made. */
+/** Location before its creation. */
 export type PlannedLocation = {
   readonly zone: string
   readonly kind: string
   readonly devices: number
-  /** Which of the market series prices what it buys and sells; null: none. */
+  /** Index of the market for IMPORT and for EXPORT; null without a market. */
   readonly importMarket: number | null
   readonly exportMarket: number | null
   readonly tariffs: readonly Tariff[]
-  /** Whether some of its records are estimates, where the run has any. */
+  /** True if some of its records are estimates, in a run with estimates. */
   readonly hasEstimates: boolean
 }
 
 type Prices = Pick<MarketSeries, 'starts' | 'ends' | 'prices'>
 
-/** A market with the prices that it has in the end, those that it begins with, and those that come late or are corrected. */
+/** Market with its final prices, its first prices, and the prices that are sent later or corrected. */
 export type PlannedMarket = {
   readonly series: MarketSeries
   readonly atFirst: Prices
@@ -29,7 +29,7 @@ export type PlannedFixture = {
   readonly locations: readonly PlannedLocation[]
 }
 
-/** Whole, half and quarter hours; changes of an hour, of half an hour, at other hours, and none. */
+/** Zones with offsets of whole, half and quarter hours, and with clock changes of 60 min, of 30 min and none. */
 const zones = [
   ...['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'],
   ...['Europe/London', 'America/St_Johns', 'Asia/Kathmandu', 'Pacific/Chatham'],
@@ -37,10 +37,13 @@ const zones = [
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** Records may be longer than the year they begin in. */
-const reach = { start: year.start - 3 * dayMs, end: year.end + 45 * dayMs }
+/** Interval of the market prices. Records can end after the year in which they start. */
+const priceInterval = { start: year.start - 3 * dayMs, end: year.end + 45 * dayMs }
 
-/** Prices of an hour, of a quarter hour for some days in October, some below zero, some equal to the one before. */
+/**
+ * Plan prices of an hour, and of a quarter hour for some days in October. Some are negative or equal to the previous
+ * price.
+ */
 const planMarket = (random: Random, name: string): MarketSeries => {
   const series = {
     sourceId: name,
@@ -50,7 +53,7 @@ const planMarket = (random: Random, name: string): MarketSeries => {
     confidences: [] as number[],
   }
   const quarters = { start: Date.UTC(2025, 9, 1), end: Date.UTC(2025, 9, 8) }
-  for (let at = reach.start; at < reach.end; ) {
+  for (let at = priceInterval.start; at < priceInterval.end; ) {
     const end = at + (quarters.start <= at && at < quarters.end ? hourMs / 4 : hourMs)
     const last = series.prices.at(-1) ?? 0n
     series.starts.push(at)
@@ -62,7 +65,7 @@ const planMarket = (random: Random, name: string): MarketSeries => {
   return series
 }
 
-/** Hold some parts of a series back, or begin with other prices there. */
+/** Choose random parts of a series that are sent late, or first with other prices. */
 const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
   const { starts, ends, prices } = series
   const atFirst = { starts: [] as number[], ends: [] as number[], prices: [] as bigint[] }
@@ -87,7 +90,7 @@ const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
 }
 
 const planLocation = (random: Random, index: number, markets: number): PlannedLocation => {
-  const kind = kindsOfLocations[index % kindsOfLocations.length] as (typeof kindsOfLocations)[number]
+  const kind = locationKinds[index % locationKinds.length] as (typeof locationKinds)[number]
   const importMarket = kind.market ? random.whole(markets) : null
   return {
     zone: zones[index % zones.length] ?? 'UTC',
@@ -100,7 +103,7 @@ const planLocation = (random: Random, index: number, markets: number): PlannedLo
   }
 }
 
-/** Plan markets, and locations that take kinds and zones in turn. */
+/** Plan markets and locations. All kinds of locations and all zones occur. */
 export const planFixture = (
   random: Random,
   locations: number,

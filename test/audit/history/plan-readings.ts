@@ -4,13 +4,15 @@ import type { Random } from '../../support/ledger/random.ts'
 import type { AuditFixture } from './create-fixture.ts'
 import { year } from './plan-tariffs.ts'
 
-/** A register that counts up; at `exchangedAt` another one took its place and began at zero. */
+/** Register that counts up. At `exchangedAt` it was replaced by a register that started at zero. */
 export type Register = Pick<LedgerRecord, 'locationId' | 'deviceId'> & {
   readonly energyFlowDirection: 'INBOUND' | 'OUTBOUND'
   readonly exchangedAt: number
 }
 
-/** What a register showed: time in ms, on whole seconds; the value as text in the submission's units. */
+/**
+ * Value of a register at a time. The time is in ms, in whole seconds. The value is a text in the submission's units.
+ */
 export type Reading = {
   readonly time: number
   readonly value: string
@@ -25,14 +27,17 @@ export type ReadingSubmission = {
   readonly readings: readonly Reading[]
 }
 
-/** Submissions that follow each other: the later ones bring the same times again. */
+/** Consecutive submissions. The later ones correct readings of the same times. */
 export type ReadingFamily = readonly ReadingSubmission[]
 
 const dayMs = 86_400_000
 
-/** Any value of a place in the row is above any of the place before it, whichever correction holds: nothing falls but where a register was exchanged. */
-const valueText = (random: Random, place: number, units: ReadingSubmission['units']): string =>
-  decimal(BigInt(place) * 10_000_000_000n + BigInt(random.whole(10_000_000)) * 1_000n, units === 'WH' ? 6 : 9)
+/**
+ * Return a random value for the reading at an index. The value is larger than all possible values of the previous
+ * index, so that corrections never make a register fall. Only an exchange of the register does.
+ */
+const valueText = (random: Random, index: number, units: ReadingSubmission['units']): string =>
+  decimal(BigInt(index) * 10_000_000_000n + BigInt(random.whole(10_000_000)) * 1_000n, units === 'WH' ? 6 : 9)
 
 const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
   all
@@ -40,7 +45,7 @@ const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
     .sort(([a], [b]) => a - b)
     .map(([, one]) => one)
 
-/** Now and then one below zero, or a time twice; both must be refused. */
+/** Add some invalid readings: a negative value, or a second reading of the same time. */
 const corruptReadings = (random: Random, readings: readonly Reading[]): readonly Reading[] =>
   readings.flatMap(reading => {
     if (random.chance(0.01)) return [reading, { ...reading, time: reading.time + 1_000, value: '-1', isGood: false }]
@@ -52,35 +57,43 @@ const planRegister = (
   register: Omit<Register, 'exchangedAt'>,
   count: number,
 ): readonly ReadingFamily[] => {
-  const every = Math.floor((year.end - year.start - 2 * dayMs) / count / 1_000) * 1_000
+  const intervalMs = Math.floor((year.end - year.start - 2 * dayMs) / count / 1_000) * 1_000
   const exchange = Math.floor(count / 3) + random.whole(Math.ceil(count / 3))
-  const timeOf = (index: number): number => year.start + dayMs + index * every
+  const timeOf = (index: number): number => year.start + dayMs + index * intervalMs
   const times = Array.from({ length: count }, (_, index) => ({
-    place: index < exchange ? index : index - exchange,
-    time: timeOf(index) + random.whole(every / 2_000) * 1_000,
+    valueIndex: index < exchange ? index : index - exchange,
+    time: timeOf(index) + random.whole(intervalMs / 2_000) * 1_000,
     recordReferenceId: `reading ${index} of ${register.deviceId}`,
   }))
-  const exchanged = { ...register, exchangedAt: timeOf(exchange) }
+  const exchangedRegister = { ...register, exchangedAt: timeOf(exchange) }
   const families: ReadingFamily[] = []
   for (let rest = shuffled(random, times); rest.length > 0; ) {
     const own = rest.slice(0, 1 + random.whole(60))
     rest = rest.slice(own.length)
     const submit = (): ReadingSubmission => {
       const units = random.pick(['WH', 'KWH'])
-      const readings = own.map(({ place, ...reading }) => ({
+      const readings = own.map(({ valueIndex, ...reading }) => ({
         ...reading,
-        value: valueText(random, place, units),
+        value: valueText(random, valueIndex, units),
         isGood: true,
       }))
       const session = random.chance(0.3) ? `session-${random.whole(40)}` : null
-      return { register: exchanged, sessionReferenceId: session, units, readings: corruptReadings(random, readings) }
+      return {
+        register: exchangedRegister,
+        sessionReferenceId: session,
+        units,
+        readings: corruptReadings(random, readings),
+      }
     }
     families.push(random.chance(0.25) ? [submit(), submit()] : [submit()])
   }
   return families
 }
 
-/** Plan registers at some of the locations: readings in no order of time, some corrected, each register exchanged once. */
+/**
+ * Plan registers at some locations. Readings are in random order, and some are corrected. Each register is exchanged
+ * once.
+ */
 export const planReadings = (
   random: Random,
   { locations }: AuditFixture,
@@ -94,7 +107,7 @@ export const planReadings = (
   })
 }
 
-/** Write a submission of readings as its body, values as their own texts. */
+/** Write the body of a submission of readings, with the exact texts of the values. */
 export const readingsToWire = ({ register, sessionReferenceId, units, readings }: ReadingSubmission): string => {
   const members = {
     location_id: register.locationId,

@@ -6,16 +6,16 @@ import { estimate, recordGenerator } from './generate-records.ts'
 import { type Change, planChanges } from './plan-changes.ts'
 import { planReadings, type ReadingSubmission } from './plan-readings.ts'
 
-/** `after` is the step that must be known to be done before; null: none. */
+/** `after` is the step that must be done first, or null. */
 type OrderedStep = { readonly after: Step | null }
 type SendOptions = { readonly copies: number; readonly isAwaited: boolean }
 
-/** One in so many submissions is awaited. */
+/** Share of submissions whose processing is awaited. */
 const awaitedShare = 0.1
 
 /**
- * A submission of records or readings, sent so many times at once, or what changes tariffs or prices. `isAwaited`: the sender waits until
- * the submission is processed, so that it is costed apart from what the sender sends next.
+ * Submission of records or readings that is sent `copies` times concurrently, or a change of tariffs or prices.
+ * If `isAwaited`, the sender waits until the submission is processed, so that the next submission is costed separately.
  */
 export type Step =
   | (OrderedStep & SendOptions & { readonly kind: 'submission'; readonly records: readonly LedgerRecord[] })
@@ -34,17 +34,17 @@ type Submission = Extract<Step, { kind: 'submission' }>
 const sizeOf = (random: Random): number =>
   random.chance(0.01) ? 1_000 + random.whole(1_000) : 1 + random.whole(random.pick([1, 20, 200, 300]))
 
-/** Each change behind the one before it of the same object. */
+/** Return a step for each change. It follows the previous change of the same object. */
 const inOrder = (changes: readonly Change[]): readonly Step[] => {
   const last = new Map<string, Step>()
   return changes.map(change => {
-    const step = { kind: 'change', change, after: last.get(change.of) ?? null } as const
-    last.set(change.of, step)
+    const step = { kind: 'change', change, after: last.get(change.objectId) ?? null } as const
+    last.set(change.objectId, step)
     return step
   })
 }
 
-/** Each submission of readings behind the one whose times it brings again. */
+/** Return a step for each submission of readings. It follows the submission that it corrects. */
 const readingSteps = (random: Random, fixture: AuditFixture, records: number): readonly Step[] =>
   planReadings(random, fixture, records).flatMap(family => {
     const steps: Step[] = []
@@ -55,7 +55,7 @@ const readingSteps = (random: Random, fixture: AuditFixture, records: number): r
     return steps
   })
 
-/** Mix the fewer steps among the more at even distances. */
+/** Insert the steps of the shorter list into the longer list at equal distances. */
 const interleave = (more: readonly Step[], fewer: readonly Step[]): readonly Step[] => {
   const queue = [...fewer]
   return more.flatMap((step, index) => {
@@ -66,12 +66,12 @@ const interleave = (more: readonly Step[], fewer: readonly Step[]): readonly Ste
 }
 
 /**
- * Plan all that is sent: submissions of random records in no order of time, some of them again or corrected later on, some of one
- * location and some of many, with changes of tariffs and prices among them.
+ * Plan all steps of a history: submissions of random records in random order, with repeats and corrections. A
+ * submission has records of one or of many locations. Changes of tariffs and prices are in between.
  */
 export const planSteps = (random: Random, fixture: AuditFixture, options: StepOptions): readonly Step[] => {
   const generators = fixture.locations.map(location => recordGenerator(location, options.hasEstimates))
-  const estimating = new Set(
+  const locationsWithEstimates = new Set(
     fixture.locations.filter(({ planned }) => options.hasEstimates && planned.hasEstimates).map(one => one.locationId),
   )
   const submissions: Submission[] = []
@@ -94,12 +94,12 @@ export const planSteps = (random: Random, fixture: AuditFixture, options: StepOp
     }
   }
 
-  /** What came last of an earlier submission, once more: as it was, as it came first, or with other values and confidences. */
+  /** Repeat an earlier submission: its last version, its first version, or new values and confidences. */
   const sendAgain = (latestIndex: number): Submission => {
     const after = latest[latestIndex] as Submission
     const varied = correctRecords(random, after.records)
     const records = varied.map(record =>
-      estimating.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record,
+      locationsWithEstimates.has(record.locationId) && random.chance(0.3) ? estimate(random, record) : record,
     )
     const first = (firsts[latestIndex] as Submission).records
     const sent = { copies: random.pick([1, 1, 2]), isAwaited: random.chance(awaitedShare) }

@@ -11,15 +11,15 @@ import type {
 import type { Random } from '../../support/ledger/random.ts'
 import { schedules } from '../../support/oracle/generate-schedule.ts'
 
-/** What of a tariff the history chooses; the rest has a usual value. */
+/** Members of a tariff that a history chooses. The other members have default values. */
 type Terms = Partial<Tariff> & { readonly schedule: readonly ScheduleEntry[] }
 
-/** All records lie in this year, wherever their location is. */
+/** All records start in this year, in UTC. */
 export const year = { start: Date.UTC(2025, 0, 1), end: Date.UTC(2026, 0, 1) }
 
 const hour = 3600
 
-/** A price of 1e-9 per kWh with any digits, as published ones have. */
+/** Return a random price in 1e-9 per kWh, with nine random decimals. */
 const nano = (random: Random, from: number, to: number): bigint => BigInt(from * 1e9 + random.whole((to - from) * 1e9))
 
 const rate = (random: Random, more: Partial<Rate> = {}): Rate => ({
@@ -30,7 +30,7 @@ const rate = (random: Random, more: Partial<Rate> = {}): Rate => ({
   ...more,
 })
 
-/** Two to four rates whose bounds a month reaches. */
+/** Return two to four tiers whose bounds the energy of a month reaches. */
 const tiers = (random: Random, more: Partial<Rate> = {}): readonly Rate[] => {
   const bounds = Array.from({ length: 1 + random.whole(3) }, () => BigInt(20_000 + random.whole(900_000)) * 1_000_003n)
   return [...bounds.sort((a, b) => (a < b ? -1 : 1)), null].map(to => rate(random, { ...more, to }))
@@ -40,7 +40,7 @@ type Rates = () => readonly Rate[]
 
 const wholeDay = (rates: Rates): readonly TimeBand[] => [{ validFrom: 0, validTo: 86_400, rate: rates() }]
 
-/** A day band, an evening band on a half hour, and a night that wraps over midnight. */
+/** Return time bands for day, evening and night. The evening starts at a half hour, and the night includes midnight. */
 const threeBands = (random: Random, rates: Rates): readonly TimeBand[] => {
   const [from, to] = [hour * (5 + random.whole(4)), hour * (17 + random.whole(3)) + 1800]
   const night = hour * 22 + random.whole(3600)
@@ -58,7 +58,7 @@ const flat = (rates: Rates) => always({ days: ['All'], hours: wholeDay(rates) })
 const timeOfUse = (random: Random, rates: Rates) =>
   always({ days: ['Weekdays'], hours: threeBands(random, rates) }, { days: ['Weekend'], hours: wholeDay(rates) })
 
-/** Winter and summer, and the first of each month at a price of its own. */
+/** Return a schedule with winter, summer, and a separate price on the first day of each month. */
 const seasonal = (random: Random, rates: Rates): readonly ScheduleEntry[] => [
   {
     months: ['Nov', 'Dec', 'Jan', 'Feb', 'Mar'],
@@ -73,7 +73,7 @@ const seasonal = (random: Random, rates: Rates): readonly ScheduleEntry[] => [
   { months: ['All'], dates: [1], daysAndHours: [{ days: ['All'], hours: wholeDay(rates) }] },
 ]
 
-/** One valid schedule of any shape. */
+/** Return a random valid schedule. */
 const anySchedule = (random: Random): readonly ScheduleEntry[] =>
   fc.sample(schedules({ market: false, amounts: 'usual' }), { seed: random.whole(2 ** 30), numRuns: 1 })[0] ??
   flat(() => [rate(random)])
@@ -86,7 +86,7 @@ const bought = (terms: Terms) => tariff('IMPORT', 'COMMODITY', terms)
 const grid = (terms: Terms) => tariff('IMPORT', 'NON_COMMODITY', terms)
 const sold = (terms: Terms) => tariff('EXPORT', 'COMMODITY', terms)
 
-/** A schedule with prices of its own, for a tariff that follows another. */
+/** Return the schedule of a tariff that follows another tariff. */
 export const nextSchedule = (random: Random): readonly ScheduleEntry[] =>
   random.chance(0.5) ? flat(() => tiers(random)) : timeOfUse(random, () => [rate(random)])
 
@@ -94,8 +94,8 @@ const market = { marketRates: true } as const
 const noBase = { fixed: 0n } as const
 const at = (month: number, date: number, minutes = 0): number => Date.UTC(2025, month - 1, date, 0, minutes)
 
-/** The kinds of locations by what their tariffs are; `market` says that they need market prices. */
-export const kindsOfLocations: readonly {
+/** Kinds of locations by their tariffs. `market` is true if the tariffs need market prices. */
+export const locationKinds: readonly {
   readonly name: string
   readonly market: boolean
   readonly of: (random: Random) => readonly Tariff[]

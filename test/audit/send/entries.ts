@@ -5,7 +5,10 @@ import type { ChangeRequest } from '../history/plan-changes.ts'
 import { type ReadingSubmission, readingsToWire } from '../history/plan-readings.ts'
 import type { Step } from '../history/plan-steps.ts'
 
-/** What the client's book has beside submissions of records: those of readings, and changes before they are sent and after their answers. */
+/**
+ * Entry of the client's journal: submissions of records and readings, and changes before each request and after each
+ * answer.
+ */
 export type AuditEntry =
   | JournalEntry
   | { readonly kind: 'readings'; readonly operation: number; readonly submission: ReadingSubmission }
@@ -18,7 +21,10 @@ export type AuditEntry =
       readonly text: string
     }
 
-/** How far the sending is; `refused` are answers that nothing sent deserves, `leftOut` corrections whose original may still arrive. */
+/**
+ * Progress of the load. `refused` lists unexpected answers; `leftOut` counts corrections whose original may still
+ * arrive.
+ */
 export type Progress = { records: number; changes: number; leftOut: number; readonly refused: string[] }
 
 export type SendContext = {
@@ -26,7 +32,7 @@ export type SendContext = {
   readonly journal: Journal<AuditEntry>
   readonly connections: number
   readonly progress: Progress
-  /** Resolves once a step of so many records is due. */
+  /** Wait until a step with this number of records is due. */
   readonly waitForTurn: (records: number) => Promise<void>
 }
 
@@ -42,26 +48,26 @@ export const entryOf = (step: Submission, operation: number): AuditEntry =>
     ? { kind: 'submission', operation, records: step.records }
     : { kind: 'readings', operation, submission: step.submission }
 
-/** How many records or readings a step submits. */
+/** Return the number of records or readings of a step. */
 export const sizeOf = (step: Step): number => {
   if (step.kind === 'change') return 0
   return step.kind === 'submission' ? step.records.length : step.submission.readings.length
 }
 
-/** A connection that broke leaves the fate open; anything else is a fault of the audit. */
+/** Return null if the connection broke, because the result of the request is unknown. Other errors are thrown. */
 export const nullIfBroken = (error: unknown): null => {
   if (error instanceof TypeError) return null
   throw error
 }
 
-/** Nothing that is sent is wrong as a whole, and 503 is the only fault that a system may answer. */
+/** Return true if an answer is unexpected. No request is invalid as a whole, and the only allowed failure is 503. */
 export const isUnexpected = (status: number | null, outcome: Outcome): boolean =>
   outcome === 'failed' || (status !== null && status >= 500 && status !== 503)
 
 export const pauseMs = 20
 const timeoutMs = 180_000
 
-/** Wait for somebody to send to; throws when an operation that began at `since` takes too long. */
+/** Wait until the system has a client. Throws if an operation that started at `since` takes longer than 180 s. */
 export const waitForCaller = async (
   system: AuditedSystem,
   since: number,
@@ -69,7 +75,7 @@ export const waitForCaller = async (
 ): Promise<Caller> => {
   for (;;) {
     if (performance.now() - since > timeoutMs)
-      throw new Error(`an operation had no known fate after ${timeoutMs / 1_000} s`)
+      throw new Error(`The result of an operation was unknown after ${timeoutMs / 1_000} s.`)
     const caller = system.caller()
     if (caller !== null) return caller
     await pause(pauseMs)

@@ -3,19 +3,19 @@ import type { Outcome } from '../../support/ledger/journal.ts'
 import type { Change, ChangeRequest } from '../history/plan-changes.ts'
 import { isUnexpected, nullIfBroken, type SendContext, waitForCaller } from './entries.ts'
 
-/** A key whose request was killed may stay taken for a minute. */
+/** After a kill, an idempotency key can stay locked for 1 min. */
 const pauseMs = 200
 
 const outcomeOf = (status: number | null, { method }: ChangeRequest, isRetry: boolean): Outcome => {
   if (status === null || status >= 500 || status === 401) return 'unknown'
-  // Its twin of before is still at work.
+  // The previous request with the same key is still running.
   if (isRetry && status === 409) return 'unknown'
-  // A tariff that is gone when it is made void again was made void by the sending before.
+  // If a repeated DELETE finds no tariff, the previous request has voided the tariff.
   const isDone = status < 300 || (isRetry && method === 'DELETE' && status === 404)
   return isDone ? 'ok' : 'failed'
 }
 
-/** Send a change as often as it takes until its fate is known; written down before each sending and after each answer. */
+/** Send a change until its result is known. The journal has an entry before each request and after each answer. */
 export const sendChange = async (
   { system, journal, progress }: SendContext,
   change: Change,

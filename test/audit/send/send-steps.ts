@@ -3,7 +3,7 @@ import { type SendContext, sizeOf } from './entries.ts'
 import { sendChange } from './send-change.ts'
 import { type StepResult, submit } from './submit.ts'
 
-/** Send steps in their order, several at once, each once the one that it follows is known to be done. */
+/** Send steps in order, over concurrent senders. A step waits until the step in its `after` is done. */
 export const sendSteps = async (sending: SendContext, steps: readonly Step[]): Promise<void> => {
   const results = new Map<Step, Promise<StepResult>>()
   const send = async (step: Step, operation: number): Promise<StepResult> => {

@@ -14,7 +14,7 @@ import {
   waitForCaller,
 } from './entries.ts'
 
-/** What is known of a step that is done: the lives in which something of it was sent and never answered. */
+/** Result of a step: lifetimes of the processes to which a request was sent that has no answer. */
 export type StepResult = { readonly uncertain: readonly ProcessLifetime[] }
 
 const unanswered: Answer = { outcome: 'unknown', status: null, receipt: null }
@@ -41,7 +41,7 @@ const sendOnce = async (
 
 const maxWaitMs = 3_000
 
-/** Wait until a batch is processed. A system that is killed meanwhile is not waited for. */
+/** Wait until a batch is processed. Returns early if the system is killed meanwhile. */
 const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise<void> => {
   for (const end = performance.now() + maxWaitMs; performance.now() < end; await sleep(pauseMs)) {
     const reply = await system.caller()?.client.send('GET', `/meters/batch?batch_id=${batchId}`).catch(nullIfBroken)
@@ -57,8 +57,9 @@ const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise
 }
 
 /**
- * Submit a step as often as it takes until its fate is known; written down before each sending and after each answer. It is left out
- * where something of the submission `before` it may still arrive, which would then come behind this one.
+ * Send a submission until its result is known. The journal has an entry before each request and after each answer.
+ * The submission is left out if a request of the previous submission `before` can still arrive: it would overwrite this
+ * one.
  */
 export const submit = async (
   sending: SendContext,

@@ -6,8 +6,8 @@ import { locationCosts } from './location-costs.ts'
 
 const numRuns = Number(process.env['SCENARIOS'] ?? 60)
 
-describe('the judge of the audit', () => {
-  it('agrees to the last digit with an oracle that walks minute by minute', { timeout: 60_000 }, () => {
+describe('calculation of the audit', () => {
+  it('returns exactly the costs of an oracle that calculates minute by minute', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(scenarios({ maxRecords: 8 }), ({ input, records }) => {
         expect(locationCosts(input, records)).toEqual(costRecords(input, records))
@@ -16,7 +16,7 @@ describe('the judge of the audit', () => {
     )
   })
 
-  it('agrees where rounding decides', { timeout: 60_000 }, () => {
+  it('returns the same costs for energies that are rounded', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(scenarios({ maxRecords: 8, amounts: 'tiny' }), ({ input, records }) => {
         expect(locationCosts(input, records)).toEqual(costRecords(input, records))

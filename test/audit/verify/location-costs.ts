@@ -16,7 +16,7 @@ import { type Moment, momentIndexAt, type Timeline, timelineOf } from './timelin
 const isWithin = (at: number, spans: readonly Interval[]): boolean =>
   spans.some(({ start, end }) => start <= at && at < end)
 
-/** Cut a record where its price or its cover changes. */
+/** Cut a record where its price changes, and where actuals start or end to cover it. */
 const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly Interval[]): readonly Segment[] => {
   const { start, end, energy } = record
   const edges = new Set([start])
@@ -45,13 +45,13 @@ const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly I
   })
 }
 
-/** One record in the order of a counting start. */
+/** Record in the counting order of a counting start. */
 type Entry = { readonly segmented: SegmentedRecord; readonly from: number; readonly energy: bigint }
 
 const inOrder = (a: Entry, b: Entry): number =>
   a.from - b.from || a.segmented.record.end - b.segmented.record.end || (a.segmented.id < b.segmented.id ? -1 : 1)
 
-/** Count once, in the order of every counting start, what comes before each record. */
+/** For each counting start, calculate the energy that counts before each record. */
 const countAll = (
   all: readonly SegmentedRecord[],
   component: PriceComponent,
@@ -85,8 +85,8 @@ const countAll = (
 const directions: readonly TariffDirection[] = ['IMPORT', 'EXPORT', 'LOCAL']
 
 /**
- * Cost all records of one location, however many: the timelines are found once, the tiers are counted once in order.
- * The answer keeps the order of `records`.
+ * Calculate the costs of all records of one location, in the order of `records`. Timelines and tiers are calculated
+ * once, so that the number of records can be large.
  */
 export const locationCosts = (input: PricingInput, records: readonly IdentifiedRecord[]): readonly OracleCost[] => {
   const timelines = new Map(

@@ -6,8 +6,7 @@ const rowsPerWindow = 90
 const maxWindows = 400
 
 /**
- * Read all records of a location: the time before the year, windows of the year that hold about a page each, and the time behind it.
- * Together they leave nothing out.
+ * Read all records of a location: before the year, in windows of the year with about one page each, and after the year.
  */
 export const readLocation = async (
   client: Client,

@@ -8,7 +8,7 @@ import type { Client } from '../../support/system/client.ts'
 import type { Reading, ReadingSubmission } from '../history/plan-readings.ts'
 import type { AuditEntry } from '../send/entries.ts'
 
-/** What the journal says of registers: the intervals that must be there, and the receipts that were given. */
+/** Expected intervals of registers and the received receipts, from the journal. */
 export type RegisterSummary = {
   readonly intervals: ReadonlyMap<string, LedgerRecord>
   readonly receipts: readonly { readonly given: LedgerReceipt; readonly submission: ReadingSubmission }[]
@@ -19,11 +19,12 @@ type AcceptedReading = Reading & Pick<ReadingSubmission, 'sessionReferenceId' | 
 
 const maxIntervalMs = 366 * 86_400_000
 
-/** A register's value in 1e-6 Wh. */
+/** Return the value of a reading in 1e-6 Wh. */
 const energyOf = ({ value, units: unit }: AcceptedReading): bigint => units(value, unit === 'WH' ? 6 : 9)
 
 /**
- * Each reading but a fallen one closes an interval that the one before it in time opens.
+ * Return the intervals between consecutive readings. A reading that is lower than the previous reading ends no
+ * interval.
  * Source: docs/rules/metering.md #register-readings.
  */
 const intervalsOf = (
@@ -50,7 +51,7 @@ const intervalsOf = (
   })
 }
 
-/** Make up the book of registers; every submission has a known fate by the end of the sending. */
+/** Summarize the journal's entries of readings. The results of all submissions are known after the load. */
 export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSummary => {
   const submissions = new Map(
     journal.flatMap(entry => (entry.kind === 'readings' ? [[entry.operation, entry.submission] as const] : [])),
@@ -87,7 +88,10 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
 
 const timeoutMs = 60_000
 
-/** Whether a receipt says by now what it must: all handled, and of the readings found to have fallen none but those behind an exchange. */
+/**
+ * Return true if a receipt has its final state: all readings are processed, and only readings after an exchange were
+ * lower.
+ */
 const isExpectedReceipt = (
   stored: StoredReceipt,
   { given, submission }: RegisterSummary['receipts'][number],
@@ -106,7 +110,7 @@ const isExpectedReceipt = (
   )
 }
 
-/** List the receipts of registers that do not come true within a minute. */
+/** List the receipts of registers that do not reach their expected state within 60 s. */
 export const verifyRegisterReceipts = async (
   client: Client,
   { receipts }: RegisterSummary,
@@ -117,7 +121,7 @@ export const verifyRegisterReceipts = async (
       const { status, text } = await client.send('GET', `/meters/batch?batch_id=${receipt.given.batchId}`)
       if (status === 200 && isExpectedReceipt(parseExactly(text) as StoredReceipt, receipt)) return
       if (performance.now() < deadline) continue
-      faults.push(`${receipt.given.batchId} said ${JSON.stringify(receipt.given)}, is ${status} ${text}`)
+      faults.push(`${receipt.given.batchId}: expected ${JSON.stringify(receipt.given)}, found ${status} ${text}`)
       return
     }
   })

@@ -7,7 +7,7 @@ import type { Interval } from '../../support/oracle/segments.ts'
 const confidenceDecimals = 6
 const certain = 1_000_000
 
-/** A record as the oracle has it: energy in 1e-6 Wh, confidence in 1e-6, directions resolved. */
+/** Convert a record for the oracle: energy in 1e-6 Wh, confidence in 1e-6, with its directions. */
 export const oracleRecordOf = (record: LedgerRecord, id: string): IdentifiedRecord => ({
   id,
   record: {
@@ -31,7 +31,7 @@ const objectOf = ({ record }: IdentifiedRecord): string =>
   JSON.stringify([record.deviceId, record.energyFlowDirection, record.tariffDirection, record.sessionReferenceId])
 
 /**
- * Tell each estimate where actuals of the same object, directions and session share its time.
+ * Add to each estimate the intervals that actuals of the same object, directions and session cover.
  * Source: docs/rules/metering.md #estimates.
  */
 export const withCoveredIntervals = (records: readonly IdentifiedRecord[]): readonly IdentifiedRecord[] => {

@@ -3,7 +3,10 @@ import { type Expectation, type JournalSummary, summarizeJournal } from '../../s
 import type { AuditEntry } from '../send/entries.ts'
 import { type RegisterSummary, summarizeRegisters } from './registers.ts'
 
-/** What the client's journal says must be there, by location: what identities stand for, intervals of registers among them. */
+/**
+ * Summary of the client's journal. `byLocation` lists the expectations for each identity, with the intervals of
+ * registers.
+ */
 export type JournalSummaries = {
   readonly recordSummary: JournalSummary
   readonly registers: RegisterSummary
@@ -13,7 +16,7 @@ export type JournalSummaries = {
 const isRecordEntry = (entry: AuditEntry): entry is JournalEntry =>
   entry.kind !== 'change' && entry.kind !== 'changed' && entry.kind !== 'readings'
 
-/** Make up the books from the journal of an audit. */
+/** Read and summarize the journal of an audit. */
 export const summarizeJournals = (file: string): JournalSummaries => {
   const journal = readJournal<AuditEntry>(file)
   const recordSummary = summarizeJournal(journal.filter(isRecordEntry))

@@ -4,16 +4,18 @@ import { partAt } from '../../support/oracle/price-at.ts'
 import { type Interval, samePart } from '../../support/oracle/segments.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
 
-/** Both halves of a price from an instant on; null: there is none. */
+/** Commodity and non-commodity part of a price from `start` on; null without a tariff. */
 export type Moment = { readonly start: number; readonly commodity: Part | null; readonly nonCommodity: Part | null }
 
-/** The moments of a span in order, each holding until the next; the first at the span's start or before it. */
+/**
+ * Moments of an interval in order. Each is valid until the next; the first is at the start of the interval or before.
+ */
 export type Timeline = readonly Moment[]
 
 const dayMs = 86_400_000
 const quarterYearMs = 90 * dayMs
 
-/** Seconds of the local day at which some band begins or ends, midnight among them. */
+/** Return the seconds of the local day at which a time band starts or ends, and midnight. */
 const secondsOf = (input: PricingInput, direction: TariffDirection): ReadonlySet<number> => {
   const seconds = new Set([0])
   for (const tariff of input.tariffs) {
@@ -25,7 +27,10 @@ const secondsOf = (input: PricingInput, direction: TariffDirection): ReadonlySet
   return seconds
 }
 
-/** The instants at which wall clocks show the seconds of each local day, with every offset of the days around: some too many, none too few. */
+/**
+ * Return the instants at which a local clock shows one of the seconds, for all offsets of the days around. The list
+ * includes all such instants, and some others.
+ */
 const wallInstants = (zone: string, seconds: ReadonlySet<number>, { start, end }: Interval): readonly number[] => {
   const { changes, offsets } = zoneOf(zone)
   const found: number[] = changes.filter(at => start < at && at < end)
@@ -55,8 +60,8 @@ const marketInstants = (input: PricingInput, direction: TariffDirection): readon
 }
 
 /**
- * Find every instant of a span, its end included, at which a price of one direction can change, and what it is from there on. Nothing is stepped
- * through: edges of bands, days, clock changes, contracts and market prices are all that can change one.
+ * Find all instants of an interval, with its end, at which a price of one direction changes, and the price from each
+ * instant on. Candidates are the starts and ends of time bands, days, contracts and market prices, and clock changes.
  */
 export const timelineOf = (input: PricingInput, direction: TariffDirection, span: Interval): Timeline => {
   const wall = wallInstants(input.timeZone.name, secondsOf(input, direction), span)
@@ -74,7 +79,7 @@ export const timelineOf = (input: PricingInput, direction: TariffDirection, span
   return moments
 }
 
-/** The place of the moment that holds at an instant. */
+/** Return the index of the moment that is valid at an instant. */
 export const momentIndexAt = (timeline: Timeline, at: number): number => {
   let [low, high] = [0, timeline.length - 1]
   while (low < high) {

@@ -5,7 +5,7 @@ import { verifyRegisterReceipts } from './registers.ts'
 import type { JournalSummaries } from './summarize-journals.ts'
 import { verifyLocation } from './verify-location.ts'
 
-/** The ways in which a service can differ from the books. */
+/** Kinds of differences between the stored data and the expected data. */
 export const differenceKinds = [
   'missing',
   'duplicate',
@@ -15,13 +15,13 @@ export const differenceKinds = [
   'sum',
   'receipt',
   'answer',
-  'aside',
+  'deadLetter',
   'stop',
 ] as const
 
 export type Difference = {
   readonly kind: (typeof differenceKinds)[number]
-  /** Of which record, month, receipt or answer. */
+  /** Name of the record, month, receipt or answer. */
   readonly subject: string
   readonly expected: string
   readonly found: string
@@ -30,7 +30,7 @@ export type Difference = {
 export type Verdict = {
   readonly expected: number
   readonly found: number
-  /** Records that must have no price, and the pieces of all others. */
+  /** Records without a price, and pieces of all other records. */
   readonly unpriced: number
   readonly pieces: number
   readonly months: number
@@ -38,7 +38,7 @@ export type Verdict = {
   readonly differences: readonly Difference[]
 }
 
-/** Compare all receipts with what their answers said, each once all of its accepted records are processed. */
+/** Compare all receipts with the answers to their submissions, after all accepted records are processed. */
 export const verifyReceipts = async (
   client: Client,
   { recordSummary, registers }: JournalSummaries,
@@ -54,15 +54,15 @@ export const verifyReceipts = async (
   return [
     ...[...faults.receipts, ...ofRegisters].map(
       fault =>
-        ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'another' }) as const,
+        ({ kind: 'receipt', subject: fault, expected: 'all accepted records processed', found: 'different' }) as const,
     ),
     ...[...recordSummary.contradictions, ...registers.contradictions].map(
-      fault => ({ kind: 'answer', subject: fault, expected: 'good records accepted', found: 'another' }) as const,
+      fault => ({ kind: 'answer', subject: fault, expected: 'valid records accepted', found: 'different' }) as const,
     ),
   ]
 }
 
-/** Read all locations back and compare them with the books. */
+/** Read all locations and compare them with the summary of the journal. */
 export const verifyLocations = async (
   client: Client,
   locations: readonly CreatedLocation[],

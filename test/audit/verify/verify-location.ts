@@ -13,12 +13,15 @@ import type { Difference, Verdict } from './verdict.ts'
 import { deviationOf } from './verify-record.ts'
 import { verifySums } from './verify-sums.ts'
 
-/** A verdict of one location. */
+/** Verdict of one location. */
 export type LocationVerdict = Omit<Verdict, 'receipts'>
 
 const energyDecimals = 6
 
-/** Which of the allowed records is the one that stands there; where none is, the one that was taken last. */
+/**
+ * Return the allowed record that is stored. If none is stored, return the last accepted record, or null if none is
+ * needed.
+ */
 const expectedRecordOf = ({ allowed }: Expectation, stored: StoredRecord | undefined): LedgerRecord | null => {
   const records = allowed.filter(record => record !== null)
   if (stored === undefined) return allowed.includes(null) ? null : (records.at(-1) ?? null)
@@ -31,7 +34,7 @@ const expectedRecordOf = ({ allowed }: Expectation, stored: StoredRecord | undef
 const describe = ({ value, units, confidence = '1' }: LedgerRecord): string =>
   `${value} ${units}, confidence ${confidence}`
 
-/** Read a location back and compare every record, and every month of each flow, with what the books and an exact calculation say. */
+/** Compare all records of a location, and each month of each flow, with the journal and an exact calculation. */
 export const verifyLocation = async (
   client: Client,
   location: CreatedLocation,

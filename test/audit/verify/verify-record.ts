@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../support/ledger/read-back.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
 import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
 
-/** What of a stored record is not as it must be: its name, what was expected and what was found; null: all is. */
+/** First difference between a stored record and its expected values. */
 export type Deviation = { readonly kind: 'energy' | 'cost'; readonly expected: string; readonly found: string }
 
 const energyDecimals = 6
@@ -41,18 +41,18 @@ const piecesDeviation = (expected: OracleCost, stored: StoredRecord): Deviation 
   return deviation('cost', `piece ${at + 1}`, [counts[0], wanted[at] ?? null], [counts[1], found[at] ?? null])
 }
 
-/** Compare a stored record with its exact cost. */
+/** Compare a stored record with its exact cost. Returns null if they are equal. */
 export const deviationOf = (expected: OracleCost, stored: StoredRecord): Deviation | null => {
   const { priced } = expected
   const { value, confidence } = stored.data.tariff.cost
   const tariffs = new Set((priced?.pieces ?? []).flatMap(piece => piece.tariffs).filter(id => id !== null))
-  const isTrulyConfident = priced === null || isConfidence(Number(confidence), priced.confidence)
+  const isConfidenceCorrect = priced === null || isConfidence(Number(confidence), priced.confidence)
   return (
     energyDeviation(expected, stored) ??
     deviation('cost', 'status', priced === null ? 'UNPRICED' : 'PRICED', stored.status) ??
     deviation('cost', 'cost in 1e-9', priced?.cost ?? null, value === null ? null : units(value, moneyDecimals)) ??
     piecesDeviation(expected, stored) ??
     (priced === null ? null : deviation('cost', 'tariffs', [...tariffs].sort(), [...stored.tariff_ids].sort())) ??
-    deviation('cost', 'confidence', isTrulyConfident ? confidence : shownFraction(priced.confidence), confidence)
+    deviation('cost', 'confidence', isConfidenceCorrect ? confidence : shownFraction(priced.confidence), confidence)
   )
 }

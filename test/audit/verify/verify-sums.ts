@@ -8,7 +8,7 @@ import type { Client } from '../../support/system/client.ts'
 import { maxLengthMs } from '../history/generate-records.ts'
 import { year } from '../history/plan-tariffs.ts'
 
-/** Sums of one flow that are not what the records come to; `months` is how many were compared. */
+/** Sums that differ from the sums of the records. `months` is the number of compared sums. */
 export type SumsVerdict = {
   readonly months: number
   readonly deviations: readonly { readonly month: string; readonly expected: string; readonly found: string }[]
@@ -56,8 +56,9 @@ const verifyFlow = async (
     ]
     const month = `${flow} ${direction} from ${instant(start)}`
     const isStart = element !== undefined && Date.parse(element.start_time) === start
-    const text = (values: readonly unknown[]) =>
-      `${values[0]} Wh, ${values[1]}, confidence ${values[2]}, unpriced ${values[3]} with ${values[4]} Wh, of ${values[5]} records`
+    const text = ([energy, cost, meanConfidence, unpriced, unpricedEnergy, count]: readonly unknown[]) =>
+      `${energy} Wh, ${cost}, confidence ${meanConfidence}, ${count} records, ` +
+      `${unpriced} unpriced with ${unpricedEnergy} Wh`
     return isStart && text(parts) === text(found) ? [] : [{ month, expected: text(parts), found: text(found) }]
   })
   return { months: edges.length - 1, deviations }
@@ -65,7 +66,7 @@ const verifyFlow = async (
 
 type ZonedLocation = { readonly locationId: string; readonly zone: string }
 
-/** Compare what a location costs month by month, each flow on its own, with its records' costs. */
+/** Compare the monthly costs of a location with the costs of its records, for each flow. */
 export const verifySums = async (
   client: Client,
   location: ZonedLocation,

@@ -11,9 +11,9 @@ export type VerificationInput = {
   readonly failedStops: readonly string[]
   readonly fixture: AuditFixture
   readonly journalFile: string
-  /** Whether stored costs may still change by themselves. */
+  /** True if stored costs can change after the load, because changes of prices are being applied. */
   readonly hasRepricing: boolean
-  /** Answers that nothing sent deserved. */
+  /** Unexpected answers. */
   readonly refused: readonly string[]
   readonly observe: (phase: 'receipts' | 'records', done: number, total: number) => void
 }
@@ -23,7 +23,7 @@ export type AuditVerdict = Verdict & { readonly summaries: JournalSummaries }
 const settleMs = 180_000
 const settlePauseMs = 10_000
 
-/** Some locations are deleted in the end; what their records cost stays. */
+/** Some locations are deleted at the end. The costs of their records do not change. */
 const isDeletedAtEnd = (_: CreatedLocation, index: number): boolean => index % 20 === 2
 
 export const deleteSomeLocations = async (
@@ -33,14 +33,14 @@ export const deleteSomeLocations = async (
   const deletedLocations = locations.filter(isDeletedAtEnd)
   for (const { locationId } of deletedLocations) {
     const { status, text } = await client.send('DELETE', `/locations/${locationId}`)
-    if (status !== 202 && status !== 404) throw new Error(`${locationId} was not deleted: ${status} ${text}`)
+    if (status !== 202 && status !== 404) throw new Error(`The deletion of ${locationId} failed: ${status} ${text}`)
   }
   return deletedLocations
 }
 
 /**
- * Judge receipts, then every record and month. Where costs may still change, again and again until nothing differs or time is up; then
- * the doomed locations are deleted and judged once more.
+ * Verify the receipts, then all records and months. With `hasRepricing` the verification is repeated until there are no
+ * differences, for at most 180 s. Then some locations are deleted and verified again.
  */
 export const verify = async ({
   client,
@@ -65,16 +65,16 @@ export const verify = async ({
     ...failedStops.map(
       found => ({ kind: 'stop', subject: 'a process', expected: '0 within 15 s of SIGTERM', found }) as const,
     ),
-    ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'taken', found }) as const),
+    ...refused.map(found => ({ kind: 'answer', subject: 'a request', expected: 'accepted', found }) as const),
   ]
   let verdict = await verifyAll(fixture.locations)
-  // The first judging may take longer than all that.
+  // The time limit starts after the first verification, which can take longer than the limit.
   const deadline = performance.now() + settleMs
   while (hasRepricing && verdict.differences.length > 0 && performance.now() < deadline) {
     await sleep(settlePauseMs)
     verdict = await verifyAll(fixture.locations)
   }
-  // All that is sent can be read and priced.
+  // All sent records can be decoded and priced, so that no dead letter is expected.
   const deadLettered = await deadLetters()
   const deleted = hasRepricing ? await verifyAll(await deleteSomeLocations(client, fixture)) : { differences: [] }
   return {
@@ -87,7 +87,7 @@ export const verify = async ({
       ...deleted.differences,
       ...deadLettered.map(
         ({ id, code, reason }) =>
-          ({ kind: 'aside', subject: id, expected: 'nothing put aside', found: `${code}: ${reason}` }) as const,
+          ({ kind: 'deadLetter', subject: id, expected: 'no dead letter', found: `${code}: ${reason}` }) as const,
       ),
     ],
   }
