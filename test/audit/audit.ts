@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
-import { missingTool } from '../support/kafka/artefacts.ts'
+import { missingKafkaTool } from '../support/kafka/artefacts.ts'
 import { type BulkAudit, openBulk } from './bulk/run-bulk.ts'
 import { type AuditOptions, help, OptionError, parseOptions } from './options.ts'
 import { isClean, observer, reportBulk, reportVerdict } from './report.ts'
@@ -9,7 +9,7 @@ import { type Audit, openAudit } from './run-audit.ts'
 const printOptions = (options: AuditOptions): void => {
   const { records, kills, seed, connections, without, isDistributed } = options
   const profile = isDistributed ? 'distributed' : 'embedded'
-  const missing = isDistributed ? missingTool() : null
+  const missing = isDistributed ? missingKafkaTool() : null
   if (missing !== null) throw new OptionError(`--distributed cannot start a broker: ${missing}`)
   const size = [`${whole(records)} records`, profile, `${kills} kills`, `${connections} connections`, `seed ${seed}`]
   const leftOut = without.size === 0 ? [] : [`without ${[...without].join(', ')}`]

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { missingTool } from '../support/kafka/artefacts.ts'
+import { missingKafkaTool } from '../support/kafka/artefacts.ts'
 import { openEmbedded } from './bench-system.ts'
 import { openDistributedOn } from './distributed/distributed-system.ts'
 import { openSharedStores } from './distributed/shared-stores.ts'
@@ -59,7 +59,7 @@ const run = async (measures: Measures, profile: string): Promise<void> => {
 
 /** Exit with code 1 if no broker can be started. */
 const requireBroker = (): void => {
-  const missing = process.env['KAFKA_BROKERS'] === undefined ? missingTool() : null
+  const missing = process.env['KAFKA_BROKERS'] === undefined ? missingKafkaTool() : null
   if (missing === null) return
   process.stderr.write(`The bench cannot start a broker: ${missing}\n`)
   process.exit(1)

@@ -1,5 +1,5 @@
 import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
-import { each } from '../../support/ledger/audit.ts'
+import { forEachConcurrently } from '../../support/ledger/audit.ts'
 import { makeLocation } from '../../support/ledger/fleet.ts'
 import type { LedgerLocation } from '../../support/ledger/journal.ts'
 import { seeded } from '../../support/ledger/random.ts'
@@ -43,7 +43,7 @@ type BulkRun = {
 
 const createLocations = async (client: Client, { locations: count, seed }: AuditOptions, observe: Observer) => {
   const locations = new Map<number, LedgerLocation>()
-  await each([...Array(count).keys()], async index => {
+  await forEachConcurrently([...Array(count).keys()], async index => {
     locations.set(index, await makeLocation(client, seeded(seed + index)))
     observe('fixture', locations.size, count)
   })

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { rowsInInterval, type Tenant } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import type { MeterCostRow } from '../../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
-import { auditDays, auditReceipt, each } from '../../support/ledger/audit.ts'
+import { auditDays, auditReceipt, forEachConcurrently } from '../../support/ledger/audit.ts'
 import { expectedOf } from '../../support/ledger/expected-cost.ts'
 import { dayCount, firstDay, maxLengthMs } from '../../support/ledger/generate-submission.ts'
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
@@ -73,7 +73,7 @@ const verifyReceipts = async ({ client, sent, observe }: BulkVerificationInput):
   // The workers may have a backlog of a part of the load.
   const timeoutMs = 60_000 + (sent.records + sent.repeated) / 10
   let done = 0
-  await each(sent.receipts, async ({ given, submission: { records } }) => {
+  await forEachConcurrently(sent.receipts, async ({ given, submission: { records } }) => {
     await auditReceipt(client, { given, records }, faults, timeoutMs)
     observe('receipts', ++done, sent.receipts.length)
   })
@@ -102,7 +102,7 @@ export const verifyBulk = async (input: BulkVerificationInput): Promise<BulkVerd
   const expected = submissions.reduce((sum, { records, refused }) => sum + records.length - refused.length, 0)
   const differences: Difference[] = [...(await verifyReceipts(input))]
   let [days, verified] = [0, 0]
-  await each(locations, async location => {
+  await forEachConcurrently(locations, async location => {
     const records = byLocation.get(location.locationId) ?? []
     const one = await verifyLocation(input, location, records)
     for (const difference of one.differences) differences.push(difference)

@@ -84,7 +84,7 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
       ? null
       : {
           client: entryPoint.client(),
-          lifetimes: () => entryPoint.gateway.runningProcesses().map(({ isGone }) => ({ isOver: isGone })),
+          lifetimes: () => entryPoint.gateway.runningProcesses().map(({ hasExited }) => ({ isOver: hasExited })),
         }
   }
 

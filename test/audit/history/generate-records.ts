@@ -85,7 +85,7 @@ export const recordGenerator = (
       ...{ start, end: isImpulse ? start : start + lengthOf(random) },
       ...{ units, value: generateValue(random, units) },
       sessionReferenceId: random.chance(0.2) ? `session-${random.whole(40)}` : null,
-      ...{ recordReferenceId: reference, isGood: true },
+      ...{ recordReferenceId: reference, isValid: true },
       ...flowOf(random, location),
     }
     return hasEstimates ? estimate(random, record) : record

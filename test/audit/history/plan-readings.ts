@@ -17,7 +17,7 @@ export type Reading = {
   readonly time: number
   readonly value: string
   readonly recordReferenceId: string
-  readonly isGood: boolean
+  readonly isValid: boolean
 }
 
 export type ReadingSubmission = {
@@ -48,8 +48,8 @@ const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
 /** Add some invalid readings: a negative value, or a second reading of the same time. */
 const corruptReadings = (random: Random, readings: readonly Reading[]): readonly Reading[] =>
   readings.flatMap(reading => {
-    if (random.chance(0.01)) return [reading, { ...reading, time: reading.time + 1_000, value: '-1', isGood: false }]
-    return random.chance(0.01) ? [reading, { ...reading, value: '1', isGood: false }] : [reading]
+    if (random.chance(0.01)) return [reading, { ...reading, time: reading.time + 1_000, value: '-1', isValid: false }]
+    return random.chance(0.01) ? [reading, { ...reading, value: '1', isValid: false }] : [reading]
   })
 
 const planRegister = (
@@ -75,7 +75,7 @@ const planRegister = (
       const readings = own.map(({ valueIndex, ...reading }) => ({
         ...reading,
         value: valueText(random, valueIndex, units),
-        isGood: true,
+        isValid: true,
       }))
       const session = random.chance(0.3) ? `session-${random.whole(40)}` : null
       return {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { each } from '../../support/ledger/audit.ts'
+import { forEachConcurrently } from '../../support/ledger/audit.ts'
 import { decimal, parseExactly, units } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerReceipt, LedgerRecord } from '../../support/ledger/journal.ts'
 import type { StoredReceipt } from '../../support/ledger/read-back.ts'
@@ -45,7 +45,7 @@ const intervalsOf = (
         energyFlowDirection,
         tariffDirection: energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'EXPORT',
       },
-      ...{ start: opening.time, end: closing.time, units: 'WH', value: decimal(energy, 6), isGood: true },
+      ...{ start: opening.time, end: closing.time, units: 'WH', value: decimal(energy, 6), isValid: true },
       ...{ sessionReferenceId: closing.sessionReferenceId, recordReferenceId: closing.recordReferenceId },
     } as const
   })
@@ -64,7 +64,7 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
     if (entry.kind !== 'answered' || entry.receipt === null || submission === undefined) continue
     acceptedOperations.add(entry.operation)
     receipts.push({ given: entry.receipt, submission })
-    const expected = submission.readings.flatMap(({ isGood }, index) => (isGood ? [] : [index + 1])).join()
+    const expected = submission.readings.flatMap(({ isValid }, index) => (isValid ? [] : [index + 1])).join()
     if (entry.receipt.failedNumbers.join() !== expected)
       contradictions.push(`operation ${entry.operation} refused ${entry.receipt.failedNumbers.join()}, not ${expected}`)
   }
@@ -78,7 +78,7 @@ export const summarizeRegisters = (journal: readonly AuditEntry[]): RegisterSumm
     const register = registers.get(key) ?? { submission, acceptedReadings: new Map<number, AcceptedReading>() }
     registers.set(key, register)
     for (const reading of submission.readings)
-      if (reading.isGood) register.acceptedReadings.set(reading.time, { ...reading, ...submission })
+      if (reading.isValid) register.acceptedReadings.set(reading.time, { ...reading, ...submission })
   }
   const intervals = [...registers.values()].flatMap(({ submission, acceptedReadings }) =>
     intervalsOf(submission, acceptedReadings),
@@ -116,7 +116,7 @@ export const verifyRegisterReceipts = async (
   { receipts }: RegisterSummary,
 ): Promise<readonly string[]> => {
   const faults: string[] = []
-  await each(receipts, async receipt => {
+  await forEachConcurrently(receipts, async receipt => {
     for (const deadline = performance.now() + timeoutMs; ; await sleep(50)) {
       const { status, text } = await client.send('GET', `/meters/batch?batch_id=${receipt.given.batchId}`)
       if (status === 200 && isExpectedReceipt(parseExactly(text) as StoredReceipt, receipt)) return

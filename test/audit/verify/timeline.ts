@@ -1,11 +1,15 @@
 import type { PricingInput, TariffDirection } from '../../../services/domain/tariff/tariff.ts'
-import type { Part } from '../../support/oracle/price-at.ts'
-import { partAt } from '../../support/oracle/price-at.ts'
+import type { PricePart } from '../../support/oracle/price-at.ts'
+import { pricePartAt } from '../../support/oracle/price-at.ts'
 import { type Interval, samePart } from '../../support/oracle/segments.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
 
 /** Commodity and non-commodity part of a price from `start` on; null without a tariff. */
-export type Moment = { readonly start: number; readonly commodity: Part | null; readonly nonCommodity: Part | null }
+export type Moment = {
+  readonly start: number
+  readonly commodity: PricePart | null
+  readonly nonCommodity: PricePart | null
+}
 
 /**
  * Moments of an interval in order. Each is valid until the next; the first is at the start of the interval or before.
@@ -71,8 +75,8 @@ export const timelineOf = (input: PricingInput, direction: TariffDirection, span
   for (const start of instants) {
     const last = moments.at(-1)
     if (last?.start === start) continue
-    const commodity = partAt(input, direction, 'COMMODITY', start)
-    const nonCommodity = partAt(input, direction, 'NON_COMMODITY', start)
+    const commodity = pricePartAt(input, direction, 'COMMODITY', start)
+    const nonCommodity = pricePartAt(input, direction, 'NON_COMMODITY', start)
     if (last !== undefined && samePart(last.commodity, commodity) && samePart(last.nonCommodity, nonCommodity)) continue
     moments.push({ start, commodity, nonCommodity })
   }

@@ -1,4 +1,4 @@
-import { auditReceipt, each } from '../../support/ledger/audit.ts'
+import { auditReceipt, forEachConcurrently } from '../../support/ledger/audit.ts'
 import type { Client } from '../../support/system/client.ts'
 import type { CreatedLocation } from '../history/create-fixture.ts'
 import { verifyRegisterReceipts } from './registers.ts'
@@ -46,7 +46,7 @@ export const verifyReceipts = async (
 ): Promise<readonly Difference[]> => {
   const faults: { receipts: string[] } = { receipts: [] }
   let done = 0
-  await each(recordSummary.receipts, async receipt => {
+  await forEachConcurrently(recordSummary.receipts, async receipt => {
     await auditReceipt(client, receipt, faults)
     progress(++done)
   })
@@ -71,7 +71,7 @@ export const verifyLocations = async (
 ): Promise<Omit<Verdict, 'receipts'>> => {
   const differences: Difference[] = []
   const counts = { expected: 0, found: 0, unpriced: 0, pieces: 0, months: 0 }
-  await each(locations, async location => {
+  await forEachConcurrently(locations, async location => {
     const verdict = await verifyLocation(client, location, byLocation.get(location.locationId) ?? new Map())
     for (const difference of verdict.differences) differences.push(difference)
     counts.expected += verdict.expected

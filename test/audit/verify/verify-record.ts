@@ -1,7 +1,7 @@
 import { units } from '../../support/ledger/exact-decimal.ts'
 import type { StoredRecord } from '../../support/ledger/read-back.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
-import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
+import { fractionText, isConfidence } from '../../support/oracle/exact.ts'
 
 /** First difference between a stored record and its expected values. */
 export type Deviation = { readonly kind: 'energy' | 'cost'; readonly expected: string; readonly found: string }
@@ -53,6 +53,6 @@ export const deviationOf = (expected: OracleCost, stored: StoredRecord): Deviati
     deviation('cost', 'cost in 1e-9', priced?.cost ?? null, value === null ? null : units(value, moneyDecimals)) ??
     piecesDeviation(expected, stored) ??
     (priced === null ? null : deviation('cost', 'tariffs', [...tariffs].sort(), [...stored.tariff_ids].sort())) ??
-    deviation('cost', 'confidence', isConfidenceCorrect ? confidence : shownFraction(priced.confidence), confidence)
+    deviation('cost', 'confidence', isConfidenceCorrect ? confidence : fractionText(priced.confidence), confidence)
   )
 }

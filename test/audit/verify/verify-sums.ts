@@ -1,8 +1,8 @@
-import { costOfSpan } from '../../support/exact/exact-answers.ts'
+import { costOfInterval } from '../../support/exact/exact-answers.ts'
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import { bucketOf } from '../../support/oracle/buckets.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
-import { isConfidence, shownFraction } from '../../support/oracle/exact.ts'
+import { fractionText, isConfidence } from '../../support/oracle/exact.ts'
 import { monthStart } from '../../support/oracle/local-clock.ts'
 import type { Client } from '../../support/system/client.ts'
 import { maxLengthMs } from '../history/generate-records.ts'
@@ -39,13 +39,13 @@ const verifyFlow = async (
 ) => {
   const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
   const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=MONTH&include_devices=true`
-  const { data } = await costOfSpan(client, location.locationId, [instant(span.start), instant(span.end)], query)
+  const { data } = await costOfInterval(client, location.locationId, [instant(span.start), instant(span.end)], query)
   const edges = edgesOf(location.zone)
   const deviations = edges.slice(0, -1).flatMap((start, index) => {
     const bucket = bucketOf(own, start, edges[index + 1] ?? span.end)
     const element = data[index]
     const given = element?.tariff.cost.confidence ?? ''
-    const confidence = isConfidence(Number(given), bucket.confidence) ? given : shownFraction(bucket.confidence)
+    const confidence = isConfidence(Number(given), bucket.confidence) ? given : fractionText(bucket.confidence)
     const parts = [
       ...[decimal(bucket.energy, 6), decimal(bucket.cost, 9), confidence],
       ...[String(bucket.unpricedRecords), decimal(bucket.unpricedEnergy, 6), String(bucket.records)],

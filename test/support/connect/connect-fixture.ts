@@ -10,8 +10,8 @@ import {
   type FlowPage,
   londonAddress,
   openConnectService,
+  openFlow,
   tokenFor,
-  visit,
 } from './connect-service.ts'
 import { type ProviderApp, type ProviderPage, providerPlan, startProviderApp } from './provider-app.ts'
 
@@ -66,15 +66,15 @@ export const retrieve = (call: Call, apiVersion: ApiVersion, token: string) =>
   call('GET', `${apiVersion === 'current' ? '/connect/token' : '/connect/tariff/token'}?connect_token=${token}`)
 
 /** Go to the page that asks for the tariff structure. The supplier has a name only. */
-export const toStructure = async (flow: Flow): Promise<FlowPage> => {
+export const goToStructure = async (flow: Flow): Promise<FlowPage> => {
   await flow.submit('session_start')
   const providers = await flow.submit('postal_address_capture', { postal_address: londonAddress })
   return flow.submit('provider_select', { provider: { id: providerNamed(providers, 'Ecotricity') } })
 }
 
 /** Go to the page that asks for the prices of a structure. */
-export const toRate = async (flow: Flow, structure: string): Promise<FlowPage> => {
-  await toStructure(flow)
+export const goToRate = async (flow: Flow, structure: string): Promise<FlowPage> => {
+  await goToStructure(flow)
   return flow.submit('tariff_structure_select', { options: [structure] })
 }
 
@@ -116,16 +116,16 @@ export const connectFixture = (askProvider?: typeof fetch): ConnectFixture => {
       route_options: allRoutes,
       ...more,
     })
-    return { call, token, accountId, flow: visit(service(), token, contentTypes[apiVersion]) }
+    return { call, token, accountId, flow: openFlow(service(), token, contentTypes[apiVersion]) }
   }
   return {
     service,
     begin,
     openSession: async (call, apiVersion, more = {}) =>
-      visit(service(), await tokenFor(call, apiVersion, more), contentTypes[apiVersion]),
+      openFlow(service(), await tokenFor(call, apiVersion, more), contentTypes[apiVersion]),
     saveFixed: async (apiVersion, cost, more = {}) => {
       const session = await begin(apiVersion, { route_options: {}, ...more })
-      await toRate(session.flow, 'FIXED')
+      await goToRate(session.flow, 'FIXED')
       const shown = await session.flow.submit('rate_fixed_capture', { cost })
       if (apiVersion === 'earlier') await session.flow.act('SAVE', shown.route)
       return session
@@ -146,9 +146,9 @@ export type LoginFixture = ConnectFixture & {
   /** Log a person in through the app. */
   readonly logIn: (token: string, form?: object, consent?: boolean) => Promise<ProviderPage>
   /** Start a session of a new account and go to the login page. */
-  readonly toLogin: (apiVersion?: ApiVersion, more?: object) => Promise<Session & { readonly page: FlowPage }>
+  readonly startAtLogin: (apiVersion?: ApiVersion, more?: object) => Promise<Session & { readonly page: FlowPage }>
   /** Start another session of an account and go to the login page. */
-  readonly atLogin: (call: Call, more?: object) => Promise<{ readonly token: string; readonly flow: Flow }>
+  readonly openAtLogin: (call: Call, more?: object) => Promise<{ readonly token: string; readonly flow: Flow }>
 }
 
 /**
@@ -172,11 +172,11 @@ export const loginFixture = (): LoginFixture => {
     app = await startProviderApp(postInside)
     const direct = { loginUrl: app.loginUrl, appUrl: app.url, accentColor: '#112233' }
     const base = { logoUrl: null, countries: ['GB'], addressTypes: [], direct }
-    const both = [
+    const providers = [
       { ...base, id: directId, displayName: 'Direct Energy' },
       { ...base, id: otherDirectId, displayName: 'Other Energy' },
     ]
-    await putProviders(fixture.service().database.operator, both, 0)
+    await putProviders(fixture.service().database.operator, providers, 0)
   })
   afterAll(async () => {
     await app?.[Symbol.asyncDispose]()
@@ -194,11 +194,11 @@ export const loginFixture = (): LoginFixture => {
     post: body => postInside('', body),
     logIn: (token, form = { user: 'ann', password: 'canary-secret' }, consent = true) =>
       provider().logIn('', token, form, consent),
-    toLogin: async (apiVersion = 'current', more = {}) => {
+    startAtLogin: async (apiVersion = 'current', more = {}) => {
       const session = await fixture.begin(apiVersion, { route_options: {}, postal_address: londonAddress, ...more })
       return { ...session, page: await choose(session.flow) }
     },
-    atLogin: async (call, more = {}) => {
+    openAtLogin: async (call, more = {}) => {
       const location = await locationOf(call)
       const flow = await fixture.openSession(call, 'current', { location_id: location['id'], ...more })
       await choose(flow)

@@ -59,7 +59,7 @@ export const openConnectService = async (
     },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
     ...{ geocode, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
-    publishRecosts: async (orders: readonly unknown[]) => void published.push(...orders),
+    publishRecosts: async (requests: readonly unknown[]) => void published.push(...requests),
     announcePrices: async () => undefined,
     onReferencesChanged: () => undefined,
     validateWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
@@ -105,9 +105,9 @@ export const connectAccount = async (
   const key = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, clock.at)
   const logIn = caller(app, { authorization: `Basic ${btoa(`${account.id}:${key.secret}`)}` })
   // The clock of a test can pass the expiry of a bearer token, so each call gets a new token.
-  const call: Call = async (...words) => {
+  const call: Call = async (...args) => {
     const { body } = await logIn('GET', '/login')
-    return caller(app, { authorization: `Bearer ${body['bearer_token']}` })(...words)
+    return caller(app, { authorization: `Bearer ${body['bearer_token']}` })(...args)
   }
   return { accountId: account.id, call }
 }
@@ -129,7 +129,7 @@ export type Flow = {
 }
 
 /** Open a session by its token. Throws if an answer lacks the CORS header for all origins. */
-export const visit = ({ app }: ConnectService, token: string, contentType = 'text/plain;charset=UTF-8'): Flow => {
+export const openFlow = ({ app }: ConnectService, token: string, contentType = 'text/plain;charset=UTF-8'): Flow => {
   const post: Flow['post'] = async (body, headers = {}) => {
     const answer = await caller(app, { 'content-type': contentType, ...headers })(
       'POST',

@@ -71,7 +71,7 @@ export const postAsApp = async (connectAddress: string, body: object): Promise<P
 /** Start the app on a free port. */
 export const startProviderApp = async (post: typeof postAsApp = postAsApp): Promise<ProviderApp> => {
   const requests: unknown[] = []
-  const givePlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const answerPlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     requests.push(JSON.parse(await readText(request)))
     if (app.reply === 'never') response.destroy()
     else
@@ -91,7 +91,8 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
         .end(loginPage(String(page?.data['message'] ?? page?.text ?? '')))
   }
   const server = createServer((request, response) => {
-    const answer = request.url === '/api/tariff_plan' ? givePlan : request.url?.startsWith('/login') ? showLogin : null
+    const answer =
+      request.url === '/api/tariff_plan' ? answerPlan : request.url?.startsWith('/login') ? showLogin : null
     if (answer === null) response.writeHead(404).end('{}')
     else void answer(request, response)
   })
@@ -105,9 +106,13 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
     requests,
     logIn: async (connectAddress, token, form, consent = true) => {
       await post(connectAddress, { connect_token: token, route: 'start_tariff_integration' })
-      const asks = await post(connectAddress, { connect_token: token, route: 'auth_metadata_capture', data: form })
-      if (asks.route !== 'consent_capture') return asks
-      const data = { auth_metadata_id: asks.data['auth_metadata_id'], consent_given: consent }
+      const consentPage = await post(connectAddress, {
+        connect_token: token,
+        route: 'auth_metadata_capture',
+        data: form,
+      })
+      if (consentPage.route !== 'consent_capture') return consentPage
+      const data = { auth_metadata_id: consentPage.data['auth_metadata_id'], consent_given: consent }
       return post(connectAddress, { connect_token: token, route: 'consent_capture', data })
     },
     [Symbol.asyncDispose]: () =>

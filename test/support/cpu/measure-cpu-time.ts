@@ -29,8 +29,8 @@ export const measureCpuTime = async <T>(
   const startedAt = performance.now()
   try {
     const value = await work()
-    const slower = Math.max(1, usedMs / (samples * spinMs))
-    return { value, ms: (performance.now() - startedAt) / slower }
+    const slowdown = Math.max(1, usedMs / (samples * spinMs))
+    return { value, ms: (performance.now() - startedAt) / slowdown }
   } finally {
     clearInterval(sampling)
   }

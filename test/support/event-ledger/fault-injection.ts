@@ -29,7 +29,7 @@ export type FaultInjectionOptions = {
 /** Timeout of the test in ms. A busy machine needs 30 s to start a process. */
 export const faultInjectionTimeoutMs = 120_000 + settleTimeoutMs + rounds * 60_000 + wanted * 150
 
-const listed = <T extends { readonly id: string }>(
+const listEventually = <T extends { readonly id: string }>(
   target: FaultInjectionOptions['target'],
   path: string,
 ): Promise<readonly T[]> =>
@@ -47,7 +47,7 @@ const listed = <T extends { readonly id: string }>(
  * After an event, the kill interrupts deliveries. In the other cases the kill can happen at any time,
  * for example while a relay waits for the lease of a killed process.
  */
-const awaitMoment = async (
+const waitForKill = async (
   random: Random,
   { changes, due }: { changes: () => number; due: number },
   arrived: () => number,
@@ -73,7 +73,7 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
     id: string
     secret: string
   }
-  subscriber.trust(endpoint.secret)
+  subscriber.verifyWith(endpoint.secret)
   const shares = groups.map(() => 0)
   const allowed = (): number => wanted * Math.min(...shares)
   const histories = openObjectHistories({ target, random: seeded(seed + 1), allowed, wanted })
@@ -84,17 +84,17 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
     for (let kill = 0; kill < kills; kill += 1) {
       shares[group] = (kill + 1) / (kills + 1)
       const due = (wanted * (kill + random.whole(90) / 100)) / (kills + 1)
-      await awaitMoment(random, { changes: histories.changes, due }, subscriber.ids)
+      await waitForKill(random, { changes: histories.changes, due }, subscriber.ids)
       await parts[kill % parts.length]?.kill()
     }
     shares[group] = 1
   })
   await Promise.all([histories.run(workers), ...killing])
-  const killedFor = Math.round((performance.now() - startedAt) / 1_000)
-  const events = (await listed<Event>(target, '/events')).toReversed()
+  const killSeconds = Math.round((performance.now() - startedAt) / 1_000)
+  const events = (await listEventually<Event>(target, '/events')).toReversed()
   await until(subscriber.ids, count => count >= events.length, settleTimeoutMs)
   const deliveries = await until(
-    () => listed<Delivery>(target, `/webhooks/${endpoint.id}/deliveries`),
+    () => listEventually<Delivery>(target, `/webhooks/${endpoint.id}/deliveries`),
     list => list.every(({ status }) => status === 'DELIVERED'),
     settleTimeoutMs,
   )
@@ -103,7 +103,7 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
       `${rounds} kills of each of ${groups
         .flat()
         .map(({ name }) => name)
-        .join(', ')} in ${killedFor} s\n`,
+        .join(', ')} in ${killSeconds} s\n`,
   )
   expect(histories.changes()).toBeGreaterThanOrEqual(wanted)
   expect(verifyEvents(histories.histories, events)).toEqual({

@@ -60,7 +60,7 @@ export type ObjectHistories = {
 }
 
 type Dependencies = ObjectHistoriesOptions & {
-  readonly note: (operations: ClientOperation[], operation: ClientOperation) => void
+  readonly addOperation: (operations: ClientOperation[], operation: ClientOperation) => void
 }
 
 type SentRequest = { readonly reply: Reply | null; readonly request: string }
@@ -69,7 +69,7 @@ type SentRequest = { readonly reply: Reply | null; readonly request: string }
  * Send a request with a new request id. The reply is null if the result is unknown.
  * Throws if an injected fault cannot explain the answer.
  */
-const ask = async (
+const sendRequest = async (
   { target }: Dependencies,
   method: string,
   path: string,
@@ -98,7 +98,7 @@ const create = async (
   key: string,
 ): Promise<{ readonly id: string }> => {
   for (;;) {
-    const { reply } = await ask(dependencies, 'POST', path, body, key)
+    const { reply } = await sendRequest(dependencies, 'POST', path, body, key)
     if (reply === null) continue
     if (reply.status >= 300) throw new Error(`${path} answered ${reply.status}: ${reply.text}`)
     return reply.json
@@ -115,8 +115,8 @@ const update = async (
 ): Promise<void> => {
   for (let tries = 0; ; tries += 1) {
     const n = `${step}.${tries}`
-    const { reply } = await ask(dependencies, 'PATCH', `${paths[kind]}/${id}`, { metadata: { n } })
-    dependencies.note(operations, {
+    const { reply } = await sendRequest(dependencies, 'PATCH', `${paths[kind]}/${id}`, { metadata: { n } })
+    dependencies.addOperation(operations, {
       label: `${kind}.update ${id} ${n}, ${tariffs} tariffs`,
       isCertain: reply?.status === 200,
     })
@@ -134,10 +134,10 @@ const remove = async (
   operations: ClientOperation[],
 ): Promise<void> => {
   for (;;) {
-    const { reply, request } = await ask(dependencies, 'DELETE', `${paths[kind]}/${id}`)
-    dependencies.note(operations, { label: `${kind}.delete ${id}`, isCertain: reply !== null })
+    const { reply, request } = await sendRequest(dependencies, 'DELETE', `${paths[kind]}/${id}`)
+    dependencies.addOperation(operations, { label: `${kind}.delete ${id}`, isCertain: reply !== null })
     if (reply?.status !== 202)
-      dependencies.note(operations, { label: `${kind}.delete.failed ${request}`, isCertain: reply !== null })
+      dependencies.addOperation(operations, { label: `${kind}.delete.failed ${request}`, isCertain: reply !== null })
     if (reply !== null) return
   }
 }
@@ -149,8 +149,8 @@ const createDuplicate = async (
   body: object,
   operations: ClientOperation[],
 ): Promise<void> => {
-  const { reply, request } = await ask(dependencies, 'POST', paths[kind], body)
-  dependencies.note(operations, { label: `${kind}.create.failed ${request}`, isCertain: reply !== null })
+  const { reply, request } = await sendRequest(dependencies, 'POST', paths[kind], body)
+  dependencies.addOperation(operations, { label: `${kind}.create.failed ${request}`, isCertain: reply !== null })
 }
 
 const connectTariff = async (
@@ -165,8 +165,8 @@ const connectTariff = async (
     { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: flatSchedule },
     `${name} tariff`,
   )
-  dependencies.note(operations, { label: `price.update ${id}`, isCertain: true })
-  dependencies.note(operations, { label: `location.update ${id} as created, 1 tariffs`, isCertain: true })
+  dependencies.addOperation(operations, { label: `price.update ${id}`, isCertain: true })
+  dependencies.addOperation(operations, { label: `location.update ${id} as created, 1 tariffs`, isCertain: true })
 }
 
 /** Create an object, change it several times, and delete it in half of the cases. */
@@ -177,7 +177,7 @@ const createHistory = async (dependencies: Dependencies, name: string): Promise<
     kind === 'location' ? { reference_id: name, timezone: 'UTC', currency_code: 'EUR' } : { reference_id: name }
   const operations: ClientOperation[] = []
   const { id } = await create(dependencies, paths[kind], body, name)
-  dependencies.note(operations, { label: `${kind}.create ${id}`, isCertain: true })
+  dependencies.addOperation(operations, { label: `${kind}.create ${id}`, isCertain: true })
   const hasTariff = kind === 'location' && random.chance(0.5)
   if (hasTariff) await connectTariff(dependencies, id, name, operations)
   if (random.chance(0.2)) await createDuplicate(dependencies, kind, body, operations)
@@ -192,13 +192,14 @@ const createHistory = async (dependencies: Dependencies, name: string): Promise<
 export const openObjectHistories = (options: ObjectHistoriesOptions): ObjectHistories => {
   const histories: ObjectHistory[] = []
   let changes = 0
-  const note: Dependencies['note'] = (operations, operation) => {
+  const addOperation: Dependencies['addOperation'] = (operations, operation) => {
     operations.push(operation)
     if (operation.isCertain) changes += 1
   }
   const work = async (worker: number): Promise<void> => {
     for (let n = 0; changes < options.wanted; n += 1) {
-      if (changes < options.allowed()) histories.push(await createHistory({ ...options, note }, `${worker}-${n}`))
+      if (changes < options.allowed())
+        histories.push(await createHistory({ ...options, addOperation }, `${worker}-${n}`))
       else await sleep(10)
     }
   }

@@ -34,7 +34,7 @@ export const openSubscriber = async () => {
     unverified,
     /** Number of received ids. */
     ids: () => ids.size,
-    trust: (secret: string): void => {
+    verifyWith: (secret: string): void => {
       verifier = new Webhook(secret)
     },
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),

@@ -38,10 +38,15 @@ export type ExactRecord = {
 }
 
 /** Half-open interval as RFC 3339 texts. */
-export type TextSpan = readonly [start: string, end: string]
+export type TextInterval = readonly [start: string, end: string]
 
 /** Request the cost of an object in an interval. */
-export const costOfSpan = (client: Client, id: string, [start, end]: TextSpan, query = ''): Promise<ExactEnergyCost> =>
+export const costOfInterval = (
+  client: Client,
+  id: string,
+  [start, end]: TextInterval,
+  query = '',
+): Promise<ExactEnergyCost> =>
   askExactly(client, 'POST', `/costs/interval/${id}?${query}`, { start_time: start, end_time: end })
 
 /** Return energy (Wh) and cost of the only element, as texts. Throws if there is more or less than one element. */

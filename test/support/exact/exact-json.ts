@@ -2,7 +2,7 @@ import { decimal, parseExactly } from '../ledger/exact-decimal.ts'
 import type { Client } from '../system/client.ts'
 
 /** Return a marked decimal that `exactBody` writes with all its digits, even if a double cannot represent it. */
-export const exactNumber = (value: bigint, places: number): string => `exact:${decimal(value, places)}`
+export const exactNumber = (value: bigint, decimals: number): string => `exact:${decimal(value, decimals)}`
 
 /** Write a JSON body with the exact digits of the marked numbers. */
 export const exactBody = (value: unknown): string => JSON.stringify(value).replace(/"exact:(-?[\d.]+)"/g, '$1')

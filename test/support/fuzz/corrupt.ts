@@ -24,7 +24,7 @@ export const writeJson = (value: unknown): string => {
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
 /** Unusual values that clients send. */
-const odd = [
+const unusualValues = [
   null,
   true,
   false,
@@ -111,7 +111,7 @@ const odd = [
   ),
 ] as const
 
-const oddNames = [
+const unusualNames = [
   '__proto__',
   'constructor',
   'toString',
@@ -134,7 +134,7 @@ const someName = (members: Readonly<Record<string, unknown>>, random: Random): s
 const corruptedMembers = (members: Readonly<Record<string, unknown>>, random: Random): unknown => {
   const name = someName(members, random)
   const choice = random.below(8)
-  if (name === undefined || choice === 0) return { ...members, [random.pick(oddNames)]: random.pick(odd) }
+  if (name === undefined || choice === 0) return { ...members, [random.pick(unusualNames)]: random.pick(unusualValues) }
   const { [name]: value, ...others } = members
   if (choice === 1) return others
   if (choice === 2) return { ...others, [`${name}s`]: value }
@@ -143,19 +143,19 @@ const corruptedMembers = (members: Readonly<Record<string, unknown>>, random: Ra
     const rest = writeJson(others).slice(1)
     return rawText(`{${pair},${pair}${rest === '}' ? '' : ','}${rest}`)
   }
-  if (choice >= 6) return random.pick(odd)
+  if (choice >= 6) return random.pick(unusualValues)
   return { ...members, [name]: corruptValue(value, random) }
 }
 
 /** Replace one part of a value by a value that is usually invalid. */
 export const corruptValue = (value: unknown, random: Random): unknown => {
-  if (isMembers(value)) return random.oneIn(10) ? random.pick(odd) : corruptedMembers(value, random)
+  if (isMembers(value)) return random.oneIn(10) ? random.pick(unusualValues) : corruptedMembers(value, random)
   if (Array.isArray(value) && value.length > 0 && !random.oneIn(6)) {
     const at = random.below(value.length)
     if (random.oneIn(8)) return [...value, value[at]]
     return value.map((one, index) => (index === at ? corruptValue(one, random) : one))
   }
-  return random.pick(odd)
+  return random.pick(unusualValues)
 }
 
 /** A body and its headers. */
@@ -200,7 +200,7 @@ const bodies: readonly [(text: string) => CorruptedBody, ...((text: string) => C
 export const corruptBody = (text: string, random: Random): CorruptedBody => random.pick(bodies)(text)
 
 /** Unusual parts of a path or query, percent-encoded if necessary. */
-export const oddParts = [
+export const unusualParts = [
   '%00',
   '%ZZ',
   '%',

@@ -9,13 +9,13 @@ const idPattern = /^([a-z]{3})_[0-9a-f]{24}$/
 const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const from = <T>(random: Random, choices: readonly T[]): T | undefined => choices[random.below(choices.length)]
+const pickFrom = <T>(random: Random, choices: readonly T[]): T | undefined => choices[random.below(choices.length)]
 
 /** Replace most example ids by ids that exist. */
 export const withKnownIds = (value: unknown, known: KnownIds, random: Random): unknown => {
   if (typeof value === 'string') {
     const prefix = idPattern.exec(value)?.[1]
-    return prefix === undefined || random.oneIn(12) ? value : (from(random, known.get(prefix) ?? []) ?? value)
+    return prefix === undefined || random.oneIn(12) ? value : (pickFrom(random, known.get(prefix) ?? []) ?? value)
   }
   if (Array.isArray(value)) return value.map(one => withKnownIds(one, known, random))
   if (!isMembers(value)) return value
@@ -83,11 +83,11 @@ const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown =>
 export const generateValue = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
   const { anyOf, type, examples } = schema
   if ('const' in schema) return schema['const']
-  if (Array.isArray(schema['enum'])) return from(random, schema['enum'])
+  if (Array.isArray(schema['enum'])) return pickFrom(random, schema['enum'])
   if (Array.isArray(anyOf) && schema['properties'] === undefined)
-    return generateValue(from(random, anyOf as JsonSchema[]) ?? {}, known, random)
-  if (Array.isArray(examples) && !random.oneIn(4)) return withKnownIds(from(random, examples), known, random)
-  const name = Array.isArray(type) ? from(random, type) : type
+    return generateValue(pickFrom(random, anyOf as JsonSchema[]) ?? {}, known, random)
+  if (Array.isArray(examples) && !random.oneIn(4)) return withKnownIds(pickFrom(random, examples), known, random)
+  const name = Array.isArray(type) ? pickFrom(random, type) : type
   if (name === 'object') return object(schema, known, random)
   if (name === 'array') return list(schema, known, random)
   if (name === 'boolean') return random.oneIn(2)

@@ -1,6 +1,6 @@
 import type { RawRequest } from '../http/raw-http.ts'
 import type { DocumentedOperation, DocumentedParameter } from '../openapi/openapi.ts'
-import { corruptBody, corruptValue, oddParts, writeJson } from './corrupt.ts'
+import { corruptBody, corruptValue, unusualParts, writeJson } from './corrupt.ts'
 import { generateValue, type KnownIds, withKnownIds } from './generate-value.ts'
 import type { Random } from './random.ts'
 
@@ -57,7 +57,7 @@ const withQuery = (path: string, query: readonly string[]): string =>
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'] as const
 
-const oddHeaders: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
+const unusualHeaders: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
   { 'api-version': '2030-01-01' },
   { 'api-version': '' },
   { 'api-version': '2024-08-24, 2025-09-14' },
@@ -108,8 +108,8 @@ const corrupt = (
     return
   }
   if (choice < 14 && operation.path.includes('{'))
-    draft.path = withQuery(operation.path.replace(/\{\w+\}/g, random.pick(oddParts)), query)
-  else if (choice < 16) Object.assign(draft.headers, random.pick(oddHeaders))
+    draft.path = withQuery(operation.path.replace(/\{\w+\}/g, random.pick(unusualParts)), query)
+  else if (choice < 16) Object.assign(draft.headers, random.pick(unusualHeaders))
   else if (choice < 17) draft.method = random.pick(methods)
   else if (choice < 18) {
     const name = random.pick([
@@ -120,12 +120,12 @@ const corrupt = (
       'ending_before',
       ...operation.parameters.map(one => one.name),
     ])
-    draft.path = withQuery(pathOf(operation, setting), [...query, `${name}=${random.pick(oddParts)}`])
+    draft.path = withQuery(pathOf(operation, setting), [...query, `${name}=${random.pick(unusualParts)}`])
   } else if (choice < 19) draft.headers['api-version'] = version === '2025-09-14' ? '2024-08-24' : '2025-09-14'
   else draft.path = `${draft.path.split('?', 1)[0]}${random.pick(['/', '//', '/x', '%2f', ';x'])}`
 }
 
-const lines = 'application/x-ndjson'
+const linesMediaType = 'application/x-ndjson'
 
 /** Plan one request of an operation. Half of the requests match the document; the others have one corrupted part. */
 export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting): PlannedRequest => {
@@ -143,9 +143,9 @@ export const planRequest = (operation: DocumentedOperation, setting: FuzzSetting
     draft.body = writeJson(value)
     draft.headers['content-type'] = 'application/json'
   }
-  if (Array.isArray(value) && operation.body?.mediaTypes.includes(lines) === true && random.oneIn(4)) {
+  if (Array.isArray(value) && operation.body?.mediaTypes.includes(linesMediaType) === true && random.oneIn(4)) {
     draft.body = value.map(writeJson).join('\n')
-    draft.headers['content-type'] = lines
+    draft.headers['content-type'] = linesMediaType
   }
   if (operation.success.mediaTypes.includes('text/csv') && random.oneIn(4)) draft.headers['accept'] = 'text/csv'
   const isCorrupted = random.oneIn(2)

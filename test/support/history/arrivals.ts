@@ -7,7 +7,7 @@ export type ReadingForm = { readonly reading: SentReading; readonly value: bigin
 
 /** One request. `isAlone`: a record that is sent for its instant cost. */
 export type Request =
-  | { readonly kind: 'records'; readonly records: readonly RecordForm[]; readonly isAlone: boolean }
+  | { readonly kind: 'records'; readonly records: readonly RecordForm[]; readonly isInstantCost: boolean }
   | { readonly kind: 'readings'; readonly register: SentRegister; readonly readings: readonly ReadingForm[] }
   | { readonly kind: 'tariff'; readonly step: TariffStep }
   | { readonly kind: 'prices'; readonly block: PriceBlock; readonly prices: readonly bigint[] }
@@ -21,7 +21,7 @@ type ArrivalPart = { readonly key: string; readonly group: string; readonly requ
 const partsOf = (history: History): readonly (readonly ArrivalPart[])[] => [
   ...history.records.map(record =>
     record.forms.map((form): ArrivalPart => {
-      const request = { kind: 'records' as const, records: [{ record, form }], isAlone: false }
+      const request = { kind: 'records' as const, records: [{ record, form }], isInstantCost: false }
       return { key: record.name, group: 'records', request }
     }),
   ),
@@ -72,9 +72,9 @@ const shuffled = (history: History): readonly ArrivalPart[] =>
 
 type JoinedRequest = { request: Request; readonly keys: Set<string> }
 
-const maxTogether = 10
+const maxPartsPerRequest = 10
 
-const withAlso = (request: Request, other: Request): Request => {
+const joinRequests = (request: Request, other: Request): Request => {
   if (request.kind === 'records' && other.kind === 'records')
     return { ...request, records: [...request.records, ...other.records] }
   if (request.kind === 'readings' && other.kind === 'readings')
@@ -101,8 +101,8 @@ const cutIntoRequests = (
   for (const [index, { key, group, request }] of parts.entries()) {
     const last = group === '' ? undefined : open.get(group)
     const random = randomOf(seed, `cut ${index} ${key}`)
-    if (last !== undefined && !last.keys.has(key) && last.keys.size < maxTogether && !random.oneIn(apart)) {
-      last.request = withAlso(last.request, request)
+    if (last !== undefined && !last.keys.has(key) && last.keys.size < maxPartsPerRequest && !random.oneIn(apart)) {
+      last.request = joinRequests(last.request, request)
       last.keys.add(key)
       continue
     }
@@ -112,8 +112,8 @@ const cutIntoRequests = (
     open.set(group, joined)
   }
   return requests.map(({ request, keys }, index) => {
-    const alone = !isStrict && keys.size === 1 && randomOf(seed, `alone ${index}`).oneIn(3)
-    return { request: request.kind === 'records' ? { ...request, isAlone: alone } : request, keys }
+    const isSingleInstantCost = !isStrict && keys.size === 1 && randomOf(seed, `alone ${index}`).oneIn(3)
+    return { request: request.kind === 'records' ? { ...request, isInstantCost: isSingleInstantCost } : request, keys }
   })
 }
 
@@ -128,7 +128,7 @@ type WaveBuilder = {
 }
 
 const isChange = ({ kind }: Request): boolean => kind === 'tariff' || kind === 'prices'
-const isAlone = (request: Request): boolean => request.kind === 'records' && request.isAlone
+const isInstantCost = (request: Request): boolean => request.kind === 'records' && request.isInstantCost
 
 /**
  * An instant cost uses the newest prices. If prices change at the same time, the service may answer 503.
@@ -136,7 +136,7 @@ const isAlone = (request: Request): boolean => request.kind === 'records' && req
  */
 const fits = ({ requests, keys, maxRequests }: WaveBuilder, { request, keys: own }: JoinedRequest): boolean => {
   if (requests.length === maxRequests || [...own].some(key => keys.has(key))) return false
-  return !(isAlone(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isAlone))
+  return !(isInstantCost(request) && requests.some(isChange)) && !(isChange(request) && requests.some(isInstantCost))
 }
 
 /**
@@ -148,8 +148,8 @@ export const oneByOne = (history: History): readonly Wave[] => {
     isStrict: false,
     apart: randomOf(history.seed, 'apart').pick([2, 4, 6]),
   })
-  const isEarly = randomOf(history.seed, 'tariffs first').oneIn(2)
-  const ordered = isEarly
+  const areTariffsFirst = randomOf(history.seed, 'tariffs first').oneIn(2)
+  const ordered = areTariffsFirst
     ? requests.toSorted((a, b) => Number(isChange(b.request)) - Number(isChange(a.request)))
     : requests
   return ordered.map(({ request }) => ({ requests: [request], pauseMs: null }))
@@ -184,9 +184,13 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
   const prices = (usesMarket(history) ? history.prices : []).map(
     (block): Request => ({ kind: 'prices', block, prices: finalOf(block.forms) }),
   )
-  const inTime: { at: number; end: number; part: ArrivalPart }[] = [
+  const byTime: { at: number; end: number; part: ArrivalPart }[] = [
     ...history.records.map(record => {
-      const request: Request = { kind: 'records', records: [{ record, form: finalOf(record.forms) }], isAlone: false }
+      const request: Request = {
+        kind: 'records',
+        records: [{ record, form: finalOf(record.forms) }],
+        isInstantCost: false,
+      }
       return { at: record.start, end: record.end, part: { key: record.name, group: 'records', request } }
     }),
     ...history.registers.flatMap(register =>
@@ -200,9 +204,9 @@ export const arrivalInOrder = (history: History): readonly Wave[] => {
       }),
     ),
   ]
-  inTime.sort((a, b) => a.at - b.at || a.end - b.end)
+  byTime.sort((a, b) => a.at - b.at || a.end - b.end)
   const metered = cutIntoRequests(
-    inTime.map(({ part }) => part),
+    byTime.map(({ part }) => part),
     history.seed,
     { isStrict: true, apart: 6 },
   )

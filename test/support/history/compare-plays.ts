@@ -21,12 +21,12 @@ const names = ['in order', 'shuffled'] as const
 
 /** Compare the rows of two plays once. */
 export const compareRows = async (
-  stage: PlayContext,
+  context: PlayContext,
   inOrder: PlayedLocation,
   shuffled: PlayedLocation,
 ): Promise<readonly string[]> => {
-  const [wanted, found] = await Promise.all([readRows(stage, inOrder), readRows(stage, shuffled)])
-  return differences(wanted, found, names)
+  const [expected, found] = await Promise.all([readRows(context, inOrder), readRows(context, shuffled)])
+  return differences(expected, found, names)
 }
 
 /** Return a fault if a receipt is not complete. Law: submitted = processed + failed. */
@@ -47,7 +47,7 @@ type ReadFaults = () => Promise<readonly string[]>
  * Read faults until there are none, or until they did not change for `quietMs` and every receipt is complete.
  * Return the last faults.
  */
-const faultsAtRest = async (
+const stableFaults = async (
   quietMs: number,
   readFaults: ReadFaults,
   pendingFaults: ReadFaults,
@@ -60,9 +60,9 @@ const faultsAtRest = async (
     const text = faults.join()
     if (text !== seen) [seen, since] = [text, performance.now()]
     if (performance.now() - since > quietMs) {
-      const late = await pendingFaults()
-      const isOver = performance.now() - startedAt > maxWaitMs
-      if (isOver || (late.length === 0 && (await readFaults()).join() === text)) return [...late, ...faults]
+      const pending = await pendingFaults()
+      const isTimeout = performance.now() - startedAt > maxWaitMs
+      if (isTimeout || (pending.length === 0 && (await readFaults()).join() === text)) return [...pending, ...faults]
       since = performance.now()
     }
     await sleep(pollMs)
@@ -75,8 +75,8 @@ const compareCosts = async (
   inOrder: PlayedLocation,
   shuffled: PlayedLocation,
 ): Promise<readonly string[]> => {
-  const [wanted, found] = await Promise.all([inOrder, shuffled].map(location => readCosts(client, history, location)))
-  return wanted === undefined || found === undefined ? [] : differences(wanted, found, names)
+  const [expected, found] = await Promise.all([inOrder, shuffled].map(location => readCosts(client, history, location)))
+  return expected === undefined || found === undefined ? [] : differences(expected, found, names)
 }
 
 /**
@@ -84,30 +84,30 @@ const compareCosts = async (
  * The comparison is final if it finds no fault, or if the faults did not change for `quietMs` and `settled` resolved.
  */
 export const comparePlays = async (
-  stage: PlayContext,
+  context: PlayContext,
   history: History,
   quietMs: number,
   settled: () => Promise<void> = async () => undefined,
 ): Promise<Comparison> => {
-  const [inOrder, shuffled] = await Promise.all([playInOrder(stage, history), playShuffled(stage, history)])
+  const [inOrder, shuffled] = await Promise.all([playInOrder(context, history), playShuffled(context, history)])
   const batchIds = [...inOrder.batchIds, ...shuffled.batchIds]
   const pendingFaults: ReadFaults = async () => {
     await settled()
     const faults: string[] = []
-    for (const batchId of batchIds) faults.push(...(await receiptFault(stage, batchId)))
+    for (const batchId of batchIds) faults.push(...(await receiptFault(context, batchId)))
     return faults
   }
-  const atRest = (readFaults: ReadFaults): Promise<readonly string[]> =>
-    faultsAtRest(quietMs, readFaults, pendingFaults)
+  const readStable = (readFaults: ReadFaults): Promise<readonly string[]> =>
+    stableFaults(quietMs, readFaults, pendingFaults)
   const done = (faults: readonly string[]): Comparison => ({ inOrder, shuffled, faults })
   await sleep(settleMs)
-  const rows = await atRest(() => compareRows(stage, inOrder, shuffled))
-  const verified = await atRest(() => verifyHistory(stage, history, inOrder))
+  const rows = await readStable(() => compareRows(context, inOrder, shuffled))
+  const verified = await readStable(() => verifyHistory(context, history, inOrder))
   if (rows.length + verified.length > 0) return done([...rows, ...verified])
-  const costs = await atRest(() => compareCosts(stage, history, inOrder, shuffled))
+  const costs = await readStable(() => compareCosts(context, history, inOrder, shuffled))
   if (costs.length > 0) return done(costs)
   for (const batchId of batchIds.filter((_, index) => (index + history.seed) % 4 === 0)) {
-    const receipt = await atRest(() => receiptFault(stage, batchId))
+    const receipt = await readStable(() => receiptFault(context, batchId))
     if (receipt.length > 0) return done(receipt)
   }
   return done([])

@@ -68,7 +68,7 @@ const intervals = (at: number, reach = 6 * hourMs): fc.Arbitrary<Pick<UnnamedRec
   fc.tuple(near(at, reach), lengths).map(([start, length]) => ({ start, end: start + length }))
 
 /** An interval with a given instant inside it. */
-const across = (at: number): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
+const intervalsAcross = (at: number): fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>> =>
   fc
     .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
     .map(([before, after]) => ({ start: at - before * step, end: at + after * step }))
@@ -82,7 +82,7 @@ const records = (
     .map(({ interval: { start, end }, ...rest }) => ({ ...rest, start, end, ...fixed }))
 
 /** Records with the same start. Some have the same end. */
-const together = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
+const withSameStart = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc.tuple(near(at, 4 * hourMs), lengths).chain(([start, length]) => {
     const end = fc.oneof(
       fc.constant(start + length),
@@ -101,7 +101,7 @@ const together = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
  * An actual record that is corrected and corrected back, and estimates that it covers.
  * The estimates may arrive between the forms of the actual record.
  */
-const between = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
+const withCoveredEstimates = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
       ...{ device: devices, session: sessions, start: near(at, 30 * hourMs), hours: fc.integer({ min: 6, max: 72 }) },
@@ -120,7 +120,7 @@ const between = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
     })
 
 /** An estimate, and actual records that cover parts of the estimate. Some belong to another session. Some become 0. */
-const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
+const estimateWithActuals = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
   fc
     .record({
       device: devices,
@@ -147,7 +147,7 @@ const estimated = (at: number): fc.Arbitrary<UnnamedRecord[]> =>
     })
 
 /** Drop a value rarely. When fast-check shrinks a failing history, it drops the value first. */
-export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
+export const rarelyDropped = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
   const isRetained = fc.oneof(
     { withCrossShrink: true },
     { weight: 1, arbitrary: fc.constant(false) },
@@ -156,61 +156,61 @@ export const keepable = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
   return fc.tuple(isRetained, arbitrary).map(([retained, value]) => (retained ? [value] : []))
 }
 
-const droppable = (group: fc.Arbitrary<UnnamedRecord[]>): fc.Arbitrary<UnnamedRecord[]> =>
-  group.chain(all => fc.tuple(...all.map(one => keepable(fc.constant(one)))).map(retained => retained.flat()))
+const recordsRarelyDropped = (group: fc.Arbitrary<UnnamedRecord[]>): fc.Arbitrary<UnnamedRecord[]> =>
+  group.chain(all => fc.tuple(...all.map(one => rarelyDropped(fc.constant(one)))).map(retained => retained.flat()))
 
 /**
  * Objects that have only actual records. The worker costs these records from its caches,
  * in the same step as estimates of other objects.
  */
-const quietObjects = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
+const actualOnlyDevices = fc.constantFrom<readonly SentRecord['device'][]>([], [2], [1, 2], [null, 2])
 
-const withoutEstimates = (record: UnnamedRecord, quiet: readonly SentRecord['device'][]): UnnamedRecord =>
-  quiet.includes(record.device)
+const withoutEstimates = (record: UnnamedRecord, actualOnly: readonly SentRecord['device'][]): UnnamedRecord =>
+  actualOnly.includes(record.device)
     ? { ...record, forms: record.forms.map(form => ({ ...form, confidence: certain })) }
     : record
 
 /** Records of every kind around the instants. */
 export const sentRecords = ({ month, clock, contract, anywhere }: Instants): fc.Arbitrary<SentRecord[]> => {
-  const alone = (interval: fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>>, fixed: Partial<UnnamedRecord> = {}) =>
-    keepable(records(interval, fixed))
+  const single = (interval: fc.Arbitrary<Pick<UnnamedRecord, 'start' | 'end'>>, fixed: Partial<UnnamedRecord> = {}) =>
+    rarelyDropped(records(interval, fixed))
   const somewhere = fc.constantFrom(month, clock, contract, ...anywhere)
   const impulse = (at: number) => fc.constant({ start: at, end: at })
-  const long = fc
+  const overMonths = fc
     .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }))
     .map(([before, after]) => ({ start: month - before * dayMs, end: month + after * dayMs + hourMs }))
   return fc
     .tuple(
-      droppable(somewhere.chain(together)),
-      droppable(together(month)),
-      alone(across(month), { flow: 'bought' }),
-      alone(across(month), { flow: 'bought' }),
-      alone(fc.constantFrom(month - hourMs, month - step).map(start => ({ start, end: month }))),
-      alone(intervals(month, 0), { flow: 'bought' }),
-      alone(impulse(month), { flow: 'bought' }),
-      alone(across(clock), { flow: 'bought' }),
-      alone(intervals(clock)),
-      alone(across(contract), { flow: 'bought' }),
-      alone(intervals(contract, hourMs), { flow: 'bought' }),
+      recordsRarelyDropped(somewhere.chain(withSameStart)),
+      recordsRarelyDropped(withSameStart(month)),
+      single(intervalsAcross(month), { flow: 'bought' }),
+      single(intervalsAcross(month), { flow: 'bought' }),
+      single(fc.constantFrom(month - hourMs, month - step).map(start => ({ start, end: month }))),
+      single(intervals(month, 0), { flow: 'bought' }),
+      single(impulse(month), { flow: 'bought' }),
+      single(intervalsAcross(clock), { flow: 'bought' }),
+      single(intervals(clock)),
+      single(intervalsAcross(contract), { flow: 'bought' }),
+      single(intervals(contract, hourMs), { flow: 'bought' }),
       ...(['sold', 'own', 'supplied'] as const).map(flow =>
-        alone(
+        single(
           somewhere.chain(at => intervals(at)),
           { flow },
         ),
       ),
-      alone(somewhere.chain(across), { flow: 'supplied' }),
-      droppable(somewhere.chain(estimated)),
-      droppable(estimated(month)),
-      droppable(somewhere.chain(between)),
+      single(somewhere.chain(intervalsAcross), { flow: 'supplied' }),
+      recordsRarelyDropped(somewhere.chain(estimateWithActuals)),
+      recordsRarelyDropped(estimateWithActuals(month)),
+      recordsRarelyDropped(somewhere.chain(withCoveredEstimates)),
       fc.oneof(
         { weight: 4, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: droppable(fc.array(records(long), { minLength: 1, maxLength: 2 })) },
+        { weight: 1, arbitrary: recordsRarelyDropped(fc.array(records(overMonths), { minLength: 1, maxLength: 2 })) },
       ),
-      droppable(fc.array(records(somewhere.chain(at => intervals(at, 20 * hourMs))), { maxLength: 8 })),
+      recordsRarelyDropped(fc.array(records(somewhere.chain(at => intervals(at, 20 * hourMs))), { maxLength: 8 })),
     )
     .chain(groups =>
-      quietObjects.map(quiet =>
-        groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, quiet) })),
+      actualOnlyDevices.map(actualOnly =>
+        groups.flat().map((record, index) => ({ name: `r${index}`, ...withoutEstimates(record, actualOnly) })),
       ),
     )
 }

@@ -18,9 +18,9 @@ const cents = (min: number, max: number): fc.Arbitrary<bigint> =>
     { weight: 1, arbitrary: fc.bigInt({ min: BigInt(min) * 10_000_000n, max: BigInt(max) * 10_000_000n }) },
   )
 
-type Band = { readonly market: boolean; readonly tiers: readonly [min: number, max: number] }
+type RateTerms = { readonly market: boolean; readonly tiers: readonly [min: number, max: number] }
 
-const rates = ({ market, tiers: [minLength, maxLength] }: Band): fc.Arbitrary<Rate[]> =>
+const rates = ({ market, tiers: [minLength, maxLength] }: RateTerms): fc.Arbitrary<Rate[]> =>
   fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength, maxLength }).chain(found => {
     const bounds = [...found.sort((a, b) => a - b).map(kwh => BigInt(kwh) * 1_000_000_000n), null]
     const each = bounds.map(to =>
@@ -42,11 +42,11 @@ const edges = [
   [2 * hour, 3 * hour],
 ] as const
 
-const schedules = (band: Band): fc.Arbitrary<ScheduleEntry[]> =>
+const schedules = (rateTerms: RateTerms): fc.Arbitrary<ScheduleEntry[]> =>
   fc.constantFrom(...edges).chain(starts => {
     const bands = starts.map((validFrom, index) => {
       const validTo = starts[index + 1] ?? (starts[0] === 0 ? 24 * hour : starts[0])
-      return rates(index === 0 ? band : { ...band, tiers: [0, band.tiers[1]] }).map(rate => ({
+      return rates(index === 0 ? rateTerms : { ...rateTerms, tiers: [0, rateTerms.tiers[1]] }).map(rate => ({
         validFrom,
         validTo,
         rate,
@@ -60,7 +60,7 @@ const schedules = (band: Band): fc.Arbitrary<ScheduleEntry[]> =>
 type Kind = {
   readonly direction: TariffDirection
   readonly type: TariffType
-  readonly tiers: Band['tiers']
+  readonly tiers: RateTerms['tiers']
   readonly market: boolean
 }
 
@@ -69,7 +69,7 @@ const terms = (kind: Kind): fc.Arbitrary<Pick<Tariff, 'marketRates' | 'schedule'
     schedules({ market: marketRates, tiers: kind.tiers }).map(schedule => ({ marketRates, schedule })),
   )
 
-type StyledChanges = {
+type ContractChange = {
   readonly first: Tariff
   readonly second: Tariff
   readonly wrong: Pick<Tariff, 'marketRates' | 'schedule'>
@@ -87,7 +87,7 @@ const reprices = (tariff: Tariff): TariffStep[] => (tariff.versions ?? []).map(v
 const patch = ({ id, contractEnd }: Tariff): TariffStep => ({ kind: 'patch', id, contractEnd })
 
 /** Ways to change a contract. Each way ends with the first and the second tariff. */
-const styles: Readonly<Record<string, (of: StyledChanges) => TariffPlan['chains']>> = {
+const styles: Readonly<Record<string, (of: ContractChange) => TariffPlan['chains']>> = {
   apart: ({ first, second }) => [[create(first), ...reprices(first)], [create(second)]],
   patched: ({ first, second }) => [
     [create({ ...first, contractEnd: null }), patch(first), ...reprices(first), create(second)],
@@ -201,14 +201,17 @@ export const tariffPlans = (instants: readonly number[]): fc.Arbitrary<TariffPla
   const sold: Kind = { direction: 'EXPORT', type: 'COMMODITY', tiers: [0, 2], market: true }
   const own: Kind = { direction: 'LOCAL', type: 'COMMODITY', tiers: [0, 2], market: false }
   const flat: Kind = { ...bought, tiers: [0, 0] }
-  const changing = (kind: Kind) => changes(kind, instants)
-  const ofBought = fc.oneof({ weight: 5, arbitrary: changing(bought) }, { weight: 1, arbitrary: changing(flat) })
+  const withChange = (kind: Kind) => changes(kind, instants)
+  const boughtTariffs = fc.oneof(
+    { weight: 5, arbitrary: withChange(bought) },
+    { weight: 1, arbitrary: withChange(flat) },
+  )
   return fc
     .tuple(
-      ofBought,
-      fc.oneof(none, single(grid), changing(grid)),
-      fc.oneof(none, single(sold), changing(sold)),
-      fc.oneof(none, single(own), changing(own)),
+      boughtTariffs,
+      fc.oneof(none, single(grid), withChange(grid)),
+      fc.oneof(none, single(sold), withChange(sold)),
+      fc.oneof(none, single(own), withChange(own)),
     )
     .map(plans => ({ chains: plans.flatMap(({ chains }) => chains), final: plans.flatMap(({ final }) => final) }))
 }

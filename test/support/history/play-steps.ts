@@ -56,7 +56,7 @@ const receivedAt = Date.UTC(2026, 0, 1)
 /** Return a tariff with an id that is valid in a stored row. */
 const storable = (tariff: Tariff): Tariff => ({ ...tariff, id: `trf_${hash('sha256', tariff.id, 'hex').slice(0, 24)}` })
 
-const changedBy = (step: TariffStep, before: Tariff | null): Tariff | null => {
+const tariffAfter = (step: TariffStep, before: Tariff | null): Tariff | null => {
   if (step.kind === 'create') return step.tariff
   if (step.kind === 'void' || before === null) return null
   return step.kind === 'reprice' ? withVersion(before, step.version) : { ...before, contractEnd: step.contractEnd }
@@ -65,9 +65,9 @@ const changedBy = (step: TariffStep, before: Tariff | null): Tariff | null => {
 const afterStep = (tariffs: readonly Tariff[], step: TariffStep) => {
   const id = step.kind === 'create' ? step.tariff.id : step.id
   const before = tariffs.find(tariff => tariff.id === id) ?? null
-  const after = changedBy(step, before)
+  const after = tariffAfter(step, before)
   const others = tariffs.filter(tariff => tariff.id !== id)
-  return { tariffs: after === null ? others : [...others, after], span: changedInterval(before, after, others) }
+  return { tariffs: after === null ? others : [...others, after], interval: changedInterval(before, after, others) }
 }
 
 const rowNameOf = (row: MeterCostRow): string => {
@@ -96,7 +96,7 @@ const rowTextOf = ({ energy, energySubmitted, cost, pieces, end }: MeterCostRow)
   ])
 
 /** Add a request of a history to the input of a step, as if it came from a partition. */
-const arrive = (
+const addRequest = (
   played: PlayedLocation,
   request: Request,
   tenant: Tenant,
@@ -155,14 +155,14 @@ const arrive = (
     }
   } else {
     played.changes += 1
-    const { tariffs, span } =
-      request.kind === 'tariff' ? afterStep(played.tariffs, request.step) : { tariffs: played.tariffs, span: null }
+    const { tariffs, interval } =
+      request.kind === 'tariff' ? afterStep(played.tariffs, request.step) : { tariffs: played.tariffs, interval: null }
     played.tariffs = tariffs
-    if (span === null) return
+    if (interval === null) return
     const kind = { kind: 'order' as const, orderKind: 'RE_PRICE' as const, orderId: `order-${offset}`, ...tenant }
-    const nothing = { sourceId: null, priceRevision: null, objectId: null, detail: '' }
-    const order = { ...kind, locationIds: [locationId], locationRevision: played.changes, ...span, ...nothing }
-    stepInput.requests.push({ request: order, version: at(0).version, origin })
+    const noDetails = { sourceId: null, priceRevision: null, objectId: null, detail: '' }
+    const recost = { ...kind, locationIds: [locationId], locationRevision: played.changes, ...interval, ...noDetails }
+    stepInput.requests.push({ request: recost, version: at(0).version, origin })
   }
 }
 
@@ -199,15 +199,15 @@ const pricingCacheOf = (playedLocations: ReadonlyMap<string, PlayedLocation>, { 
         of(locationId) === undefined ? [] : [[locationId, of(locationId) as CachedPricing] as const],
       ),
     )
-  const nothing = (): void => undefined
+  const doNothing = (): void => undefined
   return {
     faultOf: () => undefined,
     cached: of,
     gather,
     gatherNewest: gather,
-    invalidateLocation: nothing,
-    invalidateSource: nothing,
-    clear: nothing,
+    invalidateLocation: doNothing,
+    invalidateSource: doNothing,
+    clear: doNothing,
   }
 }
 
@@ -241,9 +241,9 @@ const faultsOf = async (
 ): Promise<readonly string[]> => {
   const always = { from: 0, to: Date.UTC(2100, 0, 1) }
   const rows = (await Array.fromAsync(rowsInInterval(db, tenant, { locationIds: [locationId] }, always))).flat()
-  const wanted = expectedState(history, new Map(rows.map(row => [rowNameOf(row), row.recordId])))
+  const expected = expectedState(history, new Map(rows.map(row => [rowNameOf(row), row.recordId])))
   const found: StoredState = new Map(rows.map(row => [rowNameOf(row), rowTextOf(row)]))
-  return differences(wanted, found, ['exact', 'stored'])
+  return differences(expected, found, ['exact', 'stored'])
 }
 
 /**
@@ -268,7 +268,7 @@ export const playSteps = async (
     const stepInput: StepArrivals = { records: new Map(), readings: [], requests: [] }
     for (const played of playedLocations.values()) {
       const request = played.requests.shift()
-      if (request !== undefined) arrive(played, request, tenant, offset++, stepInput)
+      if (request !== undefined) addRequest(played, request, tenant, offset++, stepInput)
     }
     if (random.oneIn(12)) costStep.drop()
     await runCostStep(db, costStep, stepInput)

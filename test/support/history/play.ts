@@ -54,16 +54,16 @@ const referencesOf = (
   records: readonly SentRecord[],
 ): ReadonlyMap<string, string> => {
   const references = new Map<string, string>()
-  for (const tied of Map.groupBy(records, ({ end }) => end).values()) {
-    for (const [index, record] of tied.entries()) {
-      const isAtIndex = (digits: string): boolean =>
-        Math.floor((Number.parseInt(digits.slice(0, 4), 16) * tied.length) / 0x10000) === index
-      const named = (salt: number): string => `${record.name}~${salt}`
+  for (const sameEnd of Map.groupBy(records, ({ end }) => end).values()) {
+    for (const [index, record] of sameEnd.entries()) {
+      const hasOrderIndex = (digits: string): boolean =>
+        Math.floor((Number.parseInt(digits.slice(0, 4), 16) * sameEnd.length) / 0x10000) === index
+      const referenceFor = (salt: number): string => `${record.name}~${salt}`
       let salt = 0
-      while (!isAtIndex(recordIdDigits(context, identityOf(context, locationId, record, named(salt))))) {
+      while (!hasOrderIndex(recordIdDigits(context, identityOf(context, locationId, record, referenceFor(salt))))) {
         salt += 1
       }
-      references.set(record.name, named(salt))
+      references.set(record.name, referenceFor(salt))
     }
   }
   return references
@@ -132,10 +132,10 @@ const sendRecords = async (
   context: PlayContext,
   location: PlayedLocation,
   records: readonly RecordForm[],
-  isAlone: boolean,
+  isInstantCost: boolean,
 ): Promise<void> => {
   const bodies = records.map(one => recordBody(context, location, one))
-  if (isAlone) {
+  if (isInstantCost) {
     const { status, text } = await context.client.send('POST', '/costs/instant', exactBody(bodies[0]))
     if (status === 200) return
     // After 422, no price is known and nothing is stored. After 503, the result is unknown.
@@ -181,7 +181,7 @@ const changeTariff = async (
 }
 
 const send = async (context: PlayContext, location: PlayedLocation, request: Request): Promise<void> => {
-  if (request.kind === 'records') return sendRecords(context, location, request.records, request.isAlone)
+  if (request.kind === 'records') return sendRecords(context, location, request.records, request.isInstantCost)
   if (request.kind === 'readings') return sendReadings(context, location, request.register, request.readings)
   if (request.kind === 'tariff') return changeTariff(context, location, request.step)
   const { start, stepMs } = request.block
@@ -199,7 +199,7 @@ type Receipt = {
   readonly failed_records: readonly unknown[]
 }
 
-const processed = ({ client }: PlayContext, batchId: string): Promise<Receipt> =>
+const waitUntilProcessed = ({ client }: PlayContext, batchId: string): Promise<Receipt> =>
   until(
     async () => (await client.ask('GET', `/meters/batch?batch_id=${batchId}`)) as Receipt,
     receipt => receipt.records_processed + receipt.failed_records.length >= receipt.records_submitted,
@@ -210,7 +210,8 @@ const play = async (context: PlayContext, history: History, waves: readonly Wave
   for (const { requests, pauseMs } of waves) {
     const before = location.batchIds.length
     await Promise.all(requests.map(request => send(context, location, request)))
-    if (pauseMs === null) await Promise.all(location.batchIds.slice(before).map(batchId => processed(context, batchId)))
+    if (pauseMs === null)
+      await Promise.all(location.batchIds.slice(before).map(batchId => waitUntilProcessed(context, batchId)))
     else if (pauseMs > 0) await sleep(pauseMs)
   }
   return location

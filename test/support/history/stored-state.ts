@@ -1,4 +1,4 @@
-import { costOfSpan } from '../exact/exact-answers.ts'
+import { costOfInterval } from '../exact/exact-answers.ts'
 import { readRecords, type StoredRecord } from '../ledger/read-back.ts'
 import type { Client } from '../system/client.ts'
 import { finalOf, flows, type History, instant } from './history.ts'
@@ -44,7 +44,7 @@ export const readRows = async ({ client, deviceIds }: PlayContext, location: Pla
   return state
 }
 
-const spanOf = ({ records, registers, monthStart }: History): readonly [string, string] => {
+const intervalOf = ({ records, registers, monthStart }: History): readonly [string, string] => {
   const times = registers.flatMap(({ readings }) => readings.map(({ time }) => time))
   const instants = [monthStart, ...records.flatMap(({ start, end }) => [start, end]), ...times]
   return [instant(Math.min(...instants) - 7_000), instant(Math.max(...instants) + 3_601_000)]
@@ -74,10 +74,10 @@ export const readCosts = async (
   for (const [flow, aggregation] of queries) {
     const { energyFlowDirection, tariffDirection } = flows[flow]
     const query = `tariff_direction=${tariffDirection}&energy_flow_direction=${energyFlowDirection}&include_devices=true`
-    const { data } = await costOfSpan(
+    const { data } = await costOfInterval(
       client,
       locationId,
-      spanOf(history),
+      intervalOf(history),
       `${query}${aggregation && `&aggregation=${aggregation}`}`,
     )
     for (const { start_time: start, end_time: end, ...sums } of data)
@@ -93,15 +93,17 @@ export const differences = (
   names: readonly [string, string],
 ): readonly string[] =>
   [...new Set([...expected.keys(), ...found.keys()])].sort().flatMap(name => {
-    const [wanted, given] = [expected.get(name) ?? 'nothing', found.get(name) ?? 'nothing']
-    return wanted === given ? [] : [`${name}\n    ${names[0]}: ${wanted}\n    ${names[1]}: ${given}`]
+    const [expectedText, foundText] = [expected.get(name) ?? 'nothing', found.get(name) ?? 'nothing']
+    return expectedText === foundText
+      ? []
+      : [`${name}\n    ${names[0]}: ${expectedText}\n    ${names[1]}: ${foundText}`]
   })
 
 /** Describe a history for a failure message, one line for each record, register and chain of tariffs. */
 export const describeHistory = ({ zone, monthStart, seed, tariffs, records, registers }: History): string =>
   [
     `${zone}, month from ${instant(monthStart)}, seed ${seed}`,
-    ...tariffs.chains.map(chain => `tariffs ${readableBig(chain)}`),
+    ...tariffs.chains.map(chain => `tariffs ${readableText(chain)}`),
     ...records.map(({ name, start, end, device, flow, session, forms }) => {
       const sent = forms.map(({ energy, confidence }) => `${Number(energy) / 1e6} Wh (${confidence / 1e6})`).join(', ')
       return `${name} ${flow} device ${device} session ${session} ${instant(start)} ${instant(end)}: ${sent}`
@@ -115,5 +117,5 @@ export const describeHistory = ({ zone, monthStart, seed, tariffs, records, regi
     `last forms ${records.map(({ forms }) => Number(finalOf(forms).energy) / 1e6).join(' ')}`,
   ].join('\n')
 
-const readableBig = (value: unknown): string =>
+const readableText = (value: unknown): string =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? Number(one) / 1e9 : one)).replaceAll('"', '')

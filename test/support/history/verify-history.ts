@@ -113,15 +113,15 @@ export const expectedState = (history: History, idOf: ReadonlyMap<string, string
 
 /** Compare the stored rows of a location with an exact calculation from the history alone. Return the differences. */
 export const verifyHistory = async (
-  stage: PlayContext,
+  context: PlayContext,
   history: History,
   location: PlayedLocation,
 ): Promise<readonly string[]> => {
-  const rows = await readRecords(stage.client, location.locationId)
-  const wanted = expectedState(history, new Map(rows.map(row => [rowName(row, stage.deviceIds), row.id])))
+  const rows = await readRecords(context.client, location.locationId)
+  const expected = expectedState(history, new Map(rows.map(row => [rowName(row, context.deviceIds), row.id])))
   const found: StoredState = new Map(
     rows.map(row => [
-      rowName(row, stage.deviceIds),
+      rowName(row, context.deviceIds),
       JSON.stringify([
         ...[row.data.energy.value, row.energy_submitted, row.data.tariff.cost.value],
         row.pieces.map(piece => [
@@ -131,5 +131,5 @@ export const verifyHistory = async (
       ]),
     ]),
   )
-  return differences(wanted, found, ['exact', 'stored'])
+  return differences(expected, found, ['exact', 'stored'])
 }

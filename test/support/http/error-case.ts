@@ -3,7 +3,7 @@ import { send, testApp } from './http-app.ts'
 
 /** A request that is refused, and its expected error. */
 export type ErrorCase = {
-  readonly what: string
+  readonly title: string
   readonly request: Parameters<typeof send> extends [unknown, ...infer Rest] ? Rest : never
   readonly status: number
   readonly code: string

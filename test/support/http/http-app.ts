@@ -196,8 +196,8 @@ export const keysInMemory = (): IdempotencyStore => {
       }
       return storedClaim.fingerprint === claim.fingerprint ? storedClaim.claimed : { state: 'mismatch' }
     },
-    finish: async (claim, kept_) => {
-      stored.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'done', answer: kept_ } })
+    finish: async (claim, savedAnswer) => {
+      stored.set(nameOf(claim), { fingerprint: claim.fingerprint, claimed: { state: 'done', answer: savedAnswer } })
     },
     abandon: async claim => {
       stored.delete(nameOf(claim))
@@ -252,7 +252,7 @@ export const testApp = (limits: Partial<Limits> = {}, changed: Partial<Ports> = 
     now: () => 1_757_844_000_000,
     elapsed: () => performance.now(),
     newRequestId: () => `req_${++requestCount}`,
-    log: { warn: fields_ => logged.push(fields_), error: fields_ => logged.push(fields_) },
+    log: { warn: logFields => logged.push(logFields), error: logFields => logged.push(logFields) },
     observe: observation => observed.push(observation),
     ...changed,
   }

@@ -45,13 +45,13 @@ export const openProbe = async (): Promise<Probe> => {
   const fixture = await createObjectFixture(client, 'session-17')
   const sender = rawSender(system.sandbox.base_url)
   const token = await tokenOf(system.sandbox, system.sandbox.test_key)
-  const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const ownHeaders = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return {
     system,
     client,
     fixture,
     statusOf: async (method, path, body, headers = {}) => {
-      const reply = await sender.send({ method, path, body, headers: { ...own, ...headers } })
+      const reply = await sender.send({ method, path, body, headers: { ...ownHeaders, ...headers } })
       if (reply.status < 300) return reply.status
       expect(errorFaults(reply)).toEqual([])
       return [reply.status, String((JSON.parse(reply.text) as SubmissionAnswer).code)]

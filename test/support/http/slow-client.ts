@@ -10,10 +10,10 @@ export const slowClient = (baseUrl: string, part: string, everyMs: number): Prom
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl)
     const startedAt = performance.now()
-    let drip: NodeJS.Timeout | undefined
+    let timer: NodeJS.Timeout | undefined
     const socket = connect(Number(port), hostname, () => {
       socket.write(part)
-      drip = setInterval(() => socket.writable && socket.write('x'), everyMs)
+      timer = setInterval(() => socket.writable && socket.write('x'), everyMs)
     })
     let text = ''
     socket.setEncoding('utf8')
@@ -23,7 +23,7 @@ export const slowClient = (baseUrl: string, part: string, everyMs: number): Prom
       'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE') ? undefined : reject(error),
     )
     socket.on('close', () => {
-      clearInterval(drip)
+      clearInterval(timer)
       resolve({ text, afterMs: performance.now() - startedAt })
     })
   })

@@ -20,9 +20,9 @@ export const artefacts = {
   registry: { name: 'apicurio-2.6.13', dependencies: ['io.apicurio:apicurio-registry-app:2.6.13.Final:tar.gz:all'] },
 } as const satisfies Record<string, Artefact>
 
-const answers = (program: string, word: string): boolean => {
+const canRun = (program: string, argument: string): boolean => {
   try {
-    execFileSync(program, [word], { stdio: 'ignore', timeout: 20_000 })
+    execFileSync(program, [argument], { stdio: 'ignore', timeout: 20_000 })
     return true
   } catch {
     return false
@@ -30,18 +30,18 @@ const answers = (program: string, word: string): boolean => {
 }
 
 /** Return the reason why no broker can start on this machine; null if one can. */
-export const missingTool = (): string | null => {
-  if (!answers('java', '-version')) return 'Java is not installed'
+export const missingKafkaTool = (): string | null => {
+  if (!canRun('java', '-version')) return 'Java is not installed'
   if (existsSync(join(cache, artefacts.broker.name, 'ready'))) return null
-  return answers('mvn', '-v') ? null : 'Maven is not installed and the broker is not downloaded'
+  return canRun('mvn', '-v') ? null : 'Maven is not installed and the broker is not downloaded'
 }
 
 const pomOf = ({ name, dependencies }: Artefact): string => {
   const entries = dependencies.map(coordinates => {
     const [group, artefact, version, type = 'jar', classifier] = coordinates.split(':')
     // An archive contains its dependencies.
-    const whole = '<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>'
-    const kind = `<type>${type}</type>${classifier === undefined ? '' : `<classifier>${classifier}</classifier>${whole}`}`
+    const exclusions = '<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>'
+    const kind = `<type>${type}</type>${classifier === undefined ? '' : `<classifier>${classifier}</classifier>${exclusions}`}`
     return `<dependency><groupId>${group}</groupId><artifactId>${artefact}</artifactId><version>${version}</version>${kind}</dependency>`
   })
   return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>wattledger</groupId>
@@ -61,12 +61,12 @@ export const ensureArtefact = async (
   const claim = join(cache, `${artefact.name}.claim`)
   mkdirSync(cache, { recursive: true })
   while (!existsSync(ready)) {
-    if (!claimNote(claim)) {
+    if (!claimFile(claim)) {
       await sleep(200)
       continue
     }
     try {
-      if (!existsSync(ready)) await make(artefact, folder, prepare)
+      if (!existsSync(ready)) await download(artefact, folder, prepare)
     } finally {
       rmSync(claim, { force: true })
     }
@@ -74,7 +74,11 @@ export const ensureArtefact = async (
   return folder
 }
 
-const make = async (artefact: Artefact, folder: string, prepare: (folder: string) => Promise<void>): Promise<void> => {
+const download = async (
+  artefact: Artefact,
+  folder: string,
+  prepare: (folder: string) => Promise<void>,
+): Promise<void> => {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'pom.xml'), pomOf(artefact))
@@ -93,13 +97,13 @@ const make = async (artefact: Artefact, folder: string, prepare: (folder: string
  * Claim a file for this process. Return false if another process has the claim.
  * The claim of a process that is gone is removed.
  */
-export const claimNote = (note: string): boolean => {
+export const claimFile = (path: string): boolean => {
   try {
-    writeFileSync(note, String(process.pid), { flag: 'wx' })
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
     return true
   } catch {
-    const owner = Number(readText(note))
-    if (owner > 0 && !isAlive(owner)) rmSync(note, { force: true })
+    const owner = Number(readText(path))
+    if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true })
     return false
   }
 }

@@ -119,13 +119,13 @@ export const startCluster = async ({
   const processes = await Promise.all(ids.map(id => startNode(kafka, folder, id, ports, settings, archive)))
   const nodes = ids.map((id, index): Node => {
     const address = `127.0.0.1:${ports[index]}`
-    const again = [...javaArgs(kafka, archive), 'kafka.Kafka', join(folder, `${id}.properties`)]
+    const restartArgs = [...javaArgs(kafka, archive), 'kafka.Kafka', join(folder, `${id}.properties`)]
     return {
       address,
       kill: signal => processes[index]?.kill(signal),
       exited: async () => processes[index]?.exited(),
       start: async () => {
-        processes[index] = await startJava(folder, `broker-${id}`, again, started)
+        processes[index] = await startJava(folder, `broker-${id}`, restartArgs, started)
       },
     }
   })

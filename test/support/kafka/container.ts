@@ -14,7 +14,7 @@ const startMs = 120_000
 const pullMs = 300_000
 
 /** Return the reason why no container can start on this machine; null if one can. */
-export const missingEngine = (): string | null => {
+export const missingDocker = (): string | null => {
   try {
     execFileSync('docker', ['version', '--format', '{{.Server.Version}}'], { stdio: 'ignore', timeout: 10_000 })
     return null

@@ -23,7 +23,7 @@ export type JavaProcess = {
 const reaper = join(import.meta.dirname, 'reaper.ts')
 
 /** Start a reaper that ends the programs of a folder and removes the folder after the process `owner` has ended. */
-const reap = (folder: string, owner: number): void => {
+const startReaper = (folder: string, owner: number): void => {
   mkdirSync(join(folder, 'pids'))
   spawn(process.execPath, [reaper, String(owner), folder], { detached: true, stdio: 'ignore' }).unref()
 }
@@ -31,14 +31,14 @@ const reap = (folder: string, owner: number): void => {
 /** Create a folder whose programs end when the process `owner` ends. */
 export const makeReapedFolder = (owner: number): string => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-java-'))
-  reap(folder, owner)
+  startReaper(folder, owner)
   return folder
 }
 
 /** Return the folder that all child processes of `owner` share. It is removed when `owner` ends. */
 export const sharedFolder = (owner: number): string => {
   const folder = join(tmpdir(), `wattledger-shared-${owner}`)
-  if (mkdirSync(folder, { recursive: true }) !== undefined) reap(folder, owner)
+  if (mkdirSync(folder, { recursive: true }) !== undefined) startReaper(folder, owner)
   return folder
 }
 

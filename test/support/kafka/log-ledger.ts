@@ -63,7 +63,7 @@ export const verifyLog = async (log: Log, partitions: number, { acknowledged }: 
   const offsets = new Map<string, number>()
   const doubled: string[] = []
   const disordered: string[] = []
-  const lasts = new Map<string, number>()
+  const lastCounts = new Map<string, number>()
   for (let partition = 0; partition < partitions; partition += 1) {
     for (let from = 0; ; ) {
       const { messages } = await log.peek(recordTopic, partition, from, {
@@ -76,8 +76,8 @@ export const verifyLog = async (log: Log, partitions: number, { acknowledged }: 
         const name = `${partition} ${writer}`
         if (offsets.has(text)) doubled.push(text)
         else offsets.set(text, offset)
-        if (count < (lasts.get(name) ?? -1)) disordered.push(text)
-        lasts.set(name, count)
+        if (count < (lastCounts.get(name) ?? -1)) disordered.push(text)
+        lastCounts.set(name, count)
         from = offset + 1
       }
       if (messages.length === 0) break

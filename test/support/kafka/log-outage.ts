@@ -10,7 +10,7 @@ import type { RoleProcess } from './processes.ts'
 const answerMs = 10_000 + 4_000
 /** Maximum time of a health check in ms. */
 const healthMs = 4_000
-const homes = 6
+const homeCount = 6
 
 /** Read the health of a process. Expects an answer within `healthMs`. */
 export const healthOf = async ({ url }: Pick<RoleProcess, 'url'>, kind: 'live' | 'ready') => {
@@ -30,9 +30,9 @@ export const healthOf = async ({ url }: Pick<RoleProcess, 'url'>, kind: 'live' |
  */
 export const verifyLogOutage = async (
   { client, processes }: { readonly client: Client; readonly processes: readonly RoleProcess[] },
-  takeAway: () => Promise<() => Promise<void>>,
+  stopBrokers: () => Promise<() => Promise<void>>,
 ): Promise<string> => {
-  const homeIds = await Promise.all(Array.from({ length: homes }, () => makeHome(client, { import: 0.3 })))
+  const homeIds = await Promise.all(Array.from({ length: homeCount }, () => makeHome(client, { import: 0.3 })))
   const recordOf = (home: string, hour: number) =>
     bought(home, 2, `2025-06-02T1${hour}:00:00Z`, `2025-06-02T1${hour + 1}:00:00Z`)
   const submit = async (home: string, hour: number) => {
@@ -42,7 +42,7 @@ export const verifyLogOutage = async (
   }
   for (const home of homeIds) await client.submit([recordOf(home, 0)])
 
-  const bringBack = await takeAway()
+  const restartBrokers = await stopBrokers()
   const first = Promise.all(homeIds.map(home => submit(home, 1)))
   // The second submissions follow the first ones in the same partitions.
   await sleep(300)
@@ -52,12 +52,12 @@ export const verifyLogOutage = async (
   for (const { status, checks } of readiness)
     expect([status, checks['log'] ?? false]).toEqual([checks['log'] === undefined ? 200 : 503, false])
   const refused = [...(await first), ...(await second)]
-  const back = bringBack()
+  const restarting = restartBrokers()
   for (const { status, ms, retryAfter } of refused) {
     expect([status, retryAfter > 0]).toEqual([503, true])
     expect(ms).toBeLessThan(answerMs)
   }
-  await back
+  await restarting
 
   const backAt = performance.now()
   const missing = homeIds.flatMap(home => [recordOf(home, 1), recordOf(home, 2)])
@@ -76,7 +76,7 @@ export const verifyLogOutage = async (
     )
   }
   for (const one of processes) {
-    expect(one.isGone()).toBe(false)
+    expect(one.hasExited()).toBe(false)
     await until(
       () => healthOf(one, 'ready'),
       ({ status }) => status === 200,

@@ -57,14 +57,14 @@ export const openManyProcesses = async (
     const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, restMs: 200 }
     const file = join(processes.folder, `ledger-${seed}.ndjson`)
     await using ledger = await openLedger({ file, random: seeded(seed), target: () => client, ...size })
-    const enough = new AbortController()
-    const load = ledger.run(3, enough.signal)
+    const stop = new AbortController()
+    const load = ledger.run(3, stop.signal)
     await sleep(betweenMs)
     await injectFault()
     await sleep(betweenMs)
-    enough.abort()
+    stop.abort()
     await load
-    await ledger.settle()
+    await ledger.resendUnknown()
     const verdict = await ledger.audit(client)
     process.stdout.write(`submitted and audited: ${JSON.stringify(verdict.seen)}\n`)
     expect(verdict.seen.records).toBeGreaterThan(50)

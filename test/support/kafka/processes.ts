@@ -16,7 +16,7 @@ export type RoleProcess = {
   readonly roles: readonly Role[]
   readonly url: string
   readonly pid: number
-  readonly isGone: () => boolean
+  readonly hasExited: () => boolean
   readonly output: () => string
   /** End the process with a signal. Resolves with the exit code; null if the signal killed the process. */
   readonly end: (signal: NodeJS.Signals) => Promise<number | null>
@@ -43,7 +43,7 @@ export const startRoles = async (
     ...{ roles, output },
     url: `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`,
     pid: child.pid ?? 0,
-    isGone: () => child.exitCode !== null || child.signalCode !== null,
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
     end: signal => {
       child.kill(signal)
       return exited
@@ -76,8 +76,8 @@ export const openProcesses = async (
     WATTLEDGER_CLICKHOUSE_URL: front.url,
     WATTLEDGER_SECRET: secret,
   }
-  const made = await runCommand(['topics', '--replicas', String(replicas)], variables)
-  if (made.code !== 0) throw new Error(made.err + made.out)
+  const created = await runCommand(['topics', '--replicas', String(replicas)], variables)
+  if (created.code !== 0) throw new Error(created.err + created.out)
   const start = async (...roles: readonly Role[]): Promise<RoleProcess> => {
     const started = await startRoles(folder, variables, roles)
     stack.defer(async () => void (await started.end('SIGKILL')))
@@ -106,16 +106,20 @@ export const openProxy = async (gateways: () => readonly (RoleProcess | null)[],
   const server = createServer((request, response) => {
     const { method = 'GET', url = '/' } = request
     const isForGateway = (method === 'PUT' && url.startsWith('/meters')) || url.startsWith('/costs/instant')
-    const there = gateways().filter(one => one !== null)
-    const target = isForGateway ? there[turn++ % there.length] : query()
+    const running = gateways().filter(one => one !== null)
+    const target = isForGateway ? running[turn++ % running.length] : query()
     if (!target) return void response.destroy()
-    const onward = httpRequest(new URL(url, target.url), { method, headers: request.headers, agent: false }, answer => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.on('error', () => response.destroy())
-      answer.pipe(response)
-    })
-    onward.on('error', () => response.destroy())
-    request.pipe(onward)
+    const forwarded = httpRequest(
+      new URL(url, target.url),
+      { method, headers: request.headers, agent: false },
+      answer => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.on('error', () => response.destroy())
+        answer.pipe(response)
+      },
+    )
+    forwarded.on('error', () => response.destroy())
+    request.pipe(forwarded)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
   return {

@@ -33,7 +33,7 @@ export const roleInstance = (
   const detach = (): RoleProcess | null => {
     const detached = current
     current = null
-    if (detached?.isGone())
+    if (detached?.hasExited())
       throw new Error(`The process of ${roles.join()} ended without a signal:\n${detached.output().slice(-4_000)}`)
     return detached
   }
@@ -45,7 +45,7 @@ export const roleInstance = (
   return {
     roles,
     process: () => current,
-    runningProcesses: () => [...started].filter(one => !one.isGone()),
+    runningProcesses: () => [...started].filter(one => !one.hasExited()),
     start: async () => {
       current = await launch()
     },

@@ -11,7 +11,7 @@ const drainMs = 15_000
 
 /** Create and list customers until `stop` aborts. Return the ids of the created customers, and the failed requests. */
 const requestUntil = async (client: Client, name: string, stop: AbortSignal) => {
-  const made: string[] = []
+  const created: string[] = []
   const faults: string[] = []
   const ask = async (method: string, body?: object): Promise<{ readonly id?: string }> => {
     const reply = await client.send(method, '/customers', body).catch((error: Error) => String(error.cause ?? error))
@@ -20,11 +20,11 @@ const requestUntil = async (client: Client, name: string, stop: AbortSignal) => 
     return {}
   }
   for (; !stop.aborted; await sleep(50)) {
-    const { id } = await ask('POST', { reference_id: `${name} ${made.length}` })
-    if (id !== undefined) made.push(id)
+    const { id } = await ask('POST', { reference_id: `${name} ${created.length}` })
+    if (id !== undefined) created.push(id)
     await ask('GET')
   }
-  return { made, faults }
+  return { created, faults }
 }
 
 /**
@@ -49,21 +49,21 @@ export const verifyRollingStop = async (
     id: string
   }
   const stopped: StopResult[] = []
-  const enough = new AbortController()
-  const requesting = requestUntil(client, `stops ${seed}`, enough.signal)
-  const sent = await sendDuring(seed, () => stopAll(stopped)).finally(() => enough.abort())
-  const { made, faults } = await requesting
+  const stop = new AbortController()
+  const requesting = requestUntil(client, `stops ${seed}`, stop.signal)
+  const sent = await sendDuring(seed, () => stopAll(stopped)).finally(() => stop.abort())
+  const { created, faults } = await requesting
   process.stdout.write(
-    `stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, during ${made.length} changes\n`,
+    `stopped within ${stopped.map(({ ms }) => Math.round(ms)).join(', ')} ms, during ${created.length} changes\n`,
   )
   expect(stopped.map(({ code }) => code)).toEqual(stopped.map(() => 0))
   expect(Math.max(...stopped.map(({ ms }) => ms))).toBeLessThan(drainMs)
   expect(faults).toEqual([])
   expect(faultsOf(sent.verdict)).toEqual([])
   expect(sent.unanswered).toBe(0)
-  expect(made.length).toBeGreaterThan(20)
+  expect(created.length).toBeGreaterThan(20)
   await until(
-    () => made.filter(id => !receivedIds.has(id)),
+    () => created.filter(id => !receivedIds.has(id)),
     ({ length }) => length === 0,
   )
   await client.ask('DELETE', `/webhooks/${endpoint}`)

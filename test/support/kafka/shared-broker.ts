@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimNote, missingTool, publishFile, readText } from './artefacts.ts'
+import { claimFile, missingKafkaTool, publishFile, readText } from './artefacts.ts'
 import { startCluster } from './cluster.ts'
-import { missingEngine, startContainer } from './container.ts'
+import { missingDocker, startContainer } from './container.ts'
 import { sharedFolder } from './java-process.ts'
 import { startRegistry } from './registry.ts'
 
@@ -14,10 +14,10 @@ const waitMs = 120_000
 /** Return the preferred source of a broker for tests. Null with the reasons if no broker is available. */
 const sources = (): { readonly from: 'given' | 'container' | 'java' | null; readonly reasons: readonly string[] } => {
   if (process.env['KAFKA_BROKERS'] !== undefined) return { from: 'given', reasons: [] }
-  const noEngine = missingEngine()
-  if (noEngine === null) return { from: 'container', reasons: [] }
-  const noJava = missingTool()
-  return noJava === null ? { from: 'java', reasons: [] } : { from: null, reasons: [noEngine, noJava] }
+  const noDocker = missingDocker()
+  if (noDocker === null) return { from: 'container', reasons: [] }
+  const noJava = missingKafkaTool()
+  return noJava === null ? { from: 'java', reasons: [] } : { from: null, reasons: [noDocker, noJava] }
 }
 
 /**
@@ -35,26 +35,26 @@ export const skippedWithout = (needed: 'own broker' | 'any broker' | 'registry' 
 }
 
 const reasonWithout = (needed: Parameters<typeof skippedWithout>[0]): string | null => {
-  if (needed === 'container') return missingEngine()
-  if (needed !== 'any broker') return missingTool()
+  if (needed === 'container') return missingDocker()
+  if (needed !== 'any broker') return missingKafkaTool()
   const { from, reasons } = sources()
   return from === null ? reasons.join(', and ') : null
 }
 
 /** Start one service for all test files of a run. The first caller starts it; all callers receive its address. */
-const shared = async (name: string, start: () => Promise<string>): Promise<string> => {
-  const note = join(sharedFolder(owner), name)
-  const claim = `${note}.claim`
-  for (const end = performance.now() + waitMs; !existsSync(note); await sleep(50)) {
+const startOnce = async (name: string, start: () => Promise<string>): Promise<string> => {
+  const addressFile = join(sharedFolder(owner), name)
+  const claim = `${addressFile}.claim`
+  for (const end = performance.now() + waitMs; !existsSync(addressFile); await sleep(50)) {
     if (performance.now() > end) throw new Error(`The ${name} did not start.`)
-    if (!claimNote(claim)) continue
+    if (!claimFile(claim)) continue
     try {
-      if (!existsSync(note)) publishFile(note, await start())
+      if (!existsSync(addressFile)) publishFile(addressFile, await start())
     } finally {
       rmSync(claim, { force: true })
     }
   }
-  return readText(note)
+  return readText(addressFile)
 }
 
 const startBroker = async (): Promise<string> =>
@@ -64,12 +64,12 @@ const startBroker = async (): Promise<string> =>
 
 /** Return the brokers of this run: KAFKA_BROKERS, or one broker in a container or as a Java program. */
 export const sharedBrokers = async (): Promise<readonly string[]> => {
-  const brokers = process.env['KAFKA_BROKERS'] ?? (await shared('broker', startBroker))
+  const brokers = process.env['KAFKA_BROKERS'] ?? (await startOnce('broker', startBroker))
   return brokers.split(',')
 }
 
 /** Return the URL of the schema registry of this run. */
 export const sharedRegistry = async (): Promise<string> => {
   const given = process.env['SCHEMA_REGISTRY_URL']
-  return given ?? (await shared('registry', async () => (await startRegistry({ owner })).url))
+  return given ?? (await startOnce('registry', async () => (await startRegistry({ owner })).url))
 }

@@ -20,7 +20,7 @@ export const writeDuring = async (log: Log, fault: () => Promise<void>): Promise
 }
 
 /** Print the results of the writers. */
-export const printLedger = (what: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
+export const printLedger = (title: string, { acknowledged, refused, longestPauseMs }: LogLedger): void => {
   const pause = Math.round(longestPauseMs)
-  process.stdout.write(`${what}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
+  process.stdout.write(`${title}: ${acknowledged.size} acknowledged, ${refused} refused, longest pause ${pause} ms\n`)
 }

@@ -22,7 +22,7 @@ export type Verdict = {
 
 type Faults = { readonly [Kind in keyof Verdict['faults']]: string[] }
 
-const atOnce = 4
+const concurrency = 4
 const defaultTimeoutMs = 60_000
 
 export const storedIdentity = ({
@@ -143,22 +143,22 @@ export const auditReceipt = async (
 ): Promise<void> => {
   const stored = await readReceipt(client, given.batchId, timeoutMs).catch(String)
   const failed = typeof stored === 'string' ? '' : stored.failed_records.map(({ record_num }) => record_num).join()
-  const isTrue =
+  const isComplete =
     typeof stored !== 'string' &&
     Number(stored.records_submitted) === given.recordsSubmitted &&
     Number(stored.records_accepted) === given.recordsAccepted &&
     Number(stored.records_processed) === given.recordsAccepted &&
     failed === given.failedNumbers.join()
-  if (!isTrue) faults.receipts.push(`${given.batchId} was ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
+  if (!isComplete) faults.receipts.push(`${given.batchId} was ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
 }
 
 /** Do work for each item, with limited concurrency. */
-export const each = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   const left = items.values()
   const worker = async (): Promise<void> => {
     for (const item of left) await work(item)
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
 /**
@@ -172,9 +172,9 @@ export const audit = async (journalFile: string, client: Client): Promise<Verdic
     ...{ lost: [], doubled: [], wrong: [], unexpected: [], totals: [], receipts: [] },
     contradictions: [...summary.contradictions],
   }
-  await each(summary.receipts, receipt => auditReceipt(client, receipt, faults))
+  await forEachConcurrently(summary.receipts, receipt => auditReceipt(client, receipt, faults))
   const seen = { records: 0, days: 0 }
-  await each([...summary.locations.values()], async location => {
+  await forEachConcurrently([...summary.locations.values()], async location => {
     const { records, days } = await auditLocation(client, location, summary, faults)
     seen.records += records
     seen.days += days

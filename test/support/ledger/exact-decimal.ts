@@ -4,8 +4,8 @@
 export const divide = (numerator: bigint, denominator: bigint): bigint => {
   const remainder = ((numerator % denominator) + denominator) % denominator
   const below = (numerator - remainder) / denominator
-  const twice = 2n * remainder
-  return twice > denominator || (twice === denominator && below % 2n !== 0n) ? below + 1n : below
+  const doubleRemainder = 2n * remainder
+  return doubleRemainder > denominator || (doubleRemainder === denominator && below % 2n !== 0n) ? below + 1n : below
 }
 
 /** Remove the zeros at the end of a text. */
@@ -16,22 +16,22 @@ const withoutZeros = (text: string): string => {
 }
 
 /** Read a decimal as an integer of 10^-places. Throws a RangeError if the text has more decimals than that. */
-export const units = (text: string, places: number): bigint => {
+export const units = (text: string, decimals: number): bigint => {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
-  const shift = places - fraction.length + Number(exponent)
+  const shift = decimals - fraction.length + Number(exponent)
   const digits = BigInt(whole + fraction)
   if (sign === undefined || (shift < 0 && digits % 10n ** BigInt(-shift) !== 0n))
-    throw new RangeError(`"${text}" is not a number with at most ${places} decimals.`)
+    throw new RangeError(`"${text}" is not a number with at most ${decimals} decimals.`)
   const size = shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift)
   return sign === '-' ? -size : size
 }
 
 /** Write an integer of 10^-places as a decimal. */
-export const decimal = (value: bigint, places: number): string => {
-  const digits = String(value < 0n ? -value : value).padStart(places + 1, '0')
-  const fraction = withoutZeros(digits.slice(-places))
-  const text = `${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
+export const decimal = (value: bigint, decimals: number): string => {
+  const digits = String(value < 0n ? -value : value).padStart(decimals + 1, '0')
+  const fraction = withoutZeros(digits.slice(-decimals))
+  const text = `${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`
   return value < 0n ? `-${text}` : text
 }
 

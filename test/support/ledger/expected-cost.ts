@@ -15,11 +15,11 @@ export type ExpectedCost = { readonly energy: bigint; readonly cost: bigint; rea
 const minuteMs = 60_000
 const day = 86_400_000
 const wattHours = { W: 1n, KW: 1000n, WH: 1n, KWH: 1000n } as const
-const placesOfValue = 9
+const valueDecimals = 9
 
 /** Calculate the energy of a record in 1e-6 Wh. A power is constant over the interval of the record. */
 export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigint => {
-  const amount = units(value, placesOfValue) * wattHours[unit]
+  const amount = units(value, valueDecimals) * wattHours[unit]
   const isPower = unit === 'W' || unit === 'KW'
   return isPower ? divide(amount * BigInt(end - start), 3_600_000n * 1000n) : divide(amount, 1000n)
 }

@@ -31,7 +31,7 @@ const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation
     value: generateValue(random, units),
     sessionReferenceId: random.chance(0.3) ? `session-${random.whole(40)}` : null,
     recordReferenceId: reference,
-    isGood: true,
+    isValid: true,
   }
 }
 
@@ -40,7 +40,7 @@ const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation
  * value.
  */
 export const corruptRecord = (random: Random, record: LedgerRecord, before: LedgerRecord | undefined): LedgerRecord => {
-  if (random.chance(0.02)) return { ...record, end: record.start - minuteMs, isGood: false }
+  if (random.chance(0.02)) return { ...record, end: record.start - minuteMs, isValid: false }
   return before !== undefined && random.chance(0.01) ? { ...before, value: '1' } : record
 }
 

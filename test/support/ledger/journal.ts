@@ -11,7 +11,7 @@ export type LedgerLocation = {
   readonly bands: readonly { readonly fromMinute: number; readonly price: string }[]
 }
 
-/** A submitted record. `isGood`: the service must accept it. `deviceId` null: a record of the location itself. */
+/** A submitted record. `isValid`: the service must accept it. `deviceId` null: a record of the location itself. */
 export type LedgerRecord = {
   readonly locationId: string
   readonly deviceId: string | null
@@ -21,7 +21,7 @@ export type LedgerRecord = {
   readonly value: string
   readonly sessionReferenceId: string | null
   readonly recordReferenceId: string
-  readonly isGood: boolean
+  readonly isValid: boolean
   /** If both directions are absent, they are INBOUND and IMPORT. */
   readonly energyFlowDirection?: 'INBOUND' | 'OUTBOUND'
   readonly tariffDirection?: 'IMPORT' | 'EXPORT' | 'LOCAL'

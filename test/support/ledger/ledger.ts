@@ -13,7 +13,7 @@ export type LedgerOptions = {
   readonly locations: number
   readonly maxRecords?: number
   readonly maxTotalRecords?: number
-  readonly restMs?: number
+  readonly maxPauseMs?: number
 }
 
 /** A client that records its requests in a journal and compares the stored data with the journal. */
@@ -25,7 +25,7 @@ export type Ledger = AsyncDisposable &
 
 /** Open a ledger with a new journal file. Create its locations and the submitters to `target`. */
 export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
-  const { file, random, target, maxRecords = 100, maxTotalRecords = Number.POSITIVE_INFINITY, restMs = 0 } = options
+  const { file, random, target, maxRecords = 100, maxTotalRecords = Number.POSITIVE_INFINITY, maxPauseMs = 0 } = options
   if (readJournal(file).length > 0) throw new Error(`${file} contains a journal already.`)
   const client = target()
   if (client === null) throw new Error('The service must run before a ledger is opened.')
@@ -36,7 +36,7 @@ export const openLedger = async (options: LedgerOptions): Promise<Ledger> => {
     locations.push(location)
     await journal.write(location)
   }
-  const submitters = createSubmitters({ journal, target, random, locations, maxRecords, maxTotalRecords, restMs })
+  const submitters = createSubmitters({ journal, target, random, locations, maxRecords, maxTotalRecords, maxPauseMs })
   return {
     ...submitters,
     locations,

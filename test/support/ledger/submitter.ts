@@ -18,7 +18,7 @@ export type Load = {
   /** After this total number of records, submitters only repeat or correct earlier submissions. */
   readonly maxTotalRecords: number
   /** Maximum pause of a submitter between two submissions, in ms. */
-  readonly restMs: number
+  readonly maxPauseMs: number
 }
 
 type Batch = {
@@ -55,7 +55,7 @@ export type Submitters = {
   /** Submit until the signal aborts. Attempts in flight at that time are completed. */
   readonly run: (count: number, signal: AbortSignal) => Promise<void>
   /** Repeat the submissions with an unknown result until each result is known. */
-  readonly settle: () => Promise<void>
+  readonly resendUnknown: () => Promise<void>
 }
 
 /** Create submitters. A submission is sent one to three times in parallel, and again while its result is unknown. */
@@ -64,8 +64,11 @@ export const createSubmitters = (load: Load): Submitters => {
   /**
    * Submissions of which all attempts were answered. Only these may be corrected, because no attempt can still arrive.
    */
-  const settled: (readonly LedgerRecord[])[] = []
-  const open = new Map<number, { readonly records: readonly LedgerRecord[]; attempts: number; isDoubtful: boolean }>()
+  const answered: (readonly LedgerRecord[])[] = []
+  const openOperations = new Map<
+    number,
+    { readonly records: readonly LedgerRecord[]; attempts: number; hasUnknownAttempt: boolean }
+  >()
   let operations = 0
   let records = 0
 
@@ -82,27 +85,27 @@ export const createSubmitters = (load: Load): Submitters => {
 
   /** Send an open operation to the running service. Return true if its result is known. */
   const sendOpen = async (operation: number, copies: number): Promise<boolean> => {
-    const one = open.get(operation)
+    const one = openOperations.get(operation)
     const client = target()
     if (one === undefined || client === null) return one === undefined
     const attempts = Array.from({ length: copies }, () => one.attempts++)
     await journal.write(...attempts.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
     const body = toWire(one.records)
     const outcomes = await Promise.all(attempts.map(attempt => sendOnce(client, operation, attempt, body)))
-    one.isDoubtful ||= outcomes.includes('unknown')
+    one.hasUnknownAttempt ||= outcomes.includes('unknown')
     if (outcomes.every(outcome => outcome === 'unknown')) return false
-    open.delete(operation)
-    if (!one.isDoubtful) settled.push(one.records)
+    openOperations.delete(operation)
+    if (!one.hasUnknownAttempt) answered.push(one.records)
     return true
   }
 
   const nextRecords = (): readonly LedgerRecord[] | null => {
-    const isRepeat = settled.length > 0 && (records >= load.maxTotalRecords || random.chance(0.15))
+    const isRepeat = answered.length > 0 && (records >= load.maxTotalRecords || random.chance(0.15))
     if (!isRepeat)
       return records < load.maxTotalRecords
         ? generateSubmission(random, load.locations, 1 + random.whole(load.maxRecords), operations)
         : null
-    const [known = []] = settled.splice(random.whole(settled.length), 1)
+    const [known = []] = answered.splice(random.whole(answered.length), 1)
     return random.chance(0.5) ? known : correctRecords(random, known)
   }
 
@@ -114,10 +117,10 @@ export const createSubmitters = (load: Load): Submitters => {
     }
     const operation = operations++
     records += next.length
-    open.set(operation, { records: next, attempts: 0, isDoubtful: false })
+    openOperations.set(operation, { records: next, attempts: 0, hasUnknownAttempt: false })
     await journal.write({ kind: 'submission', operation, records: next })
     while (!(await sendOpen(operation, random.pick([1, 1, 2, 3]))) && !signal.aborted) await sleep(pauseMs)
-    if (load.restMs > 0) await sleep(random.whole(load.restMs))
+    if (load.maxPauseMs > 0) await sleep(random.whole(load.maxPauseMs))
   }
 
   return {
@@ -127,8 +130,8 @@ export const createSubmitters = (load: Load): Submitters => {
       }
       await Promise.all(Array.from({ length: count }, submitter))
     },
-    settle: async () => {
-      for (const operation of [...open.keys()]) while (!(await sendOpen(operation, 1))) await sleep(pauseMs)
+    resendUnknown: async () => {
+      for (const operation of [...openOperations.keys()]) while (!(await sendOpen(operation, 1))) await sleep(pauseMs)
     },
   }
 }

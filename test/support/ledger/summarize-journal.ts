@@ -55,8 +55,8 @@ export const refusedNumbers = (records: readonly LedgerRecord[]): readonly numbe
   const seen = new Set<string>()
   return records.flatMap((record, index) => {
     const identity = identityOf(record)
-    const isRefused = !record.isGood || seen.has(identity)
-    if (record.isGood) seen.add(identity)
+    const isRefused = !record.isValid || seen.has(identity)
+    if (record.isValid) seen.add(identity)
     return isRefused ? [index + 1] : []
   })
 }

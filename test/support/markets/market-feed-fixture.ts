@@ -22,12 +22,12 @@ export const midnight = Date.parse('2026-03-10T23:00:00Z')
 export const stack = new AsyncDisposableStack()
 export const { database } = stack.use(await openTestDatabase())
 export const feed = stack.use(await startFeedServer())
-export const other = stack.use(await startFeedServer())
+export const otherFeed = stack.use(await startFeedServer())
 await seedSharedSources(database.operator, sharedSources)
 export const { live } = await makeTenants(database)
 
-export const choiceOf = (...chosen: FeedConfig['enabled']): FeedConfig => ({
-  enabled: chosen,
+export const feedConfigOf = (...enabled: FeedConfig['enabled']): FeedConfig => ({
+  enabled,
   entsoeToken: 'token-of-the-tests',
   octopus: { product: 'AGILE-24-10-01', isVatIncluded: true, region: null },
 })
@@ -35,9 +35,9 @@ export const choiceOf = (...chosen: FeedConfig['enabled']): FeedConfig => ({
 /** Clock of the fixture. Tests change it. */
 export const clock = { now: noon }
 export const announced: { sourceId: string; revision: number }[] = []
-export const optionsOf = (...chosen: FeedConfig['enabled']): MarketFetchOptions => ({
+export const optionsOf = (...enabled: FeedConfig['enabled']): MarketFetchOptions => ({
   database,
-  choice: choiceOf(...chosen),
+  choice: feedConfigOf(...enabled),
   fetch,
   timeoutMs: 300,
   maxBytes: 2 ** 20,
@@ -61,30 +61,30 @@ export const fetchArea = async (area: string, options = energyCharts, currency =
   fetchSource(options, await sourceOf(area, currency), AbortSignal.timeout(10_000))
 
 export const pricesOf = async (area: string, from: number, to: number, currency = 'EUR') => {
-  const read = await withOperator(database, keeper =>
-    readMarketPrices(keeper, sharedSourceId(area, currency), { from, to }),
+  const read = await withOperator(database, writer =>
+    readMarketPrices(writer, sharedSourceId(area, currency), { from, to }),
   )
   return runToEnd(pricesFrom(read?.blocks ?? [])).map(({ start, end, value }) => [start, (end - start) / 60_000, value])
 }
 
 /** Reset the clock, the announcements, the recorded requests and the answers of the feeds. */
-export const startAgain = (): void => {
+export const resetFeeds = (): void => {
   clock.now = noon
   announced.length = 0
   feed.requests.length = 0
-  other.requests.length = 0
+  otherFeed.requests.length = 0
   feed.answer = energyChartsUntil(midnight + dayMs)
-  other.answer = () => ({ status: 404, text: '' })
+  otherFeed.answer = () => ({ status: 404, text: '' })
 }
 
-let made = 0
+let tariffCount = 0
 /** Create a location with a market source, and a tariff with the prices of that source. Return the id of the tariff. */
 export const makeTariff = async (
   sourceId: string,
   more: { marketRates?: boolean; direction?: string; closedAt?: string | null } = {},
 ): Promise<string> => {
   const { marketRates = true, direction = 'IMPORT', closedAt = null } = more
-  const id = (made++).toString(16).padStart(24, '0')
+  const id = (tariffCount++).toString(16).padStart(24, '0')
   const { accountId, liveMode } = live
   await database.operator(sql`
     insert into locations (account_id, live_mode, id, timezone, currency_code, import_market_source_id, time_created)

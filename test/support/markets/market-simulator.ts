@@ -184,23 +184,23 @@ const solarAt = (hour: number, season: number): number => {
  * The demand minus wind and solar power meets a rising cost curve.
  */
 export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number, days: number): Float64Array => {
-  const chance = seededRandom(seed, kind.name)
+  const random = seededRandom(seed, kind.name)
   const normal = (): number =>
-    Math.sqrt(-2 * Math.log(1 - chance.fraction())) * Math.cos(2 * Math.PI * chance.fraction())
-  const keep = (memory: number): { next: () => number } => {
+    Math.sqrt(-2 * Math.log(1 - random.fraction())) * Math.cos(2 * Math.PI * random.fraction())
+  const correlatedNoise = (memory: number): { next: () => number } => {
     const phi = Math.exp(-1 / memory)
     let state = normal()
     return { next: () => (state = phi * state + Math.sqrt(1 - phi * phi) * normal()) }
   }
   const [weather, outage, wind, hourly, daily, cloud] = [
-    keep(5),
-    keep(kind.outageDays),
-    keep(kind.windHours),
-    keep(4),
-    keep(2),
-    keep(1.5),
+    correlatedNoise(5),
+    correlatedNoise(kind.outageDays),
+    correlatedNoise(kind.windHours),
+    correlatedNoise(4),
+    correlatedNoise(2),
+    correlatedNoise(1.5),
   ]
-  const [windFast, level, drift] = [keep(8), keep(9), keep(25)]
+  const [windFast, level, drift] = [correlatedNoise(8), correlatedNoise(9), correlatedNoise(25)]
   let fuel = 0
   const shapes = { work: workday, rest: restday }
   const prices = new Float64Array(days * 24)
@@ -214,7 +214,7 @@ export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number,
     const inCrisis = kind.crisisAt !== undefined && day >= kind.crisisAt && day < kind.crisisAt + 365
     const cost = Math.exp(fuel + (inCrisis ? Math.log(3) * Math.min(1, (day - (kind.crisisAt ?? 0)) / 40) : 0))
     const temperature = weather.next() * kind.weather * (0.4 + 0.6 * Math.abs(season))
-    const out = Math.max(0, 0.5 + outage.next()) * kind.outage
+    const missingCapacity = Math.max(0, 0.5 + outage.next()) * kind.outage
     const clouds = 1 / (1 + Math.exp(-1.2 * cloud.next()))
     const dayNoise = daily.next() * kind.dayNoise + level.next() * kind.level
     const amplitude = 1 + kind.drift * drift.next()
@@ -223,15 +223,15 @@ export const simulateMarket = (kind: MarketKind, seed: number, firstDay: number,
       const base = 0.88 + (shape - 0.88) * amplitude
       const evening = (hour >= 17 && hour <= 19 ? 0.05 : 0) * Math.max(0, -season)
       const demand = base * (1 - kind.winter * season * 0.5) + evening + temperature
-      const blow =
+      const windPower =
         (kind.wind * 1.0) / (1 + Math.exp(-(1.1 * wind.next() + 0.35 * windFast.next() - 0.4 * season - 0.6)))
-      const sun = kind.solar * solarAt(hour, season) * (0.35 + 0.65 * clouds)
-      const residual = demand - blow - sun + out - 0.8 + 0.35 * kind.wind
+      const solarPower = kind.solar * solarAt(hour, season) * (0.35 + 0.65 * clouds)
+      const residual = demand - windPower - solarPower + missingCapacity - 0.8 + 0.35 * kind.wind
       const rising = 38 + 30 * residual + 12 * (Math.exp(kind.steepness * Math.min(residual, 0.45)) - 1)
       // If wind and sun meet most of the demand, plants that cannot stop accept negative prices.
       const falling = residual < -0.16 ? 9 * (Math.exp(-7 * (residual + 0.16)) - 1) : 0
       const curve = rising - falling
-      const spike = residual > 0.12 && chance.fraction() < kind.spikes ? 40 + 120 * chance.fraction() : 0
+      const spike = residual > 0.12 && random.fraction() < kind.spikes ? 40 + 120 * random.fraction() : 0
       const noise = 1 + dayNoise + kind.hourNoise * hourly.next()
       prices[day * 24 + hour] = Math.round(100 * (cost * curve * noise + spike)) / 100
     }

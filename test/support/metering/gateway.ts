@@ -44,8 +44,8 @@ export type AppendedMessage = {
 export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?: ClickHouse) => {
   const stack = new AsyncDisposableStack()
   const { address } = stack.use(await openTestDatabase())
-  const way = stack.use(await severablePostgres(address))
-  const database = stack.use(openDatabase({ address: way.address }))
+  const connection = stack.use(await severablePostgres(address))
+  const database = stack.use(openDatabase({ address: connection.address }))
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-gateway-')), path =>
     rmSync(path, { recursive: true }),
   )
@@ -73,11 +73,11 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   }
   const stores = { database, log, codec, clickHouse, pricing }
   const changes = referenceChanges()
-  const { accepts: takes, refresh: look } = partitionBacklog(log)
+  const { accepts, refresh: refreshBacklog } = partitionBacklog(log)
   const operations = ingestGatewayOperations({
     ...stores,
     referenceChanges: changes,
-    accepts: takes,
+    accepts,
     secret: 'a secret of the installation',
     generation: () => 3,
     counts,
@@ -106,8 +106,8 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     app,
     counted,
     faults,
-    look,
-    severPostgres: way.sever,
+    refreshBacklog,
+    severPostgres: connection.sever,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }

@@ -35,4 +35,4 @@ export const faultOf = (result: ReturnType<typeof read>) => {
   return [result.refusal.code, result.refusal.field, result.refusal.message]
 }
 
-export const span = (start_time: string, end_time: string) => ({ start_time, end_time })
+export const interval = (start_time: string, end_time: string) => ({ start_time, end_time })

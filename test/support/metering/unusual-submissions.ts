@@ -152,7 +152,7 @@ const change = fc
       fc.oneof({ weight: 25, arbitrary: values[name] }, fc.constantFrom('null', '{}', 'true', '7')),
     ),
   )
-const oddly = fc.oneof({ weight: 30, arbitrary: fc.constant('usual') }, fc.constantFrom('twice', 'lost', 'padded'))
+const deviations = fc.oneof({ weight: 30, arbitrary: fc.constant('usual') }, fc.constantFrom('twice', 'lost', 'padded'))
 
 const element = (apiVersion: ApiVersion) =>
   fc
@@ -161,27 +161,27 @@ const element = (apiVersion: ApiVersion) =>
       fc.array(change, { maxLength: 2 }),
       fc.infiniteStream(fc.nat(1000)),
       fc.array(spaces, { minLength: 1 }),
-      oddly,
+      deviations,
     )
-    .map(([hours, changes, order, gaps, odd]) => {
+    .map(([hours, changes, order, gaps, deviation]) => {
       const members = new Map<string, string>(base(apiVersion, hours))
       for (const [name, value] of changes) members.set(name, value)
       const shuffled = [...members]
         .map(member => ({ member, rank: order.next().value }))
         .sort((a, b) => a.rank - b.rank)
       const list = (gaps.length % 2 === 0 ? shuffled.map(({ member }) => member) : [...members]).slice(
-        odd === 'lost' ? 1 : 0,
+        deviation === 'lost' ? 1 : 0,
       )
-      if (odd === 'twice') list.push(list[0] as [string, string])
+      if (deviation === 'twice') list.push(list[0] as [string, string])
       let gap = 0
       const space = (): string => gaps[gap++ % gaps.length] ?? ''
       const texts = list.map(
         ([name, value]) => `${space()}"${name}"${gaps.length === 3 ? space() : ''}:${space()}${value}${space()}`,
       )
-      return `{${texts.join(',')}${odd === 'padded' ? ' '.repeat(8_000) : ''}}`
+      return `{${texts.join(',')}${deviation === 'padded' ? ' '.repeat(8_000) : ''}}`
     })
 
-const wholly = fc.oneof(
+const wholeTextChanges = fc.oneof(
   { weight: 12, arbitrary: fc.constant((text: string) => text) },
   fc.constantFrom(
     (text: string) => `${text} x`,
@@ -203,9 +203,9 @@ export const submission = fc
   .tuple(fc.constantFrom<ApiVersion>('current', 'current', 'earlier'), fc.boolean())
   .chain(([apiVersion, inLines]) =>
     fc
-      .tuple(fc.array(element(apiVersion), { minLength: 1, maxLength: 3 }), wholly, spaces)
+      .tuple(fc.array(element(apiVersion), { minLength: 1, maxLength: 3 }), wholeTextChanges, spaces)
       .map(([elements, corrupt, space]) => ({
-        layout: apiVersion,
+        apiVersion,
         inLines,
         text: corrupt(
           inLines

@@ -18,7 +18,7 @@ export type ReachedMessage = {
   readonly message: string
 }
 
-const oddValues: readonly unknown[] = [
+const unusualValues: readonly unknown[] = [
   null,
   true,
   '',
@@ -45,8 +45,8 @@ function* changesOf(value: unknown, path: string): Generator<readonly [string, u
   if (Array.isArray(value)) {
     for (const [index, one] of value.slice(0, 2).entries()) {
       for (const [at, next] of changesOf(one, `${path}[${index}]`)) yield [at, value.with(index, next)]
-      for (const odd of oddValues)
-        yield [`${path}[${index}] = ${JSON.stringify(odd).slice(0, 40)}`, value.with(index, odd)]
+      for (const unusual of unusualValues)
+        yield [`${path}[${index}] = ${JSON.stringify(unusual).slice(0, 40)}`, value.with(index, unusual)]
     }
     yield [`${path} twice`, [...value, ...value]]
   } else if (typeof value === 'object' && value !== null) {
@@ -54,8 +54,8 @@ function* changesOf(value: unknown, path: string): Generator<readonly [string, u
       const { [name]: _, ...others } = value as Readonly<Record<string, unknown>>
       yield [`${path}.${name} left out`, others]
       yield [`${path}.${name} misspelt`, { ...others, [`${name}x`]: one }]
-      for (const odd of oddValues)
-        yield [`${path}.${name} = ${JSON.stringify(odd).slice(0, 40)}`, { ...value, [name]: odd }]
+      for (const unusual of unusualValues)
+        yield [`${path}.${name} = ${JSON.stringify(unusual).slice(0, 40)}`, { ...value, [name]: unusual }]
       for (const [at, next] of changesOf(one, `${path}.${name}`)) yield [at, { ...value, [name]: next }]
     }
     yield [`${path} with an unknown member`, { ...value, whatever: 1 }]
@@ -78,10 +78,10 @@ const refusalOfExample = (
   const [route] = operation.routes[apiVersion]
   if (route === undefined) return null
   const inQuery = route.bodyInQuery !== undefined && typeof body === 'object' && body !== null
-  const words = inQuery
+  const parameters = inQuery
     ? Object.entries(body).map(([name, one]) => [name, typeof one === 'string' ? one : JSON.stringify(one)])
     : []
-  const query = inQuery ? new URLSearchParams(Object.fromEntries(words)).toString() : search
+  const query = inQuery ? new URLSearchParams(Object.fromEntries(parameters)).toString() : search
   const bytes = Buffer.from(inQuery || body === undefined ? '' : JSON.stringify(body))
   const reading = readRequest(operation, {
     route,
@@ -137,10 +137,10 @@ export function* reachedMessages(operations: readonly Operation[]): Generator<Re
           yield* reach(change, refusalOfExample(operation, apiVersion, body, ''))
       }
       for (const name of [...Object.keys(operation.query?.shape ?? {}), 'whatever']) {
-        for (const odd of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
+        for (const unusual of ['x', '-1', '0', '1.5', '2026-13-01T00:00:00Z', 'x'.repeat(5_000), 'true']) {
           yield* reach(
-            `?${name}=${odd.slice(0, 40)}`,
-            refusalOfExample(operation, apiVersion, example, new URLSearchParams({ [name]: odd }).toString()),
+            `?${name}=${unusual.slice(0, 40)}`,
+            refusalOfExample(operation, apiVersion, example, new URLSearchParams({ [name]: unusual }).toString()),
           )
         }
       }

@@ -44,35 +44,35 @@ const shareWithin = (share: Share, from: number, to: number, last: number): Shar
   const start = Math.max(from, share.start)
   const end = Math.min(to, share.end)
   if (start >= end) return null
-  const until = (whole: bigint, at: number) => divideHalfEven(whole * BigInt(at - share.start), BigInt(length))
-  const energy = until(share.energy, end) - until(share.energy, start)
-  return { start, end, energy, cost: until(share.cost, end) - until(share.cost, start) }
+  const shareUntil = (whole: bigint, at: number) => divideHalfEven(whole * BigInt(at - share.start), BigInt(length))
+  const energy = shareUntil(share.energy, end) - shareUntil(share.energy, start)
+  return { start, end, energy, cost: shareUntil(share.cost, end) - shareUntil(share.cost, start) }
 }
 
-const isIn = (at: number, spans: IdentifiedRecord['covered']): boolean =>
+const isCovered = (at: number, spans: IdentifiedRecord['covered']): boolean =>
   (spans ?? []).some(span => span.start <= at && at < span.end)
 
 /** Split an unpriced record at the edges of its covered intervals. Covered parts have no energy. */
-const leftOf = ({ record, covered }: OracleCost): readonly Share[] => {
+const uncoveredParts = ({ record, covered }: OracleCost): readonly Share[] => {
   const { start, end, energy } = record
   if (start === end) return [{ start, end, energy, cost: 0n }]
   const inside = (covered ?? []).flatMap(span => [span.start, span.end]).filter(at => start < at && at < end)
   const edges = [...new Set([start, ...inside, end])].sort((a, b) => a - b)
   // Consecutive covered intervals form one part, so the edge between them is removed.
-  const real = edges.filter(
-    (at, index) => index === 0 || at === end || isIn(at, covered) !== isIn(edges[index - 1] ?? at, covered),
+  const changingEdges = edges.filter(
+    (at, index) => index === 0 || at === end || isCovered(at, covered) !== isCovered(edges[index - 1] ?? at, covered),
   )
-  const until = (at: number) => divideHalfEven(energy * BigInt(at - start), BigInt(end - start))
-  return real.slice(0, -1).map((from, index) => {
-    const to = real[index + 1] ?? end
-    return { start: from, end: to, energy: isIn(from, covered) ? 0n : until(to) - until(from), cost: 0n }
+  const shareUntil = (at: number) => divideHalfEven(energy * BigInt(at - start), BigInt(end - start))
+  return changingEdges.slice(0, -1).map((from, index) => {
+    const to = changingEdges[index + 1] ?? end
+    return { start: from, end: to, energy: isCovered(from, covered) ? 0n : shareUntil(to) - shareUntil(from), cost: 0n }
   })
 }
 
 /** Sum the parts of costed records in [start, end). A record without a price has the confidence 0. */
 export const bucketOf = (costs: readonly OracleCost[], start: number, end: number): OracleBucket => {
   let [energy, cost, unpricedEnergy, unpricedRecords, records] = [0n, 0n, 0n, 0, 0]
-  const weighed: WeightedPiece[] = []
+  const weightedPieces: WeightedPiece[] = []
   for (const one of costs) {
     const { record, priced } = one
     const last = record.end > record.start ? record.end - 1 : record.end
@@ -83,18 +83,27 @@ export const bucketOf = (costs: readonly OracleCost[], start: number, end: numbe
       if (share === null) continue
       energy += share.energy
       cost += share.cost
-      weighed.push({ ...share, confidence: piece.confidence, recordConfidence: record.confidence })
+      weightedPieces.push({ ...share, confidence: piece.confidence, recordConfidence: record.confidence })
     }
     if (priced !== null) continue
     unpricedRecords += 1
-    for (const part of leftOf(one)) {
+    for (const part of uncoveredParts(one)) {
       const share = shareWithin(part, start, end, last)
       if (share === null) continue
       unpricedEnergy += share.energy
-      weighed.push({ ...share, confidence: 0, recordConfidence: record.confidence })
+      weightedPieces.push({ ...share, confidence: 0, recordConfidence: record.confidence })
     }
   }
-  return { start, end, energy, cost, confidence: meanConfidence(weighed), records, unpricedRecords, unpricedEnergy }
+  return {
+    start,
+    end,
+    energy,
+    cost,
+    confidence: meanConfidence(weightedPieces),
+    records,
+    unpricedRecords,
+    unpricedEnergy,
+  }
 }
 
 /**

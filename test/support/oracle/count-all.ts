@@ -14,7 +14,7 @@ export type CountInput = {
 }
 
 /** Return the energy that each record adds to each accumulator, and the start of its counting. */
-export const gainsOf = ({ snapshot, records, direction }: CountInput): readonly CrossingEnergy[] =>
+export const energyGains = ({ snapshot, records, direction }: CountInput): readonly CrossingEnergy[] =>
   records
     .filter(one => one.record.tariffDirection === direction)
     .flatMap(({ record: of }) =>
@@ -27,7 +27,7 @@ export const gainsOf = ({ snapshot, records, direction }: CountInput): readonly 
 
 /** Count without any optimization: one step at each instant at which a record counts. */
 export const countAll = (of: CountInput): CountedEnergy => {
-  const gains = gainsOf(of)
+  const gains = energyGains(of)
   return (type, direction, countingStart) => {
     const own = gains.filter(({ key }) => key === accumulatorKey(type, direction, countingStart))
     const instants = [...new Set(own.map(gain => gain.at))].sort((a, b) => a - b)

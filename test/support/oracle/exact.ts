@@ -8,9 +8,9 @@ export type Fraction = { readonly numerator: bigint; readonly denominator: bigin
 export const divideHalfEven = (numerator: bigint, denominator: bigint): bigint => {
   const remainder = ((numerator % denominator) + denominator) % denominator
   const floor = (numerator - remainder) / denominator
-  const twice = remainder * 2n
-  if (twice > denominator) return floor + 1n
-  if (twice < denominator) return floor
+  const doubleRemainder = remainder * 2n
+  if (doubleRemainder > denominator) return floor + 1n
+  if (doubleRemainder < denominator) return floor
   return floor % 2n === 0n ? floor : floor + 1n
 }
 
@@ -19,8 +19,8 @@ export const isRounded = (value: number, exact: Fraction, decimals: number): boo
   const scale = 10 ** decimals
   const units = BigInt(Math.round(value * scale))
   const difference = units * exact.denominator - exact.numerator * BigInt(scale)
-  const twice = 2n * (difference < 0n ? -difference : difference)
-  return Math.abs(value * scale - Number(units)) < 1e-6 && twice <= exact.denominator
+  const doubleRemainder = 2n * (difference < 0n ? -difference : difference)
+  return Math.abs(value * scale - Number(units)) < 1e-6 && doubleRemainder <= exact.denominator
 }
 
 /**
@@ -37,5 +37,5 @@ export const isConfidence = (value: number, exact: Fraction): boolean => {
 }
 
 /** Return a fraction as text, cut to six decimals. */
-export const shownFraction = ({ numerator, denominator }: Fraction): string =>
+export const fractionText = ({ numerator, denominator }: Fraction): string =>
   String(Number((numerator * 1_000_000n) / denominator) / 1e6)

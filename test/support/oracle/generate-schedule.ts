@@ -78,22 +78,22 @@ const somePart = (kind: Kind): fc.Arbitrary<TimeBand[]> =>
 const days = (of: DaysAndHours['days'], hours: fc.Arbitrary<TimeBand[]>): fc.Arbitrary<DaysAndHours> =>
   hours.map(found => ({ days: of, hours: found }))
 
-type Base = { readonly entries: ScheduleEntry[]; readonly taken: readonly string[] }
+type Base = { readonly entries: ScheduleEntry[]; readonly usedRanks: readonly string[] }
 
 const everyMonth = (daysAndHours: DaysAndHours[]): ScheduleEntry => ({ months: ['All'], dates: [], daysAndHours })
 
 /** A schedule that covers every instant, and the ranks that it uses in the whole calendar. */
 const base = (kind: Kind): fc.Arbitrary<Base> => {
   const day = wholeDay(kind)
-  const plain = days(['All'], day).map(all => ({ entries: [everyMonth([all])], taken: ['none All'] }))
+  const plain = days(['All'], day).map(all => ({ entries: [everyMonth([all])], usedRanks: ['none All'] }))
   const weekly = fc
     .tuple(days(['Weekdays'], day), days(['Weekend'], day))
-    .map(both => ({ entries: [everyMonth(both)], taken: ['none group'] }))
-  const fallingThrough = fc
+    .map(both => ({ entries: [everyMonth(both)], usedRanks: ['none group'] }))
+  const withWeekdayOverlay = fc
     .tuple(days(['All'], day), days(['Weekdays'], somePart(kind)))
-    .map(both => ({ entries: [everyMonth(both)], taken: ['none All', 'none group'] }))
+    .map(both => ({ entries: [everyMonth(both)], usedRanks: ['none All', 'none group'] }))
   const named = fc.tuple(days(['Mon', 'Wed', 'Fri'], day), days(['Tue', 'Thu', 'Sat', 'Sun'], day))
-  const byName = named.map(both => ({ entries: [everyMonth(both)], taken: ['none single'] }))
+  const byName = named.map(both => ({ entries: [everyMonth(both)], usedRanks: ['none single'] }))
   const seasonal = fc
     .tuple(fc.subarray([...allMonths], { minLength: 1, maxLength: 11 }), days(['All'], day), days(['All'], day))
     .map(([months, one, other]) => {
@@ -102,9 +102,15 @@ const base = (kind: Kind): fc.Arbitrary<Base> => {
         { months, dates: [], daysAndHours: [one] },
         { months: rest, dates: [], daysAndHours: [other] },
       ]
-      return { entries, taken: ['months All'] }
+      return { entries, usedRanks: ['months All'] }
     })
-  return fc.oneof({ weight: 3, arbitrary: plain }, { weight: 2, arbitrary: weekly }, fallingThrough, byName, seasonal)
+  return fc.oneof(
+    { weight: 3, arbitrary: plain },
+    { weight: 2, arbitrary: weekly },
+    withWeekdayOverlay,
+    byName,
+    seasonal,
+  )
 }
 
 type Overlay = { readonly entry: ScheduleEntry; readonly ranks: readonly string[] }
@@ -143,8 +149,8 @@ const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
  * No rank occurs twice at an instant.
  */
 export const schedules = (kind: Kind): fc.Arbitrary<ScheduleEntry[]> =>
-  fc.tuple(base(kind), fc.array(overlay(kind), { maxLength: 4 })).chain(([{ entries, taken }, overlays]) => {
-    const used = new Set(taken)
+  fc.tuple(base(kind), fc.array(overlay(kind), { maxLength: 4 })).chain(([{ entries, usedRanks }, overlays]) => {
+    const used = new Set(usedRanks)
     const retained = overlays.filter(({ ranks }) => {
       if (ranks.some(rank => used.has(rank))) return false
       for (const rank of ranks) used.add(rank)

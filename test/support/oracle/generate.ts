@@ -125,14 +125,14 @@ const contracts = (anchor: number): fc.Arbitrary<Contract[]> => {
 }
 
 /** Return the schedule with a higher price in its last entry. */
-const dearerLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[] =>
+const withHigherLast = (schedule: readonly ScheduleEntry[]): readonly ScheduleEntry[] =>
   schedule.map((entry, index) => {
     if (index < schedule.length - 1) return entry
-    const dearer = (hours: TimeBand): TimeBand => ({
+    const higher = (hours: TimeBand): TimeBand => ({
       ...hours,
       rate: hours.rate.map(rate => ({ ...rate, surchargeFixed: rate.surchargeFixed + 7_000_000n })),
     })
-    return { ...entry, daysAndHours: entry.daysAndHours.map(block => ({ ...block, hours: block.hours.map(dearer) })) }
+    return { ...entry, daysAndHours: entry.daysAndHours.map(block => ({ ...block, hours: block.hours.map(higher) })) }
   })
 
 /**
@@ -146,7 +146,7 @@ const versions = (
 ): fc.Arbitrary<TariffVersion[]> => {
   const version = fc.record({
     effectiveFrom: near(anchor, 4 * dayMs, 4 * dayMs, contractGrids),
-    schedule: fc.oneof(another, fc.constant(first), fc.constant(dearerLast(first))),
+    schedule: fc.oneof(another, fc.constant(first), fc.constant(withHigherLast(first))),
   })
   const ascending = fc
     .uniqueArray(version, { maxLength: 3, selector: ({ effectiveFrom }) => effectiveFrom })
@@ -178,15 +178,15 @@ const tariffsOf = (
     ),
   )
 
-const someTimes = <T>(arbitrary: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> => fc.oneof(arbitrary, fc.constant<T[]>([]))
+const orNone = <T>(arbitrary: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> => fc.oneof(arbitrary, fc.constant<T[]>([]))
 
 const pricingInputs = (zone: string, anchor: number, amounts: Amounts): fc.Arbitrary<PricingInput> =>
   fc
     .record({
       buy: tariffsOf(anchor, amounts, 'IMPORT', 'COMMODITY'),
-      grid: someTimes(tariffsOf(anchor, amounts, 'IMPORT', 'NON_COMMODITY')),
-      sell: someTimes(tariffsOf(anchor, amounts, 'EXPORT', 'COMMODITY')),
-      local: someTimes(tariffsOf(anchor, amounts, 'LOCAL', 'COMMODITY')),
+      grid: orNone(tariffsOf(anchor, amounts, 'IMPORT', 'NON_COMMODITY')),
+      sell: orNone(tariffsOf(anchor, amounts, 'EXPORT', 'COMMODITY')),
+      local: orNone(tariffsOf(anchor, amounts, 'LOCAL', 'COMMODITY')),
       importMarket: marketSeries(anchor, 'mrs_import'),
       exportMarket: fc.oneof(marketSeries(anchor, 'mrs_export'), fc.constant(null)),
     })
@@ -237,7 +237,7 @@ const meterRecords = (anchor: number, amounts: Amounts): fc.Arbitrary<MeterRecor
     }))
 
 /** Up to two separate intervals in which actuals cover an estimate, on whole seconds. */
-const coveredSpans = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<readonly Interval[]> => {
+const coveredIntervals = ({ start, end, confidence }: MeterRecord): fc.Arbitrary<readonly Interval[]> => {
   const seconds = (end - start) / 1000
   if (confidence === 1_000_000 || seconds < 4) return fc.constant([])
   return fc.uniqueArray(fc.integer({ min: 0, max: seconds }), { maxLength: 4 }).map(found => {
@@ -252,7 +252,7 @@ const records = (anchor: number, maxRecords: number, amounts: Amounts): fc.Arbit
   const id = fc.bigInt({ min: 0n, max: 2n ** 96n - 1n }).map(bits => `mre_${bits.toString(16).padStart(24, '0')}`)
   const identified = fc
     .tuple(id, meterRecords(anchor, amounts))
-    .chain(([id, record]) => coveredSpans(record).map(covered => ({ id, record, covered })))
+    .chain(([id, record]) => coveredIntervals(record).map(covered => ({ id, record, covered })))
   return fc.uniqueArray(identified, { minLength: 1, maxLength: maxRecords, selector: ({ id }) => id })
 }
 

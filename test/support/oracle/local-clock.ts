@@ -13,7 +13,7 @@ export type LocalClock = {
 
 const minuteMs = 60_000
 const quarterMs = 15 * minuteMs
-const shown = /^(\w{3}), (\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/
+const clockText = /^(\w{3}), (\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/
 const maxQuarters = 20_000
 
 type Zone = {
@@ -41,7 +41,7 @@ const weekdays: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun
 
 const read = (zone: Zone, at: number): LocalClock => {
   const text = zone.format.format(at)
-  const [, name, month, date, year, hour, minute, second] = shown.exec(text) ?? []
+  const [, name, month, date, year, hour, minute, second] = clockText.exec(text) ?? []
   const weekday = weekdays.find(day => day === name)
   if (weekday === undefined) throw new Error(`The calendar returned ${text}.`)
   return {

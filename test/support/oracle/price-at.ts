@@ -12,7 +12,7 @@ import { divideHalfEven } from './exact.ts'
 import { type LocalClock, localClock, monthStart } from './local-clock.ts'
 
 /** Commodity or non-commodity part of a price at an instant, before the tier is known. */
-export type Part = {
+export type PricePart = {
   /** Null if there is no tariff and the part is free. */
   readonly tariffId: string | null
   readonly rates: readonly Rate[]
@@ -34,7 +34,13 @@ export type PriceAt = {
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
 const quarterYearMs = 90 * 24 * 3_600_000
-const free: Part = { tariffId: null, rates: [], market: 0n, confidence: 1, countingStart: Number.NEGATIVE_INFINITY }
+const free: PricePart = {
+  tariffId: null,
+  rates: [],
+  market: 0n,
+  confidence: 1,
+  countingStart: Number.NEGATIVE_INFINITY,
+}
 
 const startOf = (tariff: Tariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
 const closeOf = (tariff: Tariff): number => tariff.closedAt ?? Number.POSITIVE_INFINITY
@@ -52,8 +58,8 @@ export const tariffAt = (
   let last: Tariff | null = null
   for (const tariff of input.tariffs) {
     if (tariff.direction !== direction || tariff.type !== type) continue
-    const neverInForce = closeOf(tariff) <= startOf(tariff)
-    if (neverInForce || startOf(tariff) > at) continue
+    const neverApplies = closeOf(tariff) <= startOf(tariff)
+    if (neverApplies || startOf(tariff) > at) continue
     if (last === null || startOf(tariff) > startOf(last)) last = tariff
   }
   return last === null || closeOf(last) <= at ? null : last
@@ -126,7 +132,12 @@ const marketIndex = (series: MarketSeries, at: number): number | null => {
 }
 
 /** Return one part of the price at an instant; null if there is no tariff. */
-export const partAt = (input: PricingInput, direction: TariffDirection, type: TariffType, at: number): Part | null => {
+export const pricePartAt = (
+  input: PricingInput,
+  direction: TariffDirection,
+  type: TariffType,
+  at: number,
+): PricePart | null => {
   const tariff = tariffAt(input, direction, type, at)
   if (tariff === null) return type === 'NON_COMMODITY' || direction === 'LOCAL' ? free : null
   const zone = input.timeZone.name
@@ -151,7 +162,7 @@ export const partAt = (input: PricingInput, direction: TariffDirection, type: Ta
  * Return the price of a part at the tier that follows the counted energy. `tier` is the lower bound of that tier.
  * Null without a market price.
  */
-export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
+export const priceOfPart = (part: PricePart, counted: bigint): PartPrice | null => {
   if (part.market === null) return null
   let tier = 0n
   for (const rate of part.rates) {
@@ -167,13 +178,13 @@ export const pricePart = (part: Part, counted: bigint): PartPrice | null => {
 
 /** Return the sum of both parts of a price; null if one part has no price. */
 export const joinParts = (
-  commodity: Part | null,
-  nonCommodity: Part | null,
+  commodity: PricePart | null,
+  nonCommodity: PricePart | null,
   counted: readonly [bigint, bigint],
 ): PriceAt | null => {
   if (commodity === null || nonCommodity === null) return null
-  const first = pricePart(commodity, counted[0])
-  const second = pricePart(nonCommodity, counted[1])
+  const first = priceOfPart(commodity, counted[0])
+  const second = priceOfPart(nonCommodity, counted[1])
   if (first === null || second === null) return null
   return {
     price: first.price + second.price,
@@ -193,4 +204,4 @@ export const priceAt = (
   at: number,
   counted: readonly [bigint, bigint] = [0n, 0n],
 ): PriceAt | null =>
-  joinParts(partAt(input, direction, 'COMMODITY', at), partAt(input, direction, 'NON_COMMODITY', at), counted)
+  joinParts(pricePartAt(input, direction, 'COMMODITY', at), pricePartAt(input, direction, 'NON_COMMODITY', at), counted)

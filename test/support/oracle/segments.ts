@@ -1,7 +1,7 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type { PricingInput, Rate } from '../../../services/domain/tariff/tariff.ts'
 import { divideHalfEven } from './exact.ts'
-import { type Part, partAt } from './price-at.ts'
+import { type PricePart, pricePartAt } from './price-at.ts'
 
 export type Interval = { readonly start: number; readonly end: number }
 
@@ -13,15 +13,15 @@ export type Segment = Interval & {
   readonly covered: boolean
   readonly from: bigint
   readonly to: bigint
-  readonly commodity: Part | null
-  readonly nonCommodity: Part | null
+  readonly commodity: PricePart | null
+  readonly nonCommodity: PricePart | null
 }
 
 const minuteMs = 60_000
 const quarterYearMs = 90 * 24 * 3_600_000
 
 /** Return the seconds within a minute at which a time band starts or ends. */
-const oddSeconds = (input: PricingInput): number[] => {
+const edgeSeconds = (input: PricingInput): number[] => {
   const seconds = new Set<number>([0])
   for (const tariff of input.tariffs) {
     const schedules = [tariff.schedule, ...(tariff.versions ?? []).map(({ schedule }) => schedule)].flat()
@@ -37,7 +37,7 @@ const stepsOf = (input: PricingInput, { start, end }: MeterRecord, covered: read
   const add = (at: number | null) => {
     if (at !== null && at > start && at < end) steps.push(at)
   }
-  const seconds = oddSeconds(input)
+  const seconds = edgeSeconds(input)
   for (let minute = Math.floor(start / minuteMs) * minuteMs; minute < end; minute += minuteMs) {
     for (const second of seconds) add(minute + second * 1000)
   }
@@ -64,7 +64,7 @@ const sameRates = (a: readonly Rate[], b: readonly Rate[]): boolean => {
   return a.length === b.length && !a.some((rate, index) => differs(rate, b[index]))
 }
 
-export const samePart = (a: Part | null, b: Part | null): boolean => {
+export const samePart = (a: PricePart | null, b: PricePart | null): boolean => {
   if (a === null || b === null) return a === b
   const same = a.tariffId === b.tariffId && a.market === b.market && a.confidence === b.confidence
   return same && a.countingStart === b.countingStart && sameRates(a.rates, b.rates)
@@ -86,8 +86,8 @@ export const segmentsOf = (
   const { tariffDirection: direction, start, end, energy } = record
   const open: Pick<Segment, 'start' | 'covered' | 'commodity' | 'nonCommodity'>[] = []
   for (const at of stepsOf(input, record, coveredBy)) {
-    const commodity = partAt(input, direction, 'COMMODITY', at)
-    const nonCommodity = partAt(input, direction, 'NON_COMMODITY', at)
+    const commodity = pricePartAt(input, direction, 'COMMODITY', at)
+    const nonCommodity = pricePartAt(input, direction, 'NON_COMMODITY', at)
     const covered = coveredBy.some(span => span.start <= at && at < span.end)
     const last = open.at(-1)
     const same = last !== undefined && last.covered === covered && samePart(last.commodity, commodity)

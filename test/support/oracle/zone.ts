@@ -31,7 +31,7 @@ export const zoneNames = [
 const strideMs = 5 * 86_400_000
 const first = Date.UTC(1999, 0, 1)
 const last = Date.UTC(2038, 0, 1)
-const built = new Map<string, TimeZone>()
+const zonesByName = new Map<string, TimeZone>()
 
 const offsetAt = (name: string, at: number): number => {
   const { year, month, date, hour, minute, second } = localClock(name, at)
@@ -52,7 +52,7 @@ const changeWithin = (name: string, from: number, to: number): number => {
 
 /** Find the offsets of a time zone from 1999 to 2037 by reading its local time every five days. */
 export const zoneOf = (name: string): TimeZone => {
-  const known = built.get(name)
+  const known = zonesByName.get(name)
   if (known !== undefined) return known
   const changes: number[] = []
   const offsets = [offsetAt(name, first)]
@@ -63,6 +63,6 @@ export const zoneOf = (name: string): TimeZone => {
     offsets.push(offset)
   }
   const zone = { name, changes, offsets }
-  built.set(name, zone)
+  zonesByName.set(name, zone)
   return zone
 }

@@ -33,7 +33,7 @@ import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgre
 import { runCommand } from '../system/run-command.ts'
 
 const start = Date.parse('2025-06-02T10:00:00Z')
-export const missing = hexId('loc_', 77)
+export const missingLocationId = hexId('loc_', 77)
 const stack = new AsyncDisposableStack()
 let folder = ''
 export let baseUrl = ''
@@ -41,7 +41,7 @@ export let log: Log
 let codec: Codec
 export let clickHouse: ClickHouse
 export let tenant: Tenant
-export let createMissing: () => Promise<void>
+export let createMissingLocation: () => Promise<void>
 
 export type DeadLetter = {
   readonly id: string
@@ -50,17 +50,17 @@ export type DeadLetter = {
   readonly position: number | null
 }
 
-export const run = (...args: readonly string[]) =>
+export const runDeadLetters = (...args: readonly string[]) =>
   runCommand(args, { WATTLEDGER_DATA_DIR: folder, WATTLEDGER_OPERATOR_KEY: operatorKey })
 
-export const json = async <T>(...args: readonly string[]): Promise<T> => {
-  const { code, out, err } = await run('dead-letters', ...args, '--base-url', baseUrl, '--json')
+export const runJson = async <T>(...args: readonly string[]): Promise<T> => {
+  const { code, out, err } = await runDeadLetters('dead-letters', ...args, '--base-url', baseUrl, '--json')
   if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}: ${err}`)
   return JSON.parse(out) as T
 }
 
-export const listed = async (...args: readonly string[]) =>
-  (await json<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
+export const listDeadLetters = async (...args: readonly string[]) =>
+  (await runJson<{ readonly data: readonly DeadLetter[] }>('list', ...args)).data
 
 export const recordAt = (locationId: string, number: number): AcceptedRecord => ({
   ...{ locationId, deviceId: null, energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' },
@@ -74,17 +74,17 @@ export const recordAt = (locationId: string, number: number): AcceptedRecord => 
 })
 
 /** Append a chunk to the partition of a location that is in no registry. */
-export const append = (value: Buffer, headers: Readonly<Record<string, string>>) =>
-  log.append(recordTopic, partitionOf(partitionKey(tenant.accountId, missing), log.partitions(recordTopic)), {
-    key: partitionKey(tenant.accountId, missing),
+export const appendChunk = (value: Buffer, headers: Readonly<Record<string, string>>) =>
+  log.append(recordTopic, partitionOf(partitionKey(tenant.accountId, missingLocationId), log.partitions(recordTopic)), {
+    key: partitionKey(tenant.accountId, missingLocationId),
     value,
     headers,
   })
 
-export const chunkOf = (...records: readonly AcceptedRecord[]) =>
+export const encodeChunk = (...records: readonly AcceptedRecord[]) =>
   codec.encodeMeterMessage({ kind: 'records', parts: [{ ...tenant, batchId: null, receivedAt: start, records }] })
 
-export const rowOf = (number: number) => rowOfRecord(clickHouse, tenant, hexId('', number))
+export const storedRow = (number: number) => rowOfRecord(clickHouse, tenant, hexId('', number))
 
 /** Open stores, a cost worker and the dead-letter operations before the tests of a file. Close them after the tests. */
 export const useDeadLetters = (): void => {
@@ -117,9 +117,9 @@ export const useDeadLetters = (): void => {
         failing: { share: 1, minLocations: 1 },
       }),
     )
-    createMissing = async () => {
+    createMissingLocation = async () => {
       const { locationId } = await makeObjects({ database }, tenant, 'found again')
-      await database.operator(sql`update locations set id = ${missing} where id = ${locationId}`)
+      await database.operator(sql`update locations set id = ${missingLocationId} where id = ${locationId}`)
     }
     const ports = {
       authenticate: async () => ({

@@ -16,17 +16,17 @@ export const openPartitions = async (partitions: number) => {
   const log = await openLmdbLog({ folder, now: () => Date.now(), topics: { [recordTopic]: { partitions } } })
   const codec = await openCodec(localSchemaIds())
   const assignments: Assignment[] = []
-  const reader = await log.subscribe(recordTopic, 'reader', lane => void assignments.push(lane))
-  const seen = new Map<Assignment, number>()
+  const reader = await log.subscribe(recordTopic, 'reader', assignment => void assignments.push(assignment))
+  const readOffsets = new Map<Assignment, number>()
   const takeRequests = async () => {
     const found: { readonly partition: number; readonly request: StoredRowRequest }[] = []
-    for (const lane of assignments) {
-      const { end } = await log.lag(recordTopic, lane.partition, 'reader')
-      while ((seen.get(lane) ?? 0) < end) {
-        for (const { offset, value } of await lane.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
+    for (const assignment of assignments) {
+      const { end } = await log.lag(recordTopic, assignment.partition, 'reader')
+      while ((readOffsets.get(assignment) ?? 0) < end) {
+        for (const { offset, value } of await assignment.read({ maxMessages: 100, maxBytes: 10_000_000 })) {
           const message = await codec.decodeMeterMessage(value)
-          if (message.kind === 'order') found.push({ partition: lane.partition, request: message })
-          seen.set(lane, offset + 1)
+          if (message.kind === 'order') found.push({ partition: assignment.partition, request: message })
+          readOffsets.set(assignment, offset + 1)
         }
       }
     }

@@ -87,10 +87,10 @@ export const openPartitionFixture = async () => {
   stack.defer(() => workers.stop())
   const clock = { aheadMs: 0 }
   const { sandbox } = await openHttp(stores, stack, {
-    isWell: workers.isLive,
+    isHealthy: workers.isLive,
     at: () => currentInstant() + clock.aheadMs,
     dataFolder: folder,
-    takes: accountId => !backlog.isLogFull(accountId),
+    acceptsRecords: accountId => !backlog.isLogFull(accountId),
   })
   return {
     ...stores,
@@ -144,7 +144,7 @@ const quiet = () => {
 
 type StartOptions = {
   readonly at?: () => number
-  readonly slices?: RowRangeLimits
+  readonly rowRanges?: RowRangeLimits
   readonly load?: LoadLimits
   readonly slow?: SlowWorkLimits
   readonly assign?: (assignments: readonly Assignment[], go: () => void) => void
@@ -155,7 +155,7 @@ const withDelayedAssignments = (log: Log, assign: NonNullable<StartOptions['assi
   ...log,
   subscribe: async (name, group, assigned) => {
     const assignments: Assignment[] = []
-    const subscription = await log.subscribe(name, group, lane => void assignments.push(lane))
+    const subscription = await log.subscribe(name, group, assignment => void assignments.push(assignment))
     assign(assignments, () => assignments.forEach(assigned))
     return subscription
   },
@@ -180,7 +180,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
      */
     start: async (
       failing = { share: 1, minLocations: 1 },
-      { at = currentInstant, slices, load, slow, assign }: StartOptions = {},
+      { at = currentInstant, rowRanges, load, slow, assign }: StartOptions = {},
     ): Promise<void> => {
       worker = await startCostWorker({
         ...gated,
@@ -195,7 +195,7 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
           )
         },
         failing,
-        ...(slices === undefined ? {} : { rowRanges: slices }),
+        ...(rowRanges === undefined ? {} : { rowRanges }),
         ...(load === undefined ? {} : { load }),
         ...(slow === undefined ? {} : { slowWorkLimits: slow }),
         slowBacklog: backlog,
@@ -209,16 +209,16 @@ const openWorkers = (stores: Stores, gate: ReturnType<typeof gates>, backlog: Sl
 }
 
 type HttpDependencies = {
-  readonly isWell: () => boolean
+  readonly isHealthy: () => boolean
   readonly at: () => number
   readonly dataFolder: string
-  readonly takes: (accountId: string) => boolean
+  readonly acceptsRecords: (accountId: string) => boolean
 }
 
 const openHttp = async (
   stores: Stores,
   stack: AsyncDisposableStack,
-  { isWell, at, dataFolder, takes }: HttpDependencies,
+  { isHealthy, at, dataFolder, acceptsRecords }: HttpDependencies,
 ): Promise<{ readonly sandbox: Sandbox }> => {
   const { database, clickHouse } = stores
   const logger = quiet()
@@ -226,7 +226,8 @@ const openHttp = async (
   const partitionStores = { ...stores, generation }
   const relay = stack.use(startRecostRelay({ ...partitionStores, logger, at: currentInstant }))
   stack.use(startTask({ database, logger }, erasureRelay({ ...partitionStores, logger, at: currentInstant })))
-  const accepted = (lane: number, records: number): void => stores.metrics.accepted.inc({ lane: String(lane) }, records)
+  const accepted = (partition: number, records: number): void =>
+    stores.metrics.accepted.inc({ lane: String(partition) }, records)
   const counts = { accepted, refused: () => undefined, bytes: () => undefined }
   const idempotency = idempotencyKeys(database)
   const tokens = bearerTokens(secret)
@@ -256,7 +257,7 @@ const openHttp = async (
   const operations = [
     ...ingestGatewayOperations({
       ...partitionStores,
-      accepts: (_, __, accountId) => takes(accountId),
+      accepts: (_, __, accountId) => acceptsRecords(accountId),
       pricing: pricingCache(database, timeZone),
       secret,
       counts,
@@ -278,11 +279,11 @@ const openHttp = async (
     log: logger,
     observe: () => undefined,
   }
-  const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy: isWell }], []), ports)
+  const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy }], []), ports)
   const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))
-  const made = await prepareSandbox(database, {
+  const prepared = await prepareSandbox(database, {
     ...{ dataFolder, baseUrl: `http://127.0.0.1:${port}`, secret, operatorKey, at: currentInstant() },
   })
-  if (made.sandbox === null) throw new Error('An account exists already.')
-  return { sandbox: made.sandbox }
+  if (prepared.sandbox === null) throw new Error('An account exists already.')
+  return { sandbox: prepared.sandbox }
 }

@@ -15,7 +15,7 @@ export type IsolationFixtures = {
   readonly otherMode: Ids
   /** Deleted objects without records. */
   readonly deleted: Ids
-  readonly never: Ids
+  readonly unknown: Ids
 }
 
 /** Fixtures of the test file. `useIsolationFixtures` creates them. */
@@ -41,11 +41,11 @@ const closedPort = 'https://127.0.0.1:39999/'
 
 /** Create a webhook endpoint with an attempted test event and a resend. Return their ids. */
 const webhookIds = async (client: Client): Promise<Ids> => {
-  const made = async (path: string, body: object) =>
+  const createOne = async (path: string, body: object) =>
     (await client.ask('POST', path, body)) as { readonly id: string; readonly event_id: string }
-  const { id: whe } = await made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
-  const { id: whd, event_id: evt } = await made(`/webhooks/${whe}/test`, {})
-  const { id: whr } = await made(`/webhooks/${whe}/resends`, {
+  const { id: whe } = await createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  const { id: whd, event_id: evt } = await createOne(`/webhooks/${whe}/test`, {})
+  const { id: whr } = await createOne(`/webhooks/${whe}/resends`, {
     start_time: '2025-09-14T00:00:00Z',
     end_time: '2025-09-15T00:00:00Z',
   })
@@ -88,15 +88,15 @@ export const newReference = (): string => `reference-${++spares}`
 /** Create another object of a kind, for a request that deletes or consumes the object. */
 export const createSpare = async (client: Client, prefix: string): Promise<string> => {
   spares += 1
-  const made = async (path: string, body: object) =>
+  const createOne = async (path: string, body: object) =>
     ((await client.ask('POST', path, body)) as { readonly id: string }).id
-  if (prefix === 'cus') return made('/customers', {})
+  if (prefix === 'cus') return createOne('/customers', {})
   if (prefix === 'loc') return createLocation(client)
-  if (prefix === 'dev') return made('/devices', { reference_id: `spare-${spares}` })
-  if (prefix === 'mrs') return made('/markets', { display_name: 'Spare', currency_code: 'EUR' })
-  if (prefix === 'whe') return made('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
+  if (prefix === 'dev') return createOne('/devices', { reference_id: `spare-${spares}` })
+  if (prefix === 'mrs') return createOne('/markets', { display_name: 'Spare', currency_code: 'EUR' })
+  if (prefix === 'whe') return createOne('/webhooks', { url: closedPort, event_types: ['schedule.created'] })
   if (prefix !== 'trf') throw new Error(`Objects with the prefix ${prefix} cannot be created.`)
-  return made('/tariffs', {
+  return createOne('/tariffs', {
     location_id: await createLocation(client),
     direction: 'IMPORT',
     type: 'COMMODITY',
@@ -155,13 +155,13 @@ export const useIsolationFixtures = (): void => {
     const own = await fixtureOf(sandbox, 'test', 'session-own')
     const otherAccount = await fixtureOf(otherAccountSandbox, 'test', 'session-stranger')
     const { acc: _, ...otherMode } = await fixtureOf(sandbox, 'live', 'session-live')
-    const never = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
+    const unknown = Object.fromEntries(Object.keys(own).map(prefix => [prefix, `${prefix}_0198c0ffee00112233445566`]))
     fixtures = {
       own,
       otherAccount,
       otherMode,
       deleted: await deletedIds(client),
-      never: { ...never, session: 'session-never' },
+      unknown: { ...unknown, session: 'session-never' },
     }
     for (const apiVersion of ['current', 'earlier'] as const)
       documents[apiVersion] = operationsOf(await readDocument(sandbox.base_url, apiVersion))

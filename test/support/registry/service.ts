@@ -146,12 +146,12 @@ export const makeAccount = async ({
   )
   const logIn = async (liveMode: boolean): Promise<Client> => {
     const tenant = { accountId: account.id, liveMode }
-    const made = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, at)
-    const basic = `Basic ${btoa(`${account.id}:${made.secret}`)}`
+    const created = await createApiKey(database.operator, tenant, { scope: 'all', description: null }, secret, at)
+    const basic = `Basic ${btoa(`${account.id}:${created.secret}`)}`
     const { body } = await caller(app, { authorization: basic })('GET', '/login')
     return {
       accountId: account.id,
-      keyId: made.apiKey.id,
+      keyId: created.apiKey.id,
       basic,
       call: caller(app, { authorization: `Bearer ${body['bearer_token']}` }),
     }

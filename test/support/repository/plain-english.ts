@@ -18,7 +18,7 @@ const maxWords = 32
  * Phrases that a newcomer has to read twice, with the phrase to write instead.
  * Names of HTTP members and quoted code are in backticks and are not prose.
  */
-const riddles: readonly (readonly [phrase: RegExp, instead: string])[] = [
+const hardPhrases: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(?:is|are|was|were|be|been|not|once) told\b(?! apart)|\btold (?:of|that|what|by)\b/i, 'log, notify, report'],
   [/\btells? (?:of|what|which|when|how|whether|that|it)\b/i, 'report, show, return'],
   [/\b(?:whoever|whomever|whence)\b/i, 'the name of the component'],
@@ -38,29 +38,29 @@ const riddles: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\bcomes? in late\b|\bthat come in\b/i, 'arrives'],
 ]
 
-type Passage = { readonly line: number; readonly text: string }
+type TextBlock = { readonly line: number; readonly text: string }
 
 /** Marks that a line of a comment begins with, in TypeScript, CSS and SQL. */
 const commentMark = /^\s*(?:\/\*\*?|\*\/|\*(?!\*)|\/\/|--)/
 
 /** Return the comments of a file: neighbouring lines that begin with a mark of a comment are one passage. */
-const commentsOf = (text: string): readonly Passage[] => {
-  const passages: { line: number; text: string }[] = []
+const commentsOf = (text: string): readonly TextBlock[] => {
+  const blocks: { line: number; text: string }[] = []
   let isOpen = false
   for (const [index, line] of text.split('\n').entries()) {
     const mark = commentMark.exec(line)?.[0]
-    const last = passages.at(-1)
+    const last = blocks.at(-1)
     const own = mark === undefined ? '' : line.slice(mark.length).replace('*/', '')
     if (mark === undefined) isOpen = false
     else if (isOpen && last !== undefined && !mark.endsWith('/**')) last.text += `\n${own.trim()}`
-    else passages.push({ line: index + 1, text: own.trim() })
+    else blocks.push({ line: index + 1, text: own.trim() })
     if (mark !== undefined) isOpen = !line.trimEnd().endsWith('*/')
   }
-  return passages
+  return blocks
 }
 
 /** Return the paragraphs of a Markdown text outside of code, tables and headings. */
-const paragraphsOf = (text: string): readonly Passage[] => {
+const paragraphsOf = (text: string): readonly TextBlock[] => {
   let isCode = false
   return text.split('\n').flatMap((line, index) => {
     if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
@@ -76,7 +76,7 @@ const plain = (text: string): string =>
     .replace(/\bSource: [^\n]*/g, '')
     .replace(/\bhttps?:\S+/g, 'code')
 
-const sentencesOf = ({ line, text }: Passage): readonly Passage[] =>
+const sentencesOf = ({ line, text }: TextBlock): readonly TextBlock[] =>
   plain(text)
     .split(/\n\n|\n[-*] /)
     .flatMap(paragraph => paragraph.replaceAll('\n', ' ').split(/(?<=[.!?;:]) /))
@@ -84,14 +84,14 @@ const sentencesOf = ({ line, text }: Passage): readonly Passage[] =>
     .filter(sentence => /^[\p{L}"'(]/u.test(sentence.text) && sentence.text.includes(' '))
 
 const reasonOf = (sentence: string): string | null => {
-  const riddle = riddles.find(([phrase]) => phrase.test(sentence))
-  if (riddle !== undefined) return `write: ${riddle[1]}`
+  const hardPhrase = hardPhrases.find(([phrase]) => phrase.test(sentence))
+  if (hardPhrase !== undefined) return `write: ${hardPhrase[1]}`
   const words = sentence.split(' ').length
   return words > maxWords ? `has ${words} words` : null
 }
 
 /** List the sentences of the comments of a file, or of the text of a Markdown file. */
-const sentencesIn = ({ path, text }: Source): readonly Passage[] =>
+const sentencesIn = ({ path, text }: Source): readonly TextBlock[] =>
   (path.endsWith('.md') ? paragraphsOf(text) : commentsOf(text)).flatMap(sentencesOf)
 
 /** Count the sentences of comments and Markdown texts, and find those that are hard to read. */

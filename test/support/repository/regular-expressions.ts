@@ -46,8 +46,8 @@ const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
   const add = (node: Node, pattern: string, flags: string): void => {
     found.push({ position: `${path}:${text.slice(0, node.start).split('\n').length}`, pattern, flags })
   }
-  const addCall = (node: Node, words: readonly Node[]): void =>
-    add(node, textOf(words[0], constants), words[1] ? textOf(words[1], constants) : '')
+  const addCall = (node: Node, args: readonly Node[]): void =>
+    add(node, textOf(args[0], constants), args[1] ? textOf(args[1], constants) : '')
   new Visitor({
     VariableDeclarator: ({ id, init }) =>
       void (id.type === 'Identifier' && init !== null && constants.set(id.name, init)),
@@ -56,10 +56,10 @@ const expressionsOf = ({ path, text }: Source): readonly FoundExpression[] => {
     Literal: node => void ('regex' in node && node.regex !== null && add(node, node.regex.pattern, node.regex.flags)),
     NewExpression: node => void (isRegExp(node.callee) && addCall(node, node.arguments)),
     CallExpression: node => {
-      const { callee, arguments: words } = node
-      if (isRegExp(callee)) addCall(node, words)
-      if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier' || !namesText(words[0])) return
-      if (makesPattern.has(callee.property.name)) add(node, textOf(words[0], constants), '')
+      const { callee, arguments: args } = node
+      if (isRegExp(callee)) addCall(node, args)
+      if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier' || !namesText(args[0])) return
+      if (makesPattern.has(callee.property.name)) add(node, textOf(args[0], constants), '')
     },
   }).visit(program)
   return found

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { costOfSpan, type ExactPiece, type ExactRecord } from '../exact/exact-answers.ts'
+import { costOfInterval, type ExactPiece, type ExactRecord } from '../exact/exact-answers.ts'
 import { askExactly } from '../exact/exact-json.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { bucketsOf } from '../oracle/buckets.ts'
@@ -58,7 +58,7 @@ const compareDays = async (client: Client, { input, locationId }: CreatedScenari
     const start = Math.min(...own.map(({ record }) => record.start)) - 7_000
     const end = Math.max(...own.map(({ record }) => record.end)) + 3_601_000
     const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=DAY&include_devices=true`
-    const { data } = await costOfSpan(client, locationId, [instant(start), instant(end)], query)
+    const { data } = await costOfInterval(client, locationId, [instant(start), instant(end)], query)
     const expected = bucketsOf(input.timeZone.name, own, start, end, 'DAY')
     const shown = data.map(element => [
       ...[Date.parse(element.start_time), element.energy.value, element.tariff.cost.value],

@@ -40,21 +40,24 @@ const latest = Date.UTC(2026, 0, 1)
  * Rules for the choice of scenarios. For each wanted scenario, `drawn` scenarios are generated,
  * so that enough remain after the filter `keeps`.
  */
-export type Draw = {
+export type ScenarioChoice = {
   readonly wanted: number
-  readonly drawn: number
+  readonly generatedPerWanted: number
   readonly seed: number
   readonly maxRecords: number
-  readonly keeps: (scenario: Scenario) => boolean
+  readonly isUseful: (scenario: Scenario) => boolean
 }
 
 /**
  * Return the first useful scenarios of a time zone that HTTP requests can create.
  * The same seed gives the same scenarios.
  */
-export const drawScenarios = (zone: string, { wanted, drawn, seed, maxRecords, keeps }: Draw): readonly Scenario[] =>
+export const chooseScenarios = (
+  zone: string,
+  { wanted, generatedPerWanted, seed, maxRecords, isUseful }: ScenarioChoice,
+): readonly Scenario[] =>
   fc
-    .sample(scenarios({ zones: [zone], maxRecords }), { seed, numRuns: wanted * drawn })
+    .sample(scenarios({ zones: [zone], maxRecords }), { seed, numRuns: wanted * generatedPerWanted })
     .map(scenario => expressible(scenario, latest))
-    .filter(keeps)
+    .filter(isUseful)
     .slice(0, wanted)

@@ -201,8 +201,8 @@ export const createScenario = async (
     const id = await createTariff(client, tariff, locationId)
     tariffIds.set(tariff.id, id)
   }
-  for (const together of arrival(records)) {
-    const bodies = together.map(({ record }) => recordBody(record, locationId, deviceIds))
+  for (const submission of arrival(records)) {
+    const bodies = submission.map(({ record }) => recordBody(record, locationId, deviceIds))
     await submit(client, bodies)
   }
   const { data } = await askExactly<{ data: readonly (WithId & { data: { record_reference_id: string } })[] }>(

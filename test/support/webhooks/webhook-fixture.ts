@@ -57,7 +57,7 @@ export type WebhookFixture = AsyncDisposable & {
   readonly attempts: (deliveryId: string, count: number) => Promise<readonly StoredAttempt[]>
 }
 
-type WebhookFixtureOptions = { readonly at: () => number; readonly chance?: () => number; readonly timeoutMs?: number }
+type WebhookFixtureOptions = { readonly at: () => number; readonly random?: () => number; readonly timeoutMs?: number }
 
 const page = { limit: 1_000, startingAfter: null, endingBefore: null }
 
@@ -104,7 +104,7 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
     ),
 })
 
-export const openWebhookFixture = async ({ at, chance, timeoutMs }: WebhookFixtureOptions): Promise<WebhookFixture> => {
+export const openWebhookFixture = async ({ at, random, timeoutMs }: WebhookFixtureOptions): Promise<WebhookFixture> => {
   const stack = new AsyncDisposableStack()
   const { database } = stack.use(await openTestDatabase())
   const { test: tenant } = await makeTenants(database)
@@ -126,7 +126,7 @@ export const openWebhookFixture = async ({ at, chance, timeoutMs }: WebhookFixtu
     await startWebhookWorker({
       ...shared,
       logger: { error: recordError, warn: () => undefined },
-      ...(chance === undefined ? {} : { random: chance }),
+      ...(random === undefined ? {} : { random }),
     }),
   )
   return {

@@ -7,11 +7,11 @@ import { withOperator } from '../../../services/platform/postgres/transaction.ts
 import {
   chooseProvider,
   chooseStructure,
+  clickContinue,
   fillAddress,
-  next,
   openTab,
-  snap,
-  titled,
+  saveScreenshots,
+  waitForTitle,
 } from '../../support/connect/connect-browser.ts'
 import {
   allRoutes,
@@ -87,9 +87,9 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     provider().reply = { status: 200, body: providerPlan(0.2455) }
     await logIn()
     await tab.waitForURL(/\/connect\?fp_cot=/)
-    await titled(tab, apiVersion === 'current' ? 'Your tariff is connected' : 'Is this your tariff?')
+    await waitForTitle(tab, apiVersion === 'current' ? 'Your tariff is connected' : 'Is this your tariff?')
     await tab.getByText('Direct Green').waitFor()
-    await snap(tab, `summary-direct-${apiVersion}`)
+    await saveScreenshots(tab, `summary-direct-${apiVersion}`)
     expect(faults).toEqual([])
   })
 
@@ -99,8 +99,8 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
       provider().reply = 'never'
       const { tab, faults, logIn, call } = await toLogin(apiVersion)
       await logIn()
-      await titled(tab, 'Waiting for your supplier')
-      await snap(tab, `pending-${apiVersion}`)
+      await waitForTitle(tab, 'Waiting for your supplier')
+      await saveScreenshots(tab, `pending-${apiVersion}`)
       const { clock, turn } = service()
       const made = clock.at
       try {
@@ -109,12 +109,12 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
           await turn()
         }
         const later = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
-        await titled(later.tab, 'Your supplier did not send your prices')
-        await snap(later.tab, `failed-${apiVersion}`)
+        await waitForTitle(later.tab, 'Your supplier did not send your prices')
+        await saveScreenshots(later.tab, `failed-${apiVersion}`)
         if (apiVersion === 'earlier') await later.tab.getByRole('button', { name: 'Try again' }).click()
         else await later.tab.getByRole('button', { name: 'Change tariff' }).click()
         if (apiVersion === 'earlier') await later.tab.waitForURL('**/login**')
-        else await titled(later.tab, 'Who is your supplier?')
+        else await waitForTitle(later.tab, 'Who is your supplier?')
         const again = await openAs(call, apiVersion, { location_id: (await locationOf(call))['id'] })
         again.tab.on('dialog', dialog => void dialog.accept())
         await again.tab.getByRole('button', { name: 'Disconnect' }).click()
@@ -130,8 +130,8 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     const { tab, faults, call } = await open('current', { postal_address: londonAddress })
     await chooseProvider(tab, 'Ecotricity')
     await chooseStructure(tab, 'Other')
-    await titled(tab, 'Your prices')
-    await next(tab)
+    await waitForTitle(tab, 'Your prices')
+    await clickContinue(tab)
     await tab.getByRole('alert').waitFor()
     const fill = async (
       index: number,
@@ -152,14 +152,14 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     await fill(2, { Price: '18.5' }, { 'First month': 'Apr', 'Last month': 'Sep' })
     await tab.getByRole('button', { name: 'Add period' }).click()
     await fill(3, { Price: '9.9' }, { Days: 'Weekend', 'First month': 'Apr', 'Last month': 'Sep' })
-    await snap(tab, 'advanced')
-    await next(tab)
-    await titled(tab, 'What is your tariff called?')
+    await saveScreenshots(tab, 'advanced')
+    await clickContinue(tab)
+    await waitForTitle(tab, 'What is your tariff called?')
     await tab.getByLabel('Name of the tariff').fill('Seasons')
-    await next(tab)
-    await titled(tab, 'How long does the contract run?')
-    await next(tab)
-    await titled(tab, 'Your tariff is connected')
+    await clickContinue(tab)
+    await waitForTitle(tab, 'How long does the contract run?')
+    await clickContinue(tab)
+    await waitForTitle(tab, 'Your tariff is connected')
     const [tariff] = await tariffsOf(call)
     expect(tariff?.['schedule']).toMatchObject([
       {
@@ -199,17 +199,17 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     const now = await open('current', { postal_address: londonAddress, route_options: {} })
     await chooseProvider(now.tab, 'Ecotricity')
     await chooseStructure(now.tab, 'Market prices')
-    await titled(now.tab, 'Which market area are you in?')
-    await snap(now.tab, 'region')
-    await next(now.tab)
-    await titled(now.tab, 'Which market area are you in?')
+    await waitForTitle(now.tab, 'Which market area are you in?')
+    await saveScreenshots(now.tab, 'region')
+    await clickContinue(now.tab)
+    await waitForTitle(now.tab, 'Which market area are you in?')
     await now.tab.getByRole('radio', { name: 'London' }).check()
-    await next(now.tab)
-    await titled(now.tab, 'What does your supplier add to the market price?')
+    await clickContinue(now.tab)
+    await waitForTitle(now.tab, 'What does your supplier add to the market price?')
     await now.tab.getByLabel('Surcharge per kilowatt-hour').fill('2')
-    await next(now.tab)
-    await titled(now.tab, 'Your tariff is connected')
-    await snap(now.tab, 'summary-market-prices')
+    await clickContinue(now.tab)
+    await waitForTitle(now.tab, 'Your tariff is connected')
+    await saveScreenshots(now.tab, 'summary-market-prices')
     expect(await now.tab.locator('.chart .bar').count()).toBeGreaterThanOrEqual(23)
     expect(await now.tab.locator('.chart .bar.now').count()).toBe(1)
     await now.tab.getByText('Prices as a table').click()
@@ -220,13 +220,13 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     const before = await open('earlier', { postal_address: londonAddress, route_options: {} })
     await chooseProvider(before.tab, 'Ecotricity')
     await chooseStructure(before.tab, 'Market prices')
-    await titled(before.tab, 'What does your supplier add to the market price?')
-    await next(before.tab)
+    await waitForTitle(before.tab, 'What does your supplier add to the market price?')
+    await clickContinue(before.tab)
     await before.tab.getByRole('alert').waitFor()
-    await snap(before.tab, 'surcharge-region-error')
+    await saveScreenshots(before.tab, 'surcharge-region-error')
     await before.tab.getByRole('radio', { name: 'London' }).check()
-    await next(before.tab)
-    await titled(before.tab, 'Is this your tariff?')
+    await clickContinue(before.tab)
+    await waitForTitle(before.tab, 'Is this your tariff?')
     await before.tab.getByRole('button', { name: 'Save tariff' }).click()
     await before.tab.waitForURL('**/done?fp_cot=**')
     expect((await retrieve(before.call, 'earlier', before.token)).body['is_tariff_processed']).toBe(true)
@@ -242,28 +242,28 @@ describe.skipIf(!hasBrowser)('each page of Connect in a browser', { timeout: 60_
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await tab.keyboard.press(key)
     }
-    await titled(tab, 'Who is your supplier?')
+    await waitForTitle(tab, 'Who is your supplier?')
     await tab.getByLabel('Find your supplier').focus()
     await tab.keyboard.type('ecotr')
     await press('Tab', 'Space', 'Enter')
-    await titled(tab, 'Which type of price do you have?')
+    await waitForTitle(tab, 'Which type of price do you have?')
     expect(await tab.evaluate('document.activeElement.tagName')).toBe('H1')
     await press('Tab', 'Space', 'Enter')
-    await titled(tab, 'What do you pay for a kilowatt-hour?')
+    await waitForTitle(tab, 'What do you pay for a kilowatt-hour?')
     await tab.reload()
-    await titled(tab, 'What do you pay for a kilowatt-hour?')
+    await waitForTitle(tab, 'What do you pay for a kilowatt-hour?')
     await press('Tab')
     await tab.keyboard.type('24,55')
     await press('Enter')
-    await titled(tab, 'Your tariff is connected')
+    await waitForTitle(tab, 'Your tariff is connected')
     expect(await tariffsOf(call)).toMatchObject([{ display_name: 'Ecotricity' }])
     expect(faults).toEqual([])
   })
 
   it('reports that a link has expired', async () => {
     const { tab } = await openTab(browser, `${address()}?fp_cot=cot_${'0'.repeat(32)}`)
-    await titled(tab, 'Connect is unavailable')
+    await waitForTitle(tab, 'Connect is unavailable')
     await tab.getByRole('alert').waitFor()
-    await snap(tab, 'unknown')
+    await saveScreenshots(tab, 'unknown')
   })
 })

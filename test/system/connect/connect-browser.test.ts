@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chooseProvider,
   chooseStructure,
+  clickContinue,
   fillAddress,
-  next,
   openTab,
-  snap,
-  titled,
+  saveScreenshots,
+  waitForTitle,
 } from '../../support/connect/connect-browser.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
@@ -97,34 +97,34 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   }
 
   const toProviders = async (tab: Tab): Promise<void> => {
-    await titled(tab, 'Where is your electricity used?')
-    await snap(tab, 'address')
-    await next(tab)
+    await waitForTitle(tab, 'Where is your electricity used?')
+    await saveScreenshots(tab, 'address')
+    await clickContinue(tab)
     await tab.getByRole('alert').waitFor()
-    await snap(tab, 'address-error')
+    await saveScreenshots(tab, 'address-error')
     await fillAddress(tab)
-    await snap(tab, 'providers')
+    await saveScreenshots(tab, 'providers')
   }
 
   const toStructure = async (tab: Tab, structure: string): Promise<void> => {
     await toProviders(tab)
     await chooseProvider(tab, 'Ecotricity')
-    await titled(tab, 'Which type of price do you have?')
-    await snap(tab, 'structure')
+    await waitForTitle(tab, 'Which type of price do you have?')
+    await saveScreenshots(tab, 'structure')
     await chooseStructure(tab, structure)
   }
 
   const finish = async (tab: Tab, button: string, shown: string): Promise<string> => {
-    await titled(tab, 'What is your tariff called?')
-    await snap(tab, 'name')
+    await waitForTitle(tab, 'What is your tariff called?')
+    await saveScreenshots(tab, 'name')
     await tab.getByLabel('Name of the tariff').fill('By hand')
-    await next(tab)
-    await titled(tab, 'How long does the contract run?')
-    await snap(tab, 'term')
-    await next(tab)
+    await clickContinue(tab)
+    await waitForTitle(tab, 'How long does the contract run?')
+    await saveScreenshots(tab, 'term')
+    await clickContinue(tab)
     const main = tab.getByRole('button', { name: button })
     await main.waitFor()
-    await snap(tab, `summary-${shown}`)
+    await saveScreenshots(tab, `summary-${shown}`)
     const before = visits.length
     await main.click()
     await tab.waitForURL('**/done**')
@@ -145,11 +145,11 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   it('leads from the token to the callback, and saves 24.55 entered pence as 0.2455', async () => {
     const { client, token, tab, faults, path } = await open('current')
     await toStructure(tab, 'Fixed price')
-    await next(tab)
+    await clickContinue(tab)
     await tab.getByRole('alert').waitFor()
-    await snap(tab, 'fixed-error')
+    await saveScreenshots(tab, 'fixed-error')
     await tab.getByLabel('Price').fill('24.55')
-    await next(tab)
+    await clickContinue(tab)
     expect(await finish(tab, 'Done', 'fixed')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2455 }] }])
     expect(faults).toEqual([])
@@ -171,9 +171,9 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     expect(await pictureOf('Picture Power')).toEqual(['IMG', ''])
     expect(await pictureOf('Broken Power')).toEqual(['SPAN', 'BP'])
     expect((await pictureOf('Shelf Power'))[0]).toBe('IMG')
-    await snap(tab, 'logos')
+    await saveScreenshots(tab, 'logos')
     await chooseProvider(tab, 'Broken Power')
-    await titled(tab, 'Which type of price do you have?')
+    await waitForTitle(tab, 'Which type of price do you have?')
     expect(faults).toEqual([])
     const answer = await fetch(`${system.sandbox.base_url}/connect`)
     const policy = answer.headers.get('content-security-policy') ?? ''
@@ -188,7 +188,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
 
   it('shows the logo, privacy notice and terms of the account on every page after they are set', async () => {
     const without = await open('current')
-    await titled(without.tab, 'Where is your electricity used?')
+    await waitForTitle(without.tab, 'Where is your electricity used?')
     expect(await without.tab.locator('#account').isVisible()).toBe(false)
     const pictures = await startPictures()
     try {
@@ -217,7 +217,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
         expect(await tab.locator('#account').getByRole('link', { name }).getAttribute('href')).toBe(
           `https://volt.example/${path}`,
         )
-      await snap(tab, 'account')
+      await saveScreenshots(tab, 'account')
       expect(faults).toEqual([])
     } finally {
       pictures.close()
@@ -243,8 +243,8 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
       await period.getByLabel('To').fill(to ?? '')
       await period.getByLabel('Price').fill(price ?? '')
     }
-    await snap(tab, 'periods')
-    await next(tab)
+    await saveScreenshots(tab, 'periods')
+    await clickContinue(tab)
     expect(await finish(tab, 'Save tariff', 'time-of-day-earlier')).toBe(`/done?x=1&fp_cot=${token}`)
     expect(await bandsOf(client, path, token)).toMatchObject([
       { valid_from: '23:30:00', valid_to: '07:00:00', rate: [{ fixed: 0.0999 }] },
@@ -257,8 +257,8 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
     const { client, token, tab, faults, path } = await open('current')
     await toStructure(tab, 'Market prices')
     await tab.getByLabel('Surcharge in percent, such as tax').fill('18.5')
-    await snap(tab, 'surcharge')
-    await next(tab)
+    await saveScreenshots(tab, 'surcharge')
+    await clickContinue(tab)
     await finish(tab, 'Done', 'market')
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ surcharge_percentage: 0.185 }] }])
     expect(faults).toEqual([])
@@ -267,29 +267,29 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   it('accepts a supplier that is not listed, and a library tariff or skipping the library', async () => {
     const { tab, faults, client, token, path } = await open('current')
     await toProviders(tab)
-    await next(tab)
+    await clickContinue(tab)
     await tab.getByRole('alert').waitFor()
     await tab.getByRole('button', { name: 'My supplier is not listed' }).click()
-    await titled(tab, 'What is your supplier called?')
-    await snap(tab, 'provider-name')
-    await next(tab)
+    await waitForTitle(tab, 'What is your supplier called?')
+    await saveScreenshots(tab, 'provider-name')
+    await clickContinue(tab)
     await tab.getByRole('alert').waitFor()
     await tab.getByLabel('Name of the supplier').fill('Corner Shop')
-    await next(tab)
-    await titled(tab, 'Which type of price do you have?')
+    await clickContinue(tab)
+    await waitForTitle(tab, 'Which type of price do you have?')
     await tab.getByRole('button', { name: 'Back' }).click()
-    await titled(tab, 'What is your supplier called?')
+    await waitForTitle(tab, 'What is your supplier called?')
     await tab.getByRole('button', { name: 'Back' }).click()
-    await titled(tab, 'Who is your supplier?')
+    await waitForTitle(tab, 'Who is your supplier?')
     await chooseProvider(tab, 'Shelf Power')
-    await titled(tab, 'Which tariff do you have?')
-    await snap(tab, 'library')
+    await waitForTitle(tab, 'Which tariff do you have?')
+    await saveScreenshots(tab, 'library')
     await tab.getByRole('button', { name: 'My tariff is not listed' }).click()
-    await titled(tab, 'Which type of price do you have?')
+    await waitForTitle(tab, 'Which type of price do you have?')
     await tab.getByRole('button', { name: 'Back' }).click()
     await tab.getByRole('radio', { name: 'Standard' }).check()
-    await next(tab)
-    await titled(tab, 'Your tariff is connected')
+    await clickContinue(tab)
+    await waitForTitle(tab, 'Your tariff is connected')
     expect(await bandsOf(client, path, token)).toMatchObject([{ rate: [{ fixed: 0.2712 }] }])
     expect(faults).toEqual([])
   }, 60_000)

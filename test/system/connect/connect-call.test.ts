@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import {
   apiVersions,
   connectFixture,
+  goToRate,
+  goToStructure,
   retrieve,
   routesOf,
-  toRate,
-  toStructure,
 } from '../../support/connect/connect-fixture.ts'
 import { caller } from '../../support/registry/service.ts'
 
@@ -160,7 +160,7 @@ describe('the Connect call', () => {
         // In the current API version the surcharge completes the session, whose token is then read-only. Each name has
         // its own session.
         const { flow } = await begin(apiVersion, { route_options: {} })
-        expect((await toRate(flow, 'MARKET')).route).toBe(surcharge)
+        expect((await goToRate(flow, 'MARKET')).route).toBe(surcharge)
         expect((await flow.submit(route, { surcharge: { fixed: 0.01, percentage: 0 } })).route).toBe(summary)
         for (const shown of ['tariffs_summary', 'tariff_summary', 'summary_tou_confirm', 'summary_fixed_confirm'])
           expect(await flow.submit(shown, {})).toMatchObject({ code: 'action_missing' })
@@ -170,7 +170,7 @@ describe('the Connect call', () => {
 
   it('is refused after 24 h, for the person and for the caller', async () => {
     const { flow, call, token } = await begin('current')
-    await toStructure(flow)
+    await goToStructure(flow)
     const { clock } = service()
     const made = clock.at
     try {

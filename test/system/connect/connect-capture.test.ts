@@ -4,12 +4,12 @@ import {
   bandsOf,
   completed,
   connectFixture,
+  goToRate,
+  goToStructure,
   locationOf,
   retrieve,
   routesOf,
   tariffsOf,
-  toRate,
-  toStructure,
 } from '../../support/connect/connect-fixture.ts'
 import { londonAddress } from '../../support/connect/connect-service.ts'
 
@@ -26,7 +26,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
 
   it('is saved as a tariff by time of day, with a time band over midnight', async () => {
     const { call, flow, token } = await begin(apiVersion, { customer_reference_id: 'household' })
-    const rate = await toRate(flow, 'TIME_OF_DAY')
+    const rate = await goToRate(flow, 'TIME_OF_DAY')
     const untouched = { cost: 0, valid_from: '00:00:00', valid_to: '00:00:00' }
     expect(rate).toMatchObject({
       route: 'rate_tod_capture',
@@ -108,7 +108,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
 
   it('is saved as one price, which the summary shows', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
-    expect(await toRate(flow, 'FIXED')).toMatchObject({
+    expect(await goToRate(flow, 'FIXED')).toMatchObject({
       route: 'rate_fixed_capture',
       data: { currency_code: 'GBP', cost: 0 },
     })
@@ -128,7 +128,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
 
   it('is saved as a market tariff with a surcharge of 18.5 percent; days without prices are empty', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
-    expect(await toRate(flow, 'MARKET')).toMatchObject({
+    expect(await goToRate(flow, 'MARKET')).toMatchObject({
       route: surchargePage,
       data: { currency_code: 'GBP', surcharge: { fixed: 0, percentage: 0 } },
     })
@@ -145,7 +145,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
 
   it('is validated as by POST /tariffs on the advanced page; the summary shows the lowest tier', async () => {
     const { call, flow } = await begin(apiVersion)
-    expect(await toRate(flow, 'ADVANCED')).toMatchObject({
+    expect(await goToRate(flow, 'ADVANCED')).toMatchObject({
       route: 'rate_advanced_capture',
       data: {
         currency_code: 'GBP',
@@ -223,7 +223,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
       route: 'provider_name_capture',
       data: { provider: { name: '' }, postal_address: londonAddress },
     })
-    const structure = await toStructure(flow)
+    const structure = await goToStructure(flow)
     expect(structure.data).toMatchObject({
       provider: { display_name: 'Ecotricity', logo_url: expect.stringMatching(/^data:image/) },
       options: ['FIXED', 'TIME_OF_DAY', 'MARKET', 'ADVANCED'],
@@ -243,7 +243,7 @@ describe.each(apiVersions)('the entered data in the %s API version', apiVersion 
 describe('the offered structures', () => {
   it('exclude the structures that the session does not capture', async () => {
     const { flow } = await begin('current', { route_options: {} })
-    expect((await toStructure(flow)).data['options']).toEqual(['FIXED', 'TIME_OF_DAY', 'MARKET'])
+    expect((await goToStructure(flow)).data['options']).toEqual(['FIXED', 'TIME_OF_DAY', 'MARKET'])
     const refused = await flow.submit('tariff_structure_select', { options: ['ADVANCED'] })
     expect(refused).toMatchObject({ code: 'option_not_supported' })
   })

@@ -20,7 +20,7 @@ import {
 } from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 
-const { atLogin, logIn, post, provider, service, toLogin, openSession: visitAs } = loginFixture()
+const { openAtLogin, logIn, post, provider, service, startAtLogin, openSession: visitAs } = loginFixture()
 const hourMs = 3_600_000
 
 const edit = { actions: { edit_tariff: true } }
@@ -34,7 +34,7 @@ const savedCredentials = async (accountId: string): Promise<readonly TariffCrede
 
 describe('the data that a person enters in the app of a provider', () => {
   it('is sent only to the provider that it was entered for', async () => {
-    const { token, flow } = await toLogin()
+    const { token, flow } = await startAtLogin()
     const asks = await post({ connect_token: token, route: 'auth_metadata_capture', data: { user: 'ann' } })
     await flow.submit('provider_select', { provider: { id: otherDirectId } })
     const requestCount = provider().requests.length
@@ -45,17 +45,17 @@ describe('the data that a person enters in the app of a provider', () => {
   })
 
   it('replaces the earlier data of the session, and may be long', async () => {
-    const { token, accountId } = await toLogin()
+    const { token, accountId } = await startAtLogin()
     const form = { connect_token: token, route: 'auth_metadata_capture', data: { user: 'x'.repeat(300_000) } }
     for (let again = 0; again < 3; again += 1) expect((await post(form)).route).toBe('consent_capture')
     expect(await savedCredentials(accountId)).toHaveLength(1)
   })
 
   it('does not end working credentials before it works', async () => {
-    const { call, accountId, token } = await toLogin()
+    const { call, accountId, token } = await startAtLogin()
     await logIn(token)
     const [working] = await savedCredentials(accountId)
-    const again = await atLogin(call, edit)
+    const again = await openAtLogin(call, edit)
     provider().reply = 'never'
     await logIn(again.token)
     expect((await again.flow.submit('session_start')).route).toBe('tariff_connection_pending')
@@ -73,10 +73,10 @@ describe('the data that a person enters in the app of a provider', () => {
   it.each([{ action: 'DISCONNECT' }, { action: 'DISMISS_DIRECT', route: 'multiple_available_tariffs' }])(
     'is deleted by $action before an account is chosen; the earlier tariff remains',
     async action => {
-      const { call, token, accountId } = await toLogin()
+      const { call, token, accountId } = await startAtLogin()
       await logIn(token)
       const before = [await tariffsOf(call), await savedCredentials(accountId)]
-      const again = await atLogin(call, edit)
+      const again = await openAtLogin(call, edit)
       provider().reply = choice
       expect((await logIn(again.token)).route).toBe('multiple_available_tariffs')
       expect((await post({ connect_token: again.token, ...action })).route).toBe('session_redirect')
@@ -87,7 +87,7 @@ describe('the data that a person enters in the app of a provider', () => {
 
 describe('credentials', () => {
   it('are stored encrypted, are in no answer, and are deleted with their tariff', async () => {
-    const { call, token, accountId } = await toLogin()
+    const { call, token, accountId } = await startAtLogin()
     const answers = [await logIn(token)]
     const sealed = await savedCredentials(accountId)
     expect(sealed).toHaveLength(1)
@@ -99,12 +99,12 @@ describe('credentials', () => {
   })
 
   it('are deleted by DISCONNECT, and if prices are entered manually', async () => {
-    const one = await toLogin('current', edit)
+    const one = await startAtLogin('current', edit)
     await logIn(one.token)
     await one.flow.submit('session_start')
     await one.flow.act('DISCONNECT')
     expect(await savedCredentials(one.accountId)).toEqual([])
-    const two = await toLogin('current', edit)
+    const two = await startAtLogin('current', edit)
     await logIn(two.token)
     await two.flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
     await two.flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -114,7 +114,7 @@ describe('credentials', () => {
   })
 
   it('contain the latest code after any number of requests for a code', async () => {
-    const { token, accountId } = await toLogin()
+    const { token, accountId } = await startAtLogin()
     provider().reply = 'never'
     const asks = await post({
       connect_token: token,
@@ -145,7 +145,7 @@ describe('credentials', () => {
 
 describe('a tariff that a provider delivered', () => {
   it('is saved, also if the person continues the session manually', async () => {
-    const { call, accountId, flow, token } = await toLogin('current', edit)
+    const { call, accountId, flow, token } = await startAtLogin('current', edit)
     const typed = async (cost: number) => {
       await flow.submit('provider_name_capture', { provider: { name: 'Corner Shop' } })
       await flow.submit('tariff_structure_select', { options: ['FIXED'] })
@@ -164,7 +164,7 @@ describe('a tariff that a provider delivered', () => {
   })
 
   it('completes its session, even after a long time', async () => {
-    const { call, token } = await toLogin()
+    const { call, token } = await startAtLogin()
     provider().reply = 'never'
     await logIn(token)
     for (let day = 0; day < 3; day += 1) {
@@ -180,7 +180,7 @@ describe('a tariff that a provider delivered', () => {
 
 describe('work that cannot be done', () => {
   it('does not delay other work', async () => {
-    const { call, accountId, token } = await toLogin()
+    const { call, accountId, token } = await startAtLogin()
     provider().reply = 'never'
     await logIn(token)
     const [waiting] = await savedCredentials(accountId)

@@ -7,8 +7,8 @@ import {
   type Flow,
   type FlowPage,
   londonAddress,
+  openFlow,
   tokenFor,
-  visit,
 } from '../../support/connect/connect-service.ts'
 import { goldenText } from '../../support/golden.ts'
 import type { Call } from '../../support/registry/service.ts'
@@ -45,7 +45,7 @@ const written = ({ text }: FlowPage): string =>
     .replace(/"request_id": "[^"]+"/g, '"request_id": "…"')
 
 const openSession = async (call: Call, apiVersion: ApiVersion, more: object = {}): Promise<Flow> =>
-  visit(
+  openFlow(
     service(),
     await tokenFor(call, apiVersion, { location_reference_id: 'golden', route_options: allRoutes, ...more }),
   )

@@ -4,13 +4,13 @@ import {
   bandsOf,
   completed,
   connectFixture,
+  goToRate,
+  goToStructure,
   providerNamed,
   routesOf,
   tariffsOf,
-  toRate,
-  toStructure,
 } from '../../support/connect/connect-fixture.ts'
-import { londonAddress, visit } from '../../support/connect/connect-service.ts'
+import { londonAddress, openFlow } from '../../support/connect/connect-service.ts'
 
 const { begin, service } = connectFixture()
 
@@ -19,7 +19,7 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('goes back page by page, leaves at the first page, and returns to the current page', async () => {
     const { flow, token } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     const routes = []
     let page = await flow.act('BACK')
     for (; page.route !== end; page = await flow.act('BACK', page.route)) routes.push(page.route)
@@ -31,17 +31,17 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('goes back from an older page as if the page were current', async () => {
     const { flow } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     expect((await flow.act('BACK', 'tariff_structure_select')).route).toBe('provider_select')
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     expect((await flow.act('BACK', 'provider_select')).route).toBe('postal_address_capture')
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     expect((await flow.act('BACK', 'postal_address_capture')).route).toBe(end)
   })
 
   it('leaves with CLOSE, with any route or without a route', async () => {
     const { flow } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     for (const route of [undefined, 'rate_fixed_capture', 'provider_select', 'anything']) {
       expect((await flow.act('CLOSE', route)).route).toBe(end)
       expect((await flow.submit('session_start')).route).toBe('rate_fixed_capture')
@@ -68,8 +68,8 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('saves the latest entry of two open tabs', async () => {
     const { flow: one, call, token } = await begin(apiVersion, { route_options: {} })
-    await toStructure(one)
-    const other = visit(service(), token)
+    await goToStructure(one)
+    const other = openFlow(service(), token)
     expect((await other.submit('session_start')).route).toBe('tariff_structure_select')
     expect((await one.submit('tariff_structure_select', { options: ['FIXED'] })).route).toBe('rate_fixed_capture')
     expect((await other.submit('tariff_structure_select', { options: ['MARKET'] })).route).toBe(surcharge)
@@ -82,7 +82,7 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('posts skipped pages in the fixed order without reading them', async () => {
     const { flow, call } = await begin(apiVersion, { route_options: {} })
-    await toRate(flow, 'MARKET')
+    await goToRate(flow, 'MARKET')
     expect((await flow.submit(surcharge, { surcharge: { fixed: 0, percentage: 0 } })).route).toBe(summary)
     expect((await flow.submit('tariff_name_capture', { tariff: { name: 'Cheap' } })).route).toBe(summary)
     expect((await flow.submit('contract_term_capture')).route).toBe(summary)
@@ -94,7 +94,7 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('skips optional pages without data and action, and a surcharge of zeros', async () => {
     const { flow, call } = await begin(apiVersion)
-    await toRate(flow, 'MARKET')
+    await goToRate(flow, 'MARKET')
     expect((await flow.submit(surcharge)).route).toBe('tariff_name_capture')
     await flow.submit('tariff_name_capture', { tariff: { name: 'Mine' } })
     expect((await flow.submit('contract_term_capture')).route).toBe(summary)
@@ -106,7 +106,7 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('sees the entered data after a failed submit and can post it again', async () => {
     const { flow } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     for (let again = 0; again < 2; again += 1)
       expect(await flow.submit('rate_fixed_capture', { cost: 0 })).toMatchObject({ code: 'cost_value_zero' })
     expect((await flow.submit('rate_fixed_capture', { cost: 0.3 })).route).toBe('tariff_name_capture')
@@ -115,7 +115,7 @@ describe.each(apiVersions)('a person who navigates in the %s API version', apiVe
 
   it('presses buttons that are not listed: each works or is refused', async () => {
     const { flow } = await begin(apiVersion)
-    await toStructure(flow)
+    await goToStructure(flow)
     expect((await flow.act('PROVIDER_MISSING')).route).toBe('provider_name_capture')
     expect((await flow.act('ADDRESS_CHANGE', 'provider_name_capture')).route).toBe('postal_address_capture')
     expect((await flow.act('TARIFF_MISSING', 'tariff_select')).route).toBe('tariff_structure_select')

@@ -9,13 +9,13 @@ import {
 } from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 
-const { logIn, provider, service, toLogin } = loginFixture()
+const { logIn, provider, service, startAtLogin } = loginFixture()
 
 const hourMs = 3_600_000
 
 describe('a provider that does not answer', () => {
   it('leaves the tariff pending, then connected, and reports the session once', async () => {
-    const { call, token, flow } = await toLogin()
+    const { call, token, flow } = await startAtLogin()
     provider().reply = 'never'
     expect((await logIn(token)).route).toBe('session_redirect')
     expect(await flow.submit('session_start')).toMatchObject({
@@ -34,7 +34,7 @@ describe('a provider that does not answer', () => {
   })
 
   it('counts as failed after 48 h, and as connected after it answers', async () => {
-    const { call, token } = await toLogin()
+    const { call, token } = await startAtLogin()
     await logIn(token)
     provider().reply = 'never'
     const failed = () => eventsOf(call, 'tariff.fetch.failed')
@@ -56,7 +56,7 @@ describe('a provider that does not answer', () => {
   })
 
   it('changes prices from the local day on, and the same prices change nothing', async () => {
-    const { call, token } = await toLogin()
+    const { call, token } = await startAtLogin()
     await logIn(token)
     const [first] = await tariffsOf(call)
     service().clock.at += 24 * hourMs

@@ -5,7 +5,7 @@ import { withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { bandsOf, completed, directId, loginFixture, tariffsOf } from '../../support/connect/connect-fixture.ts'
 import { providerPlan } from '../../support/connect/provider-app.ts'
 
-const { begin, logIn, post, provider, service, toLogin } = loginFixture()
+const { begin, logIn, post, provider, service, startAtLogin } = loginFixture()
 
 const credentials = async (accountId: string) => {
   const due = await dueCredentials(service().database.operator, Number.MAX_SAFE_INTEGER / 4_000, 1_000)
@@ -16,7 +16,7 @@ describe('the login at a provider', () => {
   it.each(['current', 'earlier'] as const)(
     'connects the tariff that the provider delivers, in the %s API version',
     async apiVersion => {
-      const { call, token, flow, page } = await toLogin(apiVersion)
+      const { call, token, flow, page } = await startAtLogin(apiVersion)
       const loginUrl = `${provider().loginUrl}&fp_cot=${token}`
       expect(page).toMatchObject({
         route: 'session_redirect',
@@ -52,7 +52,7 @@ describe('the login at a provider', () => {
   )
 
   it('shows the logo of the account and its links for privacy and terms', async () => {
-    const { token, accountId } = await toLogin()
+    const { token, accountId } = await startAtLogin()
     const pages = {
       privacyUrl: 'https://volt.example/privacy',
       termsUrl: 'https://volt.example/terms',
@@ -70,7 +70,7 @@ describe('the login at a provider', () => {
   })
 
   it('requires consent, and credentials of this session', async () => {
-    const { token, accountId } = await toLogin()
+    const { token, accountId } = await startAtLogin()
     expect(await logIn(token, { user: 'ann' }, false)).toMatchObject({
       status: 400,
       text: expect.stringContaining('consent_missing'),
@@ -82,7 +82,7 @@ describe('the login at a provider', () => {
   })
 
   it('reports a wrong password in the app, which can retry', async () => {
-    const { token, flow } = await toLogin()
+    const { token, flow } = await startAtLogin()
     provider().reply = { status: 422, body: { message: 'Wrong password' } }
     expect(await logIn(token)).toMatchObject({ route: 'failed_login', data: { message: 'Wrong password' } })
     provider().reply = { status: 200, body: providerPlan(0.2) }
@@ -91,9 +91,9 @@ describe('the login at a provider', () => {
   })
 
   it('always continues manually after it is skipped, left or refused', async () => {
-    const skipped = await toLogin()
+    const skipped = await startAtLogin()
     expect((await skipped.flow.submit('session_start')).route).toBe('tariff_structure_select')
-    const dismissed = await toLogin()
+    const dismissed = await startAtLogin()
     const left = await post({
       connect_token: dismissed.token,
       route: 'auth_metadata_capture',
@@ -101,10 +101,10 @@ describe('the login at a provider', () => {
     })
     expect(left.route).toBe('session_redirect')
     expect((await dismissed.flow.submit('session_start')).route).toBe('tariff_structure_select')
-    const another = await toLogin()
+    const another = await startAtLogin()
     await post({ connect_token: another.token, route: 'consent_capture', action: 'DISCONNECT' })
     expect((await another.flow.submit('session_start')).route).toBe('provider_select')
-    const refused = await toLogin()
+    const refused = await startAtLogin()
     provider().reply = { status: 400, body: {} }
     expect((await logIn(refused.token)).route).toBe('session_redirect')
     expect((await refused.flow.submit('session_start')).route).toBe('tariff_structure_select')
@@ -112,7 +112,7 @@ describe('the login at a provider', () => {
   })
 
   it('lets the person choose between accounts', async () => {
-    const { token, flow } = await toLogin()
+    const { token, flow } = await startAtLogin()
     provider().reply = {
       status: 200,
       body: {
@@ -135,7 +135,7 @@ describe('the login at a provider', () => {
   })
 
   it('reports that there is no account to choose, and continues manually', async () => {
-    const { token, flow } = await toLogin()
+    const { token, flow } = await startAtLogin()
     provider().reply = { status: 200, body: { accounts: [] } }
     expect(await logIn(token)).toMatchObject({
       route: 'no_available_tariffs',
@@ -148,7 +148,7 @@ describe('the login at a provider', () => {
   })
 
   it('accepts a tariff as the body or as its member, with unknown members', async () => {
-    const { token, call } = await toLogin()
+    const { token, call } = await startAtLogin()
     const more = {
       timezone: 'Europe/London',
       provider_tariff_reference: 'X1',
@@ -170,7 +170,7 @@ describe('the login at a provider', () => {
   })
 
   it('refuses with a text that an app can show, and with the token', async () => {
-    const { token } = await toLogin('earlier')
+    const { token } = await startAtLogin('earlier')
     const refused = await post({ connect_token: token, route: 'auth_metadata_capture', data: {} })
     expect(refused.status).toBe(409)
     expect(JSON.parse(refused.text)).toMatchObject({

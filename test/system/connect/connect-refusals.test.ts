@@ -3,10 +3,10 @@ import { listProviders } from '../../../services/platform/postgres/connect/provi
 import {
   apiVersions,
   connectFixture,
+  goToRate,
+  goToStructure,
   providerNamed,
   routesOf,
-  toRate,
-  toStructure,
 } from '../../support/connect/connect-fixture.ts'
 import { type Flow, londonAddress } from '../../support/connect/connect-service.ts'
 
@@ -82,7 +82,7 @@ describe.each(apiVersions)('a refused submit in the %s API version', apiVersion 
 
   it('of a tariff of a library, and of a structure', async () => {
     const { flow } = await begin(apiVersion, { route_options: {} })
-    await toStructure(flow)
+    await goToStructure(flow)
     const library = refusing(flow, 'tariff_select')
     await library({}, 'tariff_id_missing')
     await library({ tariff: { id: 'trt_1' } }, 'tariff_not_found')
@@ -97,7 +97,7 @@ describe.each(apiVersions)('a refused submit in the %s API version', apiVersion 
 
   it('of prices', async () => {
     const { flow } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     const fixed = refusing(flow, 'rate_fixed_capture')
     await fixed({ cost: 0 }, 'cost_value_zero')
     await fixed({ cost: -0.01 }, 'cost_value_negative')
@@ -123,7 +123,7 @@ describe.each(apiVersions)('a refused submit in the %s API version', apiVersion 
 
   it('of a name, a term, and an action', async () => {
     const { flow } = await begin(apiVersion)
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
     const name = refusing(flow, 'tariff_name_capture')
     await name({}, 'tariff_name_missing')

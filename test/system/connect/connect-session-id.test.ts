@@ -4,11 +4,11 @@ import {
   apiVersions,
   completed,
   connectFixture,
+  goToRate,
   locationOf,
   retrieve,
   routesOf,
   tariffsOf,
-  toRate,
 } from '../../support/connect/connect-fixture.ts'
 import { connectAccount, londonAddress } from '../../support/connect/connect-service.ts'
 
@@ -122,7 +122,7 @@ describe.each(apiVersions)('a token after its session is complete, in the %s API
 
   it('answers a repeated submit with the page that followed it', async () => {
     const { call, flow } = await begin(apiVersion, { route_options: {} })
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     const shown = await flow.submit('rate_fixed_capture', { cost: 0.3 })
     expect(await flow.submit('rate_fixed_capture', { cost: 0.3 })).toMatchObject({ route: shown.route })
     if (apiVersion === 'earlier') await flow.act('SAVE')

@@ -6,13 +6,13 @@ import {
   completed,
   connectFixture,
   eventsOf,
+  goToRate,
   locationOf,
   retrieve,
   routesOf,
   tariffsOf,
-  toRate,
 } from '../../support/connect/connect-fixture.ts'
-import { connectAccount, visit } from '../../support/connect/connect-service.ts'
+import { connectAccount, openFlow } from '../../support/connect/connect-service.ts'
 import type { Call } from '../../support/registry/service.ts'
 
 const { begin, saveFixed, service, openSession } = connectFixture()
@@ -42,7 +42,7 @@ describe.each(apiVersions)('a location that has a tariff, in the %s API version'
     const references = { customer_reference_id: 'household', location_reference_id: 'the-home', route_options: {} }
     const { call } = await begin(apiVersion, references)
     const again = await openSession(call, apiVersion, references)
-    await toRate(again, 'FIXED')
+    await goToRate(again, 'FIXED')
     const shown = await again.submit('rate_fixed_capture', { cost: 0.3 })
     if (apiVersion === 'earlier') await again.act('SAVE', shown.route)
     const third = await openSession(call, apiVersion, references)
@@ -229,7 +229,7 @@ describe('a session that saves a second tariff', () => {
 describe('a save', () => {
   it('happens once, for any number of repeated and concurrent requests', async () => {
     const { flow, call } = await begin('earlier', { route_options: {} })
-    await toRate(flow, 'FIXED')
+    await goToRate(flow, 'FIXED')
     await flow.submit('rate_fixed_capture', { cost: 0.3 })
     const saves = await Promise.all([1, 2, 3, 4].map(() => flow.act('SAVE', 'summary_fixed_confirm')))
     expect(saves.map(({ route }) => route)).toEqual(Array(4).fill('session_complete'))
@@ -263,7 +263,7 @@ describe('a save', () => {
       actions: { edit_tariff: true },
     })
     await other.submit('session_start')
-    expect((await visit(service(), token).submit('session_start')).route).toBe('tariffs_summary')
+    expect((await openFlow(service(), token).submit('session_start')).route).toBe('tariffs_summary')
     expect(bandsOf((await tariffsOf(call))[0])).toMatchObject([{ rate: [{ fixed: 0.3 }] }])
   })
 })

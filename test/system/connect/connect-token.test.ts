@@ -8,7 +8,7 @@ import {
   retrieve,
   tariffsOf,
 } from '../../support/connect/connect-fixture.ts'
-import { connectAccount, londonAddress, visit } from '../../support/connect/connect-service.ts'
+import { connectAccount, londonAddress, openFlow } from '../../support/connect/connect-service.ts'
 
 const { begin, service, openSession, saveFixed } = connectFixture()
 const good = { connect_url: 'https://a.example.com/back', callback_url: 'https://a.example.com/done' }
@@ -78,7 +78,7 @@ describe('a token', () => {
       const { call } = await connectAccount(service(), 'current')
       const { status, body } = await call('POST', '/connect/token', { ...good, callback_url: address })
       expect([status, body['callback_url']]).toEqual([200, address])
-      const end = await visit(service(), String(body['connect_token'])).act('CLOSE')
+      const end = await openFlow(service(), String(body['connect_token'])).act('CLOSE')
       expect(end.data['redirect_url']).toBe(
         `${address}${address.includes('?') ? '&' : '?'}fp_cot=${body['connect_token']}`,
       )
@@ -115,7 +115,7 @@ describe('a token', () => {
         expires_in: 86_400,
         live_mode: false,
       })
-      const end = await visit(service(), String(body['connect_token'])).act('CLOSE')
+      const end = await openFlow(service(), String(body['connect_token'])).act('CLOSE')
       expect(end.data['callback_uri']).toBe(`${good.callback_url}?fp_cot=${body['connect_token']}`)
       expect(end.data['callback_url']).toBe(end.data['callback_uri'])
     }
@@ -213,8 +213,8 @@ describe('a token', () => {
     for (const token of tokens) expect(token).toMatch(/^cot_[0-9a-f]{32}$/)
     expect(new Set(tokens.map(token => token.slice(0, 12))).size).toBe(3)
     const [one = '', other = ''] = tokens
-    await visit(service(), one).submit('postal_address_capture', { postal_address: londonAddress })
-    expect((await visit(service(), other).submit('session_start')).route).toBe('postal_address_capture')
+    await openFlow(service(), one).submit('postal_address_capture', { postal_address: londonAddress })
+    expect((await openFlow(service(), other).submit('session_start')).route).toBe('postal_address_capture')
   })
 
   it('skips the page of a complete address; a country alone starts at the address', async () => {

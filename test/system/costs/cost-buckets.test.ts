@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  costOfSpan,
+  costOfInterval,
   type ExactEnergyCost,
   onlyElement,
   sumOf,
-  type TextSpan,
+  type TextInterval,
 } from '../../support/exact/exact-answers.ts'
 import { bucketEdges } from '../../support/oracle/buckets.ts'
 import { type Client, login } from '../../support/system/client.ts'
@@ -82,7 +82,7 @@ const recordsAround = (home: string, change: number) => [
 describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
   const change = Date.parse(text)
   const [from, to] = [change - 3 * dayMs - 1_800_000, change + 4 * dayMs + 600_000]
-  const span: TextSpan = [iso(from), iso(to)]
+  const span: TextInterval = [iso(from), iso(to)]
   let home: string
 
   beforeAll(async () => {
@@ -98,11 +98,11 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
     'each %s exists, and their sum equals the whole interval to the last digit',
     async unit => {
       const edges = unit === 'HOUR' ? hourEdges(zone, from, to) : bucketEdges(zone, from, to, unit)
-      const found = await costOfSpan(client, home, span, `aggregation=${unit}`)
+      const found = await costOfInterval(client, home, span, `aggregation=${unit}`)
       expect(found.data.map(element => [Date.parse(element.start_time), Date.parse(element.end_time)])).toEqual(
         edges.slice(0, -1).map((start, index) => [start, edges[index + 1]]),
       )
-      const whole = sumOf(await costOfSpan(client, home, span))
+      const whole = sumOf(await costOfInterval(client, home, span))
       expect(whole.cost).toBeGreaterThan(0n)
       expect(sumOf(found)).toEqual(whole)
     },
@@ -113,37 +113,37 @@ describe.each(changes)('in %s over the clock change of %s', (zone, text) => {
       const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)$/.exec(written) ?? []
       return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
     }
-    const requested: TextSpan = [iso(from).replace('Z', '+00:00'), iso(to + 5.5 * hourMs).replace('Z', '+05:30')]
+    const requested: TextInterval = [iso(from).replace('Z', '+00:00'), iso(to + 5.5 * hourMs).replace('Z', '+05:30')]
     for (const [of, query] of [
       [span, 'aggregation=DAY'],
       [span, 'aggregation=HOUR'],
       [requested, 'aggregation=HOUR'],
       [requested, ''],
     ] as const) {
-      for (const { start_time, end_time } of (await costOfSpan(client, home, of, query)).data) {
+      for (const { start_time, end_time } of (await costOfInterval(client, home, of, query)).data) {
         for (const written of [start_time, end_time]) {
           // Offsets of the local time are found on whole minutes.
           expect(offsetOf(written)).toBe(offsetMinutesAt(zone, Math.floor(Date.parse(written) / 60_000) * 60_000))
         }
       }
     }
-    const [whole] = (await costOfSpan(client, home, [iso(from), iso(to)])).data
+    const [whole] = (await costOfInterval(client, home, [iso(from), iso(to)])).data
     expect([whole?.start_time, whole?.end_time]).toEqual([from, to].map(at => iso(at).replace('.000Z', 'Z')))
     // The offset of end_time decides.
     const [other] = (
-      await costOfSpan(client, home, [requested[1], iso(to + 12 * hourMs)].toSorted() as unknown as TextSpan)
+      await costOfInterval(client, home, [requested[1], iso(to + 12 * hourMs)].toSorted() as unknown as TextInterval)
     ).data
     expect(other?.end_time).toMatch(/Z$/)
   })
 })
 
 describe('buckets', () => {
-  const [start, end]: TextSpan = ['2025-06-01T10:00:00Z', '2025-06-01T14:00:00Z']
+  const [start, end]: TextInterval = ['2025-06-01T10:00:00Z', '2025-06-01T14:00:00Z']
 
   it('are clipped to the interval, and divide records that cross their edges by time', async () => {
     const home = await makeHome(client, { import: 0.1 })
     await client.submit([bought(home, 4, start, end)])
-    const found = await costOfSpan(
+    const found = await costOfInterval(
       client,
       home,
       ['2025-06-01T12:20:00+02:00', '2025-06-01T14:40:00+02:00'],
@@ -163,7 +163,7 @@ describe('buckets', () => {
 
   it('without records have energy 0, cost 0 and confidence 1', async () => {
     const home = await makeHome(client, { import: 0.1 })
-    const { data } = await costOfSpan(
+    const { data } = await costOfInterval(
       client,
       home,
       ['2025-01-15T00:00:00+01:00', '2025-04-02T00:00:00+02:00'],
@@ -185,20 +185,20 @@ describe('buckets', () => {
     const midnights = ['2025-06-01T22:00:00Z', '2025-06-02T22:00:00Z', '2025-06-03T22:00:00Z'] as const
     await client.submit(midnights.map((at, index) => bought(home, 2 ** index, at, at)))
     const [first, , last] = midnights
-    expect(energies(await costOfSpan(client, home, [first, last], 'aggregation=DAY'))).toEqual(['1000', '2000'])
-    expect(onlyElement(await costOfSpan(client, home, [first, last]))[0]).toBe('3000')
+    expect(energies(await costOfInterval(client, home, [first, last], 'aggregation=DAY'))).toEqual(['1000', '2000'])
+    expect(onlyElement(await costOfInterval(client, home, [first, last]))[0]).toBe('3000')
   })
 
   it('include a record that begins a year earlier', async () => {
     const home = await makeHome(client, { import: 0.1 })
     const car = await makeOne(client, '/devices', { reference_id: `car of ${home}` })
-    const year: TextSpan = ['2024-01-01T00:00:00Z', '2025-01-01T00:00:00Z']
+    const year: TextInterval = ['2024-01-01T00:00:00Z', '2025-01-01T00:00:00Z']
     await client.submit([bought(home, 8784, ...year), bought(home, 366, ...year, { device_id: car })])
     // 366 days of 24 kWh and of 1 kWh.
-    const day: TextSpan = ['2024-12-24T00:00:00Z', '2024-12-25T00:00:00Z']
-    expect(onlyElement(await costOfSpan(client, home, day))).toEqual(['24000', '2.4'])
-    expect(onlyElement(await costOfSpan(client, car, day))).toEqual(['1000', '0.1'])
-    const days = await costOfSpan(client, home, year, 'aggregation=DAY&include_devices=true')
+    const day: TextInterval = ['2024-12-24T00:00:00Z', '2024-12-25T00:00:00Z']
+    expect(onlyElement(await costOfInterval(client, home, day))).toEqual(['24000', '2.4'])
+    expect(onlyElement(await costOfInterval(client, car, day))).toEqual(['1000', '0.1'])
+    const days = await costOfInterval(client, home, year, 'aggregation=DAY&include_devices=true')
     // Days in Berlin differ from days in UTC: 367 days, the first and the last with 23 h and 1 h.
     expect(days.data).toHaveLength(367)
     expect([days.data[0]?.energy.value, days.data[1]?.energy.value, days.data[366]?.energy.value]).toEqual([
@@ -215,7 +215,7 @@ describe('buckets', () => {
     const from = Date.parse('2025-03-29T20:00:00Z')
     await client.submit(recordsAround(home, from + 5 * hourMs))
     const to = from + 12 * hourMs
-    const whole = sumOf(await costOfSpan(client, home, [iso(from), iso(to)]))
+    const whole = sumOf(await costOfInterval(client, home, [iso(from), iso(to)]))
     const cuts = fc.uniqueArray(fc.integer({ min: from + 1, max: to - 1 }), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(cuts, async found => {
@@ -223,7 +223,9 @@ describe('buckets', () => {
         const parts = await Promise.all(
           edges
             .slice(1)
-            .map(async (end, index) => sumOf(await costOfSpan(client, home, [iso(edges[index] ?? from), iso(end)]))),
+            .map(async (end, index) =>
+              sumOf(await costOfInterval(client, home, [iso(edges[index] ?? from), iso(end)])),
+            ),
         )
         const energy = parts.reduce((sum, part) => sum + part.energy, 0n)
         const cost = parts.reduce((sum, part) => sum + part.cost, 0n)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { costOfSpan, onlyElement, type TextSpan } from '../../support/exact/exact-answers.ts'
+import { costOfInterval, onlyElement, type TextInterval } from '../../support/exact/exact-answers.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
@@ -22,11 +22,11 @@ afterAll(async () => {
   removeData(folder)
 })
 
-const hour: TextSpan = ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z']
-const later: TextSpan = ['2025-06-01T11:00:00Z', '2025-06-01T12:00:00Z']
-const day: TextSpan = ['2025-06-01T00:00:00Z', '2025-06-02T00:00:00Z']
-const cost = async (id: string, query = '', span = day) => onlyElement(await costOfSpan(client, id, span, query))
-const refusal = async (path: string, span: TextSpan = day) => {
+const hour: TextInterval = ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z']
+const later: TextInterval = ['2025-06-01T11:00:00Z', '2025-06-01T12:00:00Z']
+const day: TextInterval = ['2025-06-01T00:00:00Z', '2025-06-02T00:00:00Z']
+const cost = async (id: string, query = '', span = day) => onlyElement(await costOfInterval(client, id, span, query))
+const refusal = async (path: string, span: TextInterval = day) => {
   const { status, json } = await client.send('POST', path, { start_time: span[0], end_time: span[1] })
   const { code, field } = json as { code: string; field?: string }
   return [status, code, field]
@@ -51,7 +51,7 @@ describe('the object of a cost', () => {
     const costs = await Promise.all(
       [home, `${home}?include_devices`, car, customer, account].map(async id => {
         const [path = '', flag] = id.split('?')
-        return onlyElement(await costOfSpan(live, path, day, flag === undefined ? '' : `${flag}=True`))
+        return onlyElement(await costOfInterval(live, path, day, flag === undefined ? '' : `${flag}=True`))
       }),
     )
     expect(costs).toEqual([
@@ -119,7 +119,7 @@ describe('the object of a cost', () => {
     const path = `/costs/interval/${customer}`
     expect(await refusal(path)).toEqual([400, 'currency_ambiguous', 'currency_code'])
     expect(await refusal(`${path}?currency_code=SEK`)).toEqual([400, 'currency_ambiguous', 'currency_code'])
-    const inPounds = await costOfSpan(client, customer, day, 'currency_code=GBP')
+    const inPounds = await costOfInterval(client, customer, day, 'currency_code=GBP')
     expect([onlyElement(inPounds), inPounds.currency_code, inPounds.location_timezone]).toEqual([
       ['1000', '0.2'],
       'GBP',
@@ -139,7 +139,7 @@ describe('the object of a cost', () => {
       ((await client.send('POST', `${path}${query}`, span)).json as { readonly message?: string }).message
     expect(await messageOf()).toBe('currency_code must be one of CHF, EUR, GBP. There are costs in each.')
     await client.submit([bought(homes[0] ?? '', 1, ...hour)])
-    const alone = await costOfSpan(client, customer, day)
+    const alone = await costOfInterval(client, customer, day)
     expect([onlyElement(alone), alone.currency_code]).toEqual([['1000', '0.1'], 'EUR'])
     expect(await messageOf('?currency_code=SEK')).toBe('currency_code must be EUR, the currency of the costs.')
     await client.submit([bought(homes[1] ?? '', 1, ...hour)])
@@ -163,7 +163,7 @@ describe('the object of a cost', () => {
     await client.submit([bought(pounds, 0, ...later)])
     expect(await refusal(`/costs/interval/${customer}`)).toEqual(refused)
     await client.submit([bought(pounds, 0, ...hour)])
-    expect((await costOfSpan(client, customer, day)).currency_code).toBe('EUR')
+    expect((await costOfInterval(client, customer, day)).currency_code).toBe('EUR')
   })
 
   it('remains readable after location and device are deleted', async () => {
@@ -202,7 +202,7 @@ describe('the sum of costs', () => {
   it('counts energy without a price separately, without a cost', async () => {
     const home = await makeHome(client, {})
     await client.submit([bought(home, 1.5, ...hour), bought(home, 0.25, ...later)])
-    const { data } = await costOfSpan(
+    const { data } = await costOfInterval(
       client,
       home,
       ['2025-06-01T10:30:00Z', '2025-06-01T13:00:00Z'],
@@ -225,8 +225,8 @@ describe('the sum of costs', () => {
   it('weights the confidence of estimates by their energy', async () => {
     const home = await makeHome(client, { import: 0.1 })
     await client.submit([bought(home, 1, ...hour, { confidence: 0.5 }), bought(home, 3, ...later)])
-    const { data } = await costOfSpan(client, home, day, 'aggregation=HOUR')
-    const whole = await costOfSpan(client, home, day)
+    const { data } = await costOfInterval(client, home, day, 'aggregation=HOUR')
+    const whole = await costOfInterval(client, home, day)
     // (1 kWh × 0.5 + 3 kWh × 1) / 4 kWh = 0.875
     expect(whole.data[0]?.tariff.cost).toEqual({ value: '0.4', confidence: '0.875' })
     // 09:00Z is empty, 10:00Z is the estimate.

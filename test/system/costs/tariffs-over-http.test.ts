@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Scenario } from '../../support/oracle/generate.ts'
 import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
-import { client, deviceIds, drawScenarios, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { chooseScenarios, client, deviceIds, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
 import { createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = [
@@ -21,7 +21,13 @@ const timeout = 60_000
 
 /** The first scenarios of a zone that a caller can create over HTTP and that still have a record. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, { wanted: perZone, drawn: 4, seed, maxRecords: 9, keeps: ({ records }) => records.length > 0 })
+  chooseScenarios(zone, {
+    wanted: perZone,
+    generatedPerWanted: 4,
+    seed,
+    maxRecords: 9,
+    isUseful: ({ records }) => records.length > 0,
+  })
 
 useScenarios()
 

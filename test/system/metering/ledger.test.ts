@@ -53,7 +53,7 @@ type Submission = Extract<JournalEntry, { kind: 'submission' }>
 const firstSubmission = (): Submission => {
   const submissions = journal.filter(entry => entry.kind === 'submission')
   const references = (one: Submission) =>
-    one.records.filter(({ isGood }) => isGood).map(({ recordReferenceId }) => recordReferenceId)
+    one.records.filter(({ isValid }) => isValid).map(({ recordReferenceId }) => recordReferenceId)
   const found = submissions.find(one => {
     const own = references(one)
     return (
@@ -82,7 +82,7 @@ describe('the ledger', () => {
     const extra = {
       ...submission,
       operation: 1_000_000,
-      records: [{ ...record, recordReferenceId: 'never sent', isGood: true }],
+      records: [{ ...record, recordReferenceId: 'never sent', isValid: true }],
     }
     const answer = {
       kind: 'answered',

@@ -3,7 +3,7 @@ import { seededRandom } from '../../support/fuzz/random.ts'
 import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
 import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
-import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { chooseScenarios, client, deviceIds, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
 import { type Arrival, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
@@ -13,12 +13,12 @@ const timeout = 60_000
 
 /** The first scenarios of a zone that have tiers and enough records for many orders. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, {
+  chooseScenarios(zone, {
     wanted: perZone,
-    drawn: 8,
+    generatedPerWanted: 8,
     seed,
     maxRecords: 12,
-    keeps: one => hasTiers(one) && one.records.length > 3,
+    isUseful: one => hasTiers(one) && one.records.length > 3,
   })
 
 /**

@@ -12,7 +12,7 @@ import { until } from '../../support/system/until.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
 /** A month of three rows counts as large, and three of its rows are costed at a time. */
-const slices = { rowsInMemory: 2, rowsAtOnce: 3 }
+const rowRanges = { rowsInMemory: 2, rowsAtOnce: 3 }
 const count = Number(process.env['HISTORIES'] ?? 3)
 const seed = Number(process.env['HISTORY_SEED'] ?? 6)
 const timeout = 600_000
@@ -22,7 +22,7 @@ let stage: PlayContext
 
 beforeAll(async () => {
   fixture = await openPartitionFixture()
-  await fixture.start(undefined, { slices })
+  await fixture.start(undefined, { rowRanges })
   const deviceIds: string[] = []
   for (const name of ['one', 'two', 'three'])
     deviceIds.push(await makeOne(fixture.client, '/devices', { reference_id: name }))
@@ -116,7 +116,7 @@ describe('after a late record', () => {
       () => appendedIn(fixture),
       count => count > appended,
     )
-    await fixture.start(undefined, { slices })
+    await fixture.start(undefined, { rowRanges })
     await fixture.waitUntilRead()
     // Actuals cover 16 of its 576 hours.
     const { estimate: rest, ...days } = await costsOf(fixture.client, home)

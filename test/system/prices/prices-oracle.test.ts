@@ -7,7 +7,7 @@ import { askExactly } from '../../support/exact/exact-json.ts'
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import { countAll } from '../../support/oracle/count-all.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
-import { client, deviceIds, drawScenarios, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
+import { chooseScenarios, client, deviceIds, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
 import { type CreatedScenario, createScenario } from '../../support/scenarios/scenario-over-http.ts'
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'] as const
@@ -19,12 +19,12 @@ useScenarios()
 
 /** The first scenarios of a zone with tiers and some records. */
 const drawn = (zone: string): readonly Scenario[] =>
-  drawScenarios(zone, {
+  chooseScenarios(zone, {
     wanted: perZone,
-    drawn: 8,
+    generatedPerWanted: 8,
     seed,
     maxRecords: 10,
-    keeps: one => hasTiers(one) && one.records.length > 2,
+    isUseful: one => hasTiers(one) && one.records.length > 2,
   })
 
 const instant = (at: number): string => new Date(at).toISOString()

@@ -35,10 +35,10 @@ const keepsDeleted = ({ id }: DocumentedOperation, idPath: IdPath): boolean =>
 const shared = ['prv']
 
 const differences = async (planned: PlannedIdRequest): Promise<readonly string[]> => {
-  const { own, otherAccount, otherMode, deleted, never } = assertDefined(fixtures)
+  const { own, otherAccount, otherMode, deleted, unknown } = assertDefined(fixtures)
   const { operation, idPath } = planned
   const foreign = Object.entries({
-    never,
+    unknown,
     otherAccount,
     otherMode,
     ...(keepsDeleted(operation, idPath) ? {} : { deleted }),
@@ -152,17 +152,17 @@ const referenceDifferences = async (
   const foreign = ['session-none', 'session-stranger', 'session-live'].map(session =>
     assertDefined(referencesOf(session)[prefix]),
   )
-  const never = await ask(assertDefined(foreign[0]))
+  const unknown = await ask(assertDefined(foreign[0]))
   const faults: string[] = []
   for (const reference of [...foreign.slice(1), assertDefined(deleted[prefix])]) {
     const { reply } = await ask(reference)
-    if (without(reference, reply) !== without(never.reference, never.reply)) {
-      faults.push(`${reference}: ${reply.status} ${reply.text} differs from ${never.reply.text}`)
+    if (without(reference, reply) !== without(unknown.reference, unknown.reply)) {
+      faults.push(`${reference}: ${reply.status} ${reply.text} differs from ${unknown.reply.text}`)
     }
   }
   const { reply } = await ask(needsNew(planned) ? await newObject(prefix) : await createdReference(prefix))
   if (reply.status >= 300) faults.push(`its own gives ${reply.text}`)
-  if (visibleText(reply) === visibleText(never.reply)) faults.push(`its own is like none: ${reply.text}`)
+  if (visibleText(reply) === visibleText(unknown.reply)) faults.push(`its own is like none: ${reply.text}`)
   return faults.map(fault => `${nameOf(planned)}: ${fault}`)
 }
 

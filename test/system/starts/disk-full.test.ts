@@ -65,7 +65,7 @@ const runFull = async (system: RunningSystem, disk: string, file: string): Promi
     enough.abort()
     await load
   }
-  await ledger.settle()
+  await ledger.resendUnknown()
   expect(faultsOf(await ledger.audit(client))).toEqual([])
   return statuses()
 }

@@ -106,7 +106,7 @@ describe('kill -9', () => {
     }
     enough.abort()
     await load
-    await ledger.settle()
+    await ledger.resendUnknown()
     const verdict = await ledger.audit(running())
     expect(faultsOf(verdict)).toEqual([])
     expect(verdict.seen.operations).toMatchObject({ failed: 0, unknown: 0 })

@@ -115,7 +115,7 @@ describe('stores that are away or full', () => {
       data: [{ time: Math.floor(currentInstant() / 1000) - 60, value: 1 }],
     }
     const statuses = async (): Promise<readonly number[]> => {
-      await small.look(currentInstant())
+      await small.refreshBacklog(currentInstant())
       return [
         (await ask('PUT', '/meters/interval', records)).status,
         (await ask('PUT', '/meters/cumulative/epoch', readings)).status,

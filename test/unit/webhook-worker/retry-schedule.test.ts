@@ -31,7 +31,7 @@ const openRetryFixture = async (reply: () => Reply, chance = Math.random): Promi
   opened = stack
   const clock = openClock(start)
   const receiver = stack.use(await openReceiver(reply))
-  const fixture = stack.use(await openWebhookFixture({ at: clock.at, chance }))
+  const fixture = stack.use(await openWebhookFixture({ at: clock.at, random: chance }))
   return { clock, fixture, receiver }
 }
 

@@ -22,17 +22,17 @@ import {
   midnight,
   noon,
   optionsOf,
-  other,
+  otherFeed,
+  resetFeeds,
   sourceOf,
   stack,
-  startAgain,
 } from '../../../support/markets/market-feed-fixture.ts'
 import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
 import { leasedTurn } from '../../../support/partitions/leased-turn.ts'
 import { until } from '../../../support/system/until.ts'
 
 afterAll(() => stack.disposeAsync())
-beforeEach(startAgain)
+beforeEach(resetFeeds)
 
 const failureEvents = async (): Promise<readonly string[]> => {
   const { rows } = await database.operator<{ id: string; data: string }>(sql`
@@ -136,10 +136,10 @@ describe('rounds', () => {
       ({ succeededAt }) => succeededAt === noon,
     )
     const requestCount = feed.requests.length
-    const second = startRounds(optionsOf({ name: 'energy-charts', baseUrl: other.baseUrl }))
+    const second = startRounds(optionsOf({ name: 'energy-charts', baseUrl: otherFeed.baseUrl }))
     await first[Symbol.asyncDispose]()
-    expect(other.requests).toEqual([])
-    other.answer = energyChartsUntil(midnight + 2 * dayMs)
+    expect(otherFeed.requests).toEqual([])
+    otherFeed.answer = energyChartsUntil(midnight + 2 * dayMs)
     clock.now = noon + dayMs
     await until(
       () => sourceOf('RO'),
@@ -147,7 +147,7 @@ describe('rounds', () => {
     )
     await second[Symbol.asyncDispose]()
     expect(feed.requests).toHaveLength(requestCount)
-    expect(other.requests.length).toBeGreaterThan(0)
+    expect(otherFeed.requests.length).toBeGreaterThan(0)
   })
 
   it('stop at once, also while a feed hangs, and change no state', async () => {

@@ -11,16 +11,16 @@ import {
   midnight,
   noon,
   optionsOf,
-  other,
+  otherFeed,
   pricesOf,
+  resetFeeds,
   sourceOf,
   stack,
-  startAgain,
 } from '../../../support/markets/market-feed-fixture.ts'
 import { energyChartsUntil } from '../../../support/markets/market-feed-server.ts'
 
 afterAll(() => stack.disposeAsync())
-beforeEach(startAgain)
+beforeEach(resetFeeds)
 
 describe('a source that was never fetched', () => {
   it('receives the exact prices of 35 days and of tomorrow, and waits for the next publication', async () => {
@@ -117,11 +117,11 @@ describe('a feed that fails', () => {
   })
 
   it('has an error text without the token', async () => {
-    const entsoe = optionsOf({ name: 'entsoe', baseUrl: other.baseUrl })
-    other.answer = () => ({ status: 401, text: 'token-of-the-tests' })
+    const entsoe = optionsOf({ name: 'entsoe', baseUrl: otherFeed.baseUrl })
+    otherFeed.answer = () => ({ status: 401, text: 'token-of-the-tests' })
     const refused = await fetchArea('ES', entsoe)
     const away = await fetchArea('ES', optionsOf({ name: 'entsoe', baseUrl: 'http://127.0.0.1:9' }))
-    expect(other.requests[0]).toContain('token-of-the-tests')
+    expect(otherFeed.requests[0]).toContain('token-of-the-tests')
     for (const { error } of [refused, away]) {
       expect(error).toContain('entsoe: 127.0.0.1')
       expect(error).not.toContain('token')
@@ -131,7 +131,7 @@ describe('a feed that fails', () => {
   it('is replaced by the next feed, which adds missing prices and changes no others', async () => {
     const both = optionsOf(
       { name: 'energy-charts', baseUrl: feed.baseUrl },
-      { name: 'awattar', baseUrl: other.baseUrl },
+      { name: 'awattar', baseUrl: otherFeed.baseUrl },
     )
     feed.answer = energyChartsUntil(midnight)
     const rows = [0, 1].map(place => ({
@@ -140,7 +140,7 @@ describe('a feed that fails', () => {
       marketprice: 500,
       unit: 'Eur/MWh',
     }))
-    other.answer = () => ({
+    otherFeed.answer = () => ({
       text: JSON.stringify({
         object: 'list',
         data: [...rows, { ...rows[1], start_timestamp: midnight + hourMs, end_timestamp: midnight + dayMs }],
@@ -180,10 +180,10 @@ describe('prices that are overdue', () => {
 
 describe('feeds of other shapes', () => {
   it('are read page by page, at the addresses of the pages', async () => {
-    const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
+    const octopus = optionsOf({ name: 'octopus-agile', baseUrl: otherFeed.baseUrl })
     const rate = (start: number, price: string) =>
       `{"value_exc_vat":1,"value_inc_vat":${price},"valid_from":"${new Date(start).toISOString()}","valid_to":"${new Date(start + hourMs / 2).toISOString()}","payment_method":null}`
-    other.answer = url =>
+    otherFeed.answer = url =>
       url.searchParams.get('page') === '2'
         ? { text: `{"count":2,"next":null,"previous":null,"results":[${rate(noon - hourMs / 2, '20.16')}]}` }
         : {
@@ -195,22 +195,24 @@ describe('feeds of other shapes', () => {
       [noon, 30, -12_345_679n],
     ])
     expect(
-      other.requests.every(path =>
+      otherFeed.requests.every(path =>
         path.startsWith('/v1/products/AGILE-24-10-01/electricity-tariffs/E-1R-AGILE-24-10-01-C/'),
       ),
     ).toBe(true)
   })
 
   it('are not read in endless cycles', async () => {
-    const octopus = optionsOf({ name: 'octopus-agile', baseUrl: other.baseUrl })
-    other.answer = () => ({ text: '{"count":0,"next":"https://elsewhere.test/x?page=1","previous":null,"results":[]}' })
+    const octopus = optionsOf({ name: 'octopus-agile', baseUrl: otherFeed.baseUrl })
+    otherFeed.answer = () => ({
+      text: '{"count":0,"next":"https://elsewhere.test/x?page=1","previous":null,"results":[]}',
+    })
     expect((await fetchArea('GB-D', octopus, 'GBP')).error).toContain('more than 20 pages')
-    expect(other.requests).toHaveLength(20)
+    expect(otherFeed.requests).toHaveLength(20)
   })
 
   it('may report that a day is not published yet', async () => {
-    const swedish = optionsOf({ name: 'elpriset-just-nu', baseUrl: other.baseUrl })
-    other.answer = url =>
+    const swedish = optionsOf({ name: 'elpriset-just-nu', baseUrl: otherFeed.baseUrl })
+    otherFeed.answer = url =>
       url.pathname.endsWith('/2026/03-10_SE3.json')
         ? {
             text: '[{"SEK_per_kWh":0.5,"EUR_per_kWh":0.04,"time_start":"2026-03-10T00:00:00+01:00","time_end":"2026-03-11T00:00:00+01:00"}]',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { exactEnergyOf, readEnergy } from '../../../../services/domain/quantity.ts'
-import { base, read, readText, recordOf, span, withNumber } from '../../../support/metering/read-record.ts'
+import { base, interval, read, readText, recordOf, withNumber } from '../../../support/metering/read-record.ts'
 
 describe('energy', () => {
   it.each([
@@ -22,7 +22,7 @@ describe('energy', () => {
   })
 
   it('uses elapsed time instead of clock time: two hours at the end of summer time', () => {
-    const times = span('2025-10-26T02:00:00+02:00', '2025-10-26T03:00:00+01:00')
+    const times = interval('2025-10-26T02:00:00+02:00', '2025-10-26T03:00:00+01:00')
     expect(recordOf(read({ ...base, ...times, units: 'W', value: 50 })).energy).toBe(100_000_000n)
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readMeterRecord } from '../../../../services/contract/metering/meter-record.ts'
-import { at, base, faultOf, read, recordOf, span } from '../../../support/metering/read-record.ts'
+import { at, base, faultOf, interval, read, recordOf } from '../../../support/metering/read-record.ts'
 
 describe('a record with required members only', () => {
   it('is INBOUND, IMPORT and an actual', () => {
@@ -129,24 +129,24 @@ describe('limits: the limit is accepted, the next value is refused', () => {
     // 366 days after 1 February 2025 is 2 February 2026.
     [
       '366 days',
-      span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00Z'),
-      span('2025-02-01T00:00:00Z', '2026-02-02T00:00:00.001Z'),
+      interval('2025-02-01T00:00:00Z', '2026-02-02T00:00:00Z'),
+      interval('2025-02-01T00:00:00Z', '2026-02-02T00:00:00.001Z'),
     ],
     [
       'the first instant',
-      span('2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z'),
-      span('1999-12-31T23:59:59.999Z', '2000-01-01T00:00:00Z'),
+      interval('2000-01-01T00:00:00Z', '2000-01-01T00:00:00Z'),
+      interval('1999-12-31T23:59:59.999Z', '2000-01-01T00:00:00Z'),
     ],
     [
       '7 days ahead',
-      span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00Z'),
-      span('2026-03-07T00:00:00Z', '2026-03-08T00:00:00.001Z'),
+      interval('2026-03-07T00:00:00Z', '2026-03-08T00:00:00Z'),
+      interval('2026-03-07T00:00:00Z', '2026-03-08T00:00:00.001Z'),
     ],
     ['100 GWh', { value: 100_000_000_000 }, { value: 100_000_000_000.001 }],
     [
       'start = end',
-      span('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z'),
-      span('2026-02-01T00:00:00.001Z', '2026-02-01T00:00:00Z'),
+      interval('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z'),
+      interval('2026-02-01T00:00:00.001Z', '2026-02-01T00:00:00Z'),
     ],
   ])('%s', (_, passes, fails) => {
     expect(read({ ...base, ...passes })).toMatchObject({ ok: true })
@@ -154,7 +154,7 @@ describe('limits: the limit is accepted, the next value is refused', () => {
   })
 
   it('refuses an end before the start with the documented text', () => {
-    const backwards = span('2026-02-01T01:00:00+01:00', '2026-02-01T00:59:59+01:00')
+    const backwards = interval('2026-02-01T01:00:00+01:00', '2026-02-01T00:59:59+01:00')
     expect(faultOf(read({ ...base, ...backwards }))).toEqual([
       'end_before_start',
       'end_time',

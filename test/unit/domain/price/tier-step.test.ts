@@ -13,7 +13,7 @@ import type { CountedEnergy } from '../../../../services/domain/tariff/evaluate.
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
 import type { IdentifiedRecord } from '../../../support/oracle/cost.ts'
-import { type CountInput, countAll, gainsOf } from '../../../support/oracle/count-all.ts'
+import { type CountInput, countAll, energyGains } from '../../../support/oracle/count-all.ts'
 import { scenarios } from '../../../support/oracle/generate.ts'
 import { allDay, at, kwh, pricing, rate, record, tariff } from '../../../support/oracle/tables.ts'
 
@@ -64,7 +64,7 @@ const countFromBuckets = (
         energy: within.reduce((sum, one) => sum + costRecord(snapshot, one.record).energy, 0n),
       },
     }))
-  const crossing = gainsOf({ ...of, records: across })
+  const crossing = energyGains({ ...of, records: across })
   let buckets = bucketsOf(whole, bucketOf)
   for (let expanded = 0; ; ) {
     buckets.sort((a, b) => a.start - b.start)

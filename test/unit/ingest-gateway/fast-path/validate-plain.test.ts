@@ -56,7 +56,7 @@ describe('a body that is validated from its bytes', () => {
   it('has the result of its parsed form, in any format, or is left to the parser', async () => {
     const seen = { validated: 0, refusals: 0, left: 0 }
     await fc.assert(
-      fc.asyncProperty(submission, async ({ layout: apiVersion, inLines, text }) => {
+      fc.asyncProperty(submission, async ({ apiVersion, inLines, text }) => {
         const body = bodyOf(text, inLines)
         const plain = await validatePlain(body, validationContext(apiVersion))
         if (plain === null) seen.left += 1

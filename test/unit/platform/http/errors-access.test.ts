@@ -3,7 +3,7 @@ import { type ErrorCase, expectError } from '../../../support/http/error-case.ts
 
 const cases: readonly ErrorCase[] = [
   {
-    what: 'no token',
+    title: 'no token',
     request: ['GET', '/things/a', { token: null }],
     status: 401,
     code: 'bad_credentials',
@@ -11,7 +11,7 @@ const cases: readonly ErrorCase[] = [
     headers: { 'www-authenticate': 'Bearer realm="wattledger"' },
   },
   {
-    what: 'a wrong token',
+    title: 'a wrong token',
     request: ['GET', '/things/a', { token: 'wrong' }],
     status: 401,
     code: 'bad_credentials',
@@ -19,7 +19,7 @@ const cases: readonly ErrorCase[] = [
     headers: { 'www-authenticate': 'Bearer realm="wattledger"' },
   },
   {
-    what: 'an expired token',
+    title: 'an expired token',
     request: ['GET', '/things/a', { token: 'old' }],
     status: 401,
     code: 'token_expired',
@@ -27,14 +27,14 @@ const cases: readonly ErrorCase[] = [
     headers: { 'www-authenticate': 'Bearer realm="wattledger"' },
   },
   {
-    what: 'Basic credentials where a token is due',
+    title: 'Basic credentials where a token is due',
     request: ['GET', '/things/a', { token: null, headers: { authorization: 'Basic YTpi' } }],
     status: 401,
     code: 'bad_credentials',
     context: 'api.thing_retrieve',
   },
   {
-    what: 'a token where Basic credentials are due',
+    title: 'a token where Basic credentials are due',
     request: ['GET', '/login', {}],
     status: 401,
     code: 'bad_credentials',
@@ -42,42 +42,42 @@ const cases: readonly ErrorCase[] = [
     headers: { 'www-authenticate': 'Basic realm="wattledger", charset="UTF-8"' },
   },
   {
-    what: 'a reading key that deletes',
+    title: 'a reading key that deletes',
     request: ['DELETE', '/things/a', { token: 'read' }],
     status: 403,
     code: 'insufficient_scope',
     context: 'api.thing_delete',
   },
   {
-    what: 'a metering key that reads',
+    title: 'a metering key that reads',
     request: ['GET', '/things/a', { token: 'metering' }],
     status: 403,
     code: 'insufficient_scope',
     context: 'api.thing_retrieve',
   },
   {
-    what: 'a wrong operator key',
+    title: 'a wrong operator key',
     request: ['DELETE', '/sources/a', { headers: { 'x-operator-key': 'wrong' } }],
     status: 401,
     code: 'bad_credentials',
     context: 'api.source_delete',
   },
   {
-    what: 'an unknown id',
+    title: 'an unknown id',
     request: ['GET', '/things/none', {}],
     status: 404,
     code: 'not_found',
     context: 'api.thing_retrieve',
   },
   {
-    what: 'an id with NUL',
+    title: 'an id with NUL',
     request: ['GET', '/things/a%00', {}],
     status: 404,
     code: 'not_found',
     context: 'api.thing_retrieve',
   },
   {
-    what: 'an id of 256 characters',
+    title: 'an id of 256 characters',
     request: ['GET', `/things/${'x'.repeat(256)}`, {}],
     status: 404,
     code: 'not_found',
@@ -86,5 +86,5 @@ const cases: readonly ErrorCase[] = [
 ]
 
 describe('an error of access', () => {
-  it.each(cases)('$what is $status $code', expectError)
+  it.each(cases)('$title is $status $code', expectError)
 })

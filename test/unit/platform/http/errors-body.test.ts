@@ -5,7 +5,7 @@ import { send, testApp } from '../../../support/http/http-app.ts'
 const cases: readonly ErrorCase[] = [
   ...['iso-8859-1', 'utf-16', '"us-ascii"', ''].map(
     (charset): ErrorCase => ({
-      what: `charset=${charset}`,
+      title: `charset=${charset}`,
       request: [
         'POST',
         '/things',
@@ -17,42 +17,42 @@ const cases: readonly ErrorCase[] = [
     }),
   ),
   {
-    what: 'no Content-Type',
+    title: 'no Content-Type',
     request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-type': '' } }],
     status: 415,
     code: 'media_type_unsupported',
     context: 'api.thing_create',
   },
   {
-    what: 'a form',
+    title: 'a form',
     request: ['POST', '/things', { body: 'name=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     status: 415,
     code: 'media_type_unsupported',
     context: 'api.thing_create',
   },
   {
-    what: 'a coding other than gzip',
+    title: 'a coding other than gzip',
     request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-encoding': 'br' } }],
     status: 415,
     code: 'media_type_unsupported',
     context: 'api.thing_create',
   },
   {
-    what: 'a body that is not gzip',
+    title: 'a body that is not gzip',
     request: ['POST', '/things', { body: '{"name":"a"}', headers: { 'content-encoding': 'gzip' } }],
     status: 400,
     code: 'body_invalid',
     context: 'api.thing_create',
   },
   {
-    what: 'a body that is not JSON',
+    title: 'a body that is not JSON',
     request: ['POST', '/things', { body: '{"name":' }],
     status: 400,
     code: 'body_invalid',
     context: 'api.thing_create',
   },
   {
-    what: 'a member twice',
+    title: 'a member twice',
     request: ['POST', '/things', { body: '{"name":"a","name":"b"}' }],
     status: 400,
     code: 'body_invalid',
@@ -60,7 +60,7 @@ const cases: readonly ErrorCase[] = [
     message: /"name" twice/,
   },
   {
-    what: 'an unknown field',
+    title: 'an unknown field',
     request: ['POST', '/things', { body: { nam: 'a' } }],
     status: 400,
     code: 'unknown_field',
@@ -68,7 +68,7 @@ const cases: readonly ErrorCase[] = [
     message: /did you mean name\?/,
   },
   {
-    what: 'an unknown parameter',
+    title: 'an unknown parameter',
     request: ['POST', '/things?lod=1', { body: { name: 'a' } }],
     status: 400,
     code: 'unknown_parameter',
@@ -76,28 +76,28 @@ const cases: readonly ErrorCase[] = [
     message: /did you mean loud\?/,
   },
   {
-    what: 'a parameter where none is known',
+    title: 'a parameter where none is known',
     request: ['GET', '/things/a?x=1', {}],
     status: 400,
     code: 'unknown_parameter',
     context: 'api.thing_retrieve',
   },
   {
-    what: 'a parameter twice',
+    title: 'a parameter twice',
     request: ['POST', '/things?loud=1&loud=0', { body: { name: 'a' } }],
     status: 400,
     code: 'field_invalid',
     context: 'api.thing_create',
   },
   {
-    what: 'a number out of range',
+    title: 'a number out of range',
     request: ['POST', '/things', { body: '{"name":"a","count":1e400}' }],
     status: 400,
     code: 'value_out_of_range',
     context: 'api.thing_create',
   },
   {
-    what: 'a validation error in the earlier API version',
+    title: 'a validation error in the earlier API version',
     request: ['POST', '/things', { body: { name: 'refuse' }, headers: { 'api-version': '2024-08-24' } }],
     status: 409,
     code: 'reference_id_taken',
@@ -105,7 +105,7 @@ const cases: readonly ErrorCase[] = [
     message: /^direction is taken\.$/,
   },
   {
-    what: 'an Idempotency-Key of 256 characters',
+    title: 'an Idempotency-Key of 256 characters',
     request: ['POST', '/things', { body: { name: 'a' }, headers: { 'idempotency-key': 'k'.repeat(256) } }],
     status: 400,
     code: 'header_invalid',
@@ -114,7 +114,7 @@ const cases: readonly ErrorCase[] = [
 ]
 
 describe('an error of a request body', () => {
-  it.each(cases)('$what is $status $code', expectError)
+  it.each(cases)('$title is $status $code', expectError)
 })
 
 describe('a body in UTF-8', () => {

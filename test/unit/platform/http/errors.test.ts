@@ -4,28 +4,28 @@ import { send, testApp } from '../../../support/http/http-app.ts'
 
 const cases: readonly ErrorCase[] = [
   {
-    what: 'an unknown path',
+    title: 'an unknown path',
     request: ['GET', '/nothing', { token: null }],
     status: 404,
     code: 'not_found',
     context: 'api.path_find',
   },
   {
-    what: 'a path with two slashes at its end',
+    title: 'a path with two slashes at its end',
     request: ['GET', '/things//', {}],
     status: 404,
     code: 'not_found',
     context: 'api.path_find',
   },
   {
-    what: 'a page that is not there',
+    title: 'a page that is not there',
     request: ['GET', '/docs/none', { token: null }],
     status: 404,
     code: 'not_found',
     context: 'api.path_find',
   },
   {
-    what: 'a wrong method',
+    title: 'a wrong method',
     request: ['PUT', '/things', { token: null }],
     status: 405,
     code: 'method_not_allowed',
@@ -33,7 +33,7 @@ const cases: readonly ErrorCase[] = [
     headers: { allow: 'POST' },
   },
   {
-    what: 'a wrong method where GET works',
+    title: 'a wrong method where GET works',
     request: ['POST', '/things/a', {}],
     status: 405,
     code: 'method_not_allowed',
@@ -41,7 +41,7 @@ const cases: readonly ErrorCase[] = [
     headers: { allow: 'DELETE, GET, HEAD' },
   },
   {
-    what: 'a wrong method on a page',
+    title: 'a wrong method on a page',
     request: ['POST', '/health/live', {}],
     status: 405,
     code: 'method_not_allowed',
@@ -49,7 +49,7 @@ const cases: readonly ErrorCase[] = [
     headers: { allow: 'GET, HEAD' },
   },
   {
-    what: 'OPTIONS where scripts of other pages may not read',
+    title: 'OPTIONS where scripts of other pages may not read',
     request: ['OPTIONS', '/things', {}],
     status: 405,
     code: 'method_not_allowed',
@@ -57,7 +57,7 @@ const cases: readonly ErrorCase[] = [
     headers: { 'access-control-allow-origin': null },
   },
   {
-    what: 'an unknown version',
+    title: 'an unknown version',
     request: ['GET', '/things/a', { headers: { 'api-version': '2023-01-01' } }],
     status: 422,
     code: 'api_version_not_supported',
@@ -65,7 +65,7 @@ const cases: readonly ErrorCase[] = [
     message: /2025-09-14 or 2024-08-24/,
   },
   {
-    what: 'a path of the current API version requested in the earlier one',
+    title: 'a path of the current API version requested in the earlier one',
     request: ['POST', '/prices/loc_1', { headers: { 'api-version': '2024-08-24' }, body: {} }],
     status: 404,
     code: 'not_found',
@@ -73,7 +73,7 @@ const cases: readonly ErrorCase[] = [
     message: /with 2024-08-24 use GET \/tariffs\/rates\/loc_1\./,
   },
   {
-    what: 'a path of the earlier API version requested in the current one',
+    title: 'a path of the earlier API version requested in the current one',
     request: ['GET', '/tariffs/rates/loc_1', { headers: { 'api-version': '2025-09-14' } }],
     status: 404,
     code: 'not_found',
@@ -81,7 +81,7 @@ const cases: readonly ErrorCase[] = [
     message: /with 2025-09-14 use POST \/prices\/loc_1\./,
   },
   {
-    what: 'a store that is away',
+    title: 'a store that is away',
     request: ['GET', '/trouble/away', {}],
     status: 503,
     code: 'unavailable',
@@ -89,14 +89,14 @@ const cases: readonly ErrorCase[] = [
     headers: { 'retry-after': '5' },
   },
   {
-    what: 'a fault of the program',
+    title: 'a fault of the program',
     request: ['GET', '/trouble/bug', {}],
     status: 500,
     code: 'internal_error',
     context: 'api.trouble_make',
   },
   {
-    what: 'a fault of a page',
+    title: 'a fault of a page',
     request: ['GET', '/docs/broken', {}],
     status: 500,
     code: 'internal_error',
@@ -105,7 +105,7 @@ const cases: readonly ErrorCase[] = [
 ]
 
 describe('an error', () => {
-  it.each(cases)('$what is $status $code', expectError)
+  it.each(cases)('$title is $status $code', expectError)
 
   it('contains the mode of a known caller, and the log has the cause', async () => {
     const { app, logged } = testApp()
