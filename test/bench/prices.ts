@@ -6,8 +6,9 @@ import { priceAuditRetrieve, priceAuditToWire } from '../../services/contract/pr
 import { answerOffset } from '../../services/domain/answer-offset.ts'
 import { priceAudit, priceSeries } from '../../services/domain/price/price-series.ts'
 import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import type { Rate } from '../../services/domain/tariff/rate.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import type { MarketSeries, PricingInput, Rate, Tariff, TariffType } from '../../services/domain/tariff/tariff.ts'
+import type { MarketSeries, PricingInput, Tariff, TariffType } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
 /** CPU time from a location's snapshot to the bytes of the answer: the median, and the first time with empty caches. */

@@ -1,8 +1,9 @@
 import { costRecord } from '../../services/domain/cost/cost-record.ts'
 import { type MeterRecord, noTexts } from '../../services/domain/record/record.ts'
 import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import type { Rate } from '../../services/domain/tariff/rate.ts'
 import { compileSnapshot, type PricingSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import type { MarketSeries, PricingInput, Rate, Tariff, TimeBand } from '../../services/domain/tariff/tariff.ts'
+import type { MarketSeries, PricingInput, Tariff, TimeBand } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 import { countChanges } from '../support/tariffs/count-changes.ts'
 

@@ -1,8 +1,8 @@
 import { type AmountPlan, type AmountPricing, planAmount } from '../../services/domain/schedule/amount.ts'
 import type { AmountRequest, PlannedDevice } from '../../services/domain/schedule/amount-request.ts'
 import { createPricingPool } from '../../services/domain/tariff/pricing-pool.ts'
+import type { Rate } from '../../services/domain/tariff/rate.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
-import type { Rate } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
 
 /** CPU time of a plan, and longest time without a pause. */

@@ -4,6 +4,7 @@ import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { instant, optional } from '../field.ts'
 import { exactNumber, isNumberText } from '../json/exact-number.ts'
 import { readShapeInSteps } from '../read-shape.ts'
+import { rateNumberNames } from '../tariffs/rate.ts'
 import { marketSchedule, scheduleFrame } from '../tariffs/tariff-schedule.ts'
 import type { PageData } from './read-page.ts'
 
@@ -20,7 +21,7 @@ const advancedTariffShape = z.object({
   }),
 })
 
-const numberMembers: readonly string[] = ['fixed', 'to_kwh', 'surcharge_fixed', 'surcharge_percentage']
+const numberMembers: readonly string[] = [...rateNumberNames, 'dates']
 
 /** Number of list elements between two pauses. */
 const elementsPerPause = 16
@@ -37,8 +38,7 @@ function* listTextsToNumbers(list: readonly unknown[], name: string): Generator<
 /** Turn texts into numbers for the members of a schedule that are numbers. */
 function* textsToNumbers(value: unknown, name = ''): Generator<void, unknown> {
   if (Array.isArray(value)) return yield* listTextsToNumbers(value, name)
-  if (typeof value === 'string')
-    return (numberMembers.includes(name) || name === 'dates') && isNumberText(value) ? exactNumber(value) : value
+  if (typeof value === 'string') return numberMembers.includes(name) && isNumberText(value) ? exactNumber(value) : value
   if (typeof value !== 'object' || value === null) return value
   const members: [string, unknown][] = []
   for (const [member, one] of Object.entries(value)) members.push([member, yield* textsToNumbers(one, member)])

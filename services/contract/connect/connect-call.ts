@@ -5,6 +5,7 @@ import { isJsonNumber, numberText } from '../json/exact-number.ts'
 import { isJsonObject } from '../json/json-path.ts'
 import { readJson } from '../json/strict-json.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
+import { rateNumberNames } from '../tariffs/rate.ts'
 import { tariffDirections, tariffTypes } from '../tariffs/tariff-draft.ts'
 import { connectTag } from './connect-session.ts'
 import type { PageData } from './read-page.ts'
@@ -23,9 +24,7 @@ export type ConnectCall = {
 }
 
 /** Number members of all pages. Other numbers stay numbers. */
-const numberMembers: ReadonlySet<string> = new Set(
-  'cost fixed percentage to_kwh surcharge_fixed surcharge_percentage dates'.split(' '),
-)
+const numberMembers: ReadonlySet<string> = new Set([...rateNumberNames, 'cost', 'percentage', 'dates'])
 
 /** Replace the numbers of number members with their texts, so that no digit is lost. The pages validate the texts. */
 const numbersToTexts = (value: unknown, name = ''): unknown => {

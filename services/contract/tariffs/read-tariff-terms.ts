@@ -10,7 +10,7 @@ import type {
   TimeBand,
 } from '../../domain/tariff/tariff.ts'
 import { validateCoverageInSteps } from '../../domain/tariff/validate-coverage.ts'
-import { type RateInput, readRates } from './read-rate.ts'
+import { type RateInput, readRates } from './rate.ts'
 
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
 export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }

@@ -1,22 +1,9 @@
 import { z } from 'zod'
 import { formatTimeOfDay } from '../../domain/instant.ts'
 import type { ScheduleEntry, TimeBand } from '../../domain/tariff/tariff.ts'
-import { orNull, seriesNumber } from '../answer-field.ts'
-import { fields, jsonNumber, optional } from '../field.ts'
-import { nanoNumber, numberText } from '../json/exact-number.ts'
+import { fields } from '../field.ts'
+import { numberAsText, rateInput, rateShape, rateToWire } from './rate.ts'
 import type { ScheduleEntryInput } from './read-tariff-terms.ts'
-
-/** Number as its text. The rules of the tariff check the range. */
-const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
-
-const rate = fields({
-  fixed: optional(numberAsText).describe('Price per kWh in major units; absent in market tariffs.'),
-  to_kwh: optional(numberAsText).describe(
-    'Upper bound of the tier, cumulative in the local calendar month; absent in the last tier.',
-  ),
-  surcharge_fixed: optional(numberAsText).describe('Added to the fixed or market price, per kWh.'),
-  surcharge_percentage: optional(numberAsText).describe('A fraction of price and fixed surcharge: 0.19 is 19 percent.'),
-}).meta({ component: 'RateInput' })
 
 const hours = fields({
   valid_from: z.string().meta({ examples: ['06:00:00'] }),
@@ -24,7 +11,7 @@ const hours = fields({
     .string()
     .describe('00:00:00 is the end of the day. A time before valid_from is on the next day.')
     .meta({ examples: ['22:00:00'] }),
-  rate: z.array(rate).describe('Tiers, the lowest first.'),
+  rate: z.array(rateInput).describe('Tiers, the lowest first.'),
 }).meta({ component: 'HoursInput' })
 
 const dayOfMonth = numberAsText.transform(Number).meta({ type: 'integer', minimum: 1, maximum: 31 })
@@ -56,15 +43,6 @@ export const marketSchedule: readonly ScheduleEntryInput[] = [
   { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }] }] },
 ]
 
-const rateShape = z
-  .object({
-    fixed: seriesNumber,
-    to_kwh: orNull(seriesNumber),
-    surcharge_fixed: seriesNumber,
-    surcharge_percentage: seriesNumber,
-  })
-  .meta({ component: 'Rate' })
-
 export const scheduleShape = z.array(
   z
     .object({
@@ -86,19 +64,10 @@ export const scheduleShape = z.array(
     .meta({ component: 'ScheduleEntry' }),
 )
 
-/**
- * Write a time band. Prices and fractions are integers of 1e-9. A tier bound in 1e-6 Wh equals the same number of 1e-9
- * kWh.
- */
-const timeBandToWire = ({ validFrom, validTo, rate: tiers }: TimeBand) => ({
+const timeBandToWire = ({ validFrom, validTo, rate }: TimeBand) => ({
   valid_from: formatTimeOfDay(validFrom),
   valid_to: formatTimeOfDay(validTo),
-  rate: tiers.map(tier => ({
-    fixed: nanoNumber(tier.fixed),
-    to_kwh: tier.to === null ? null : nanoNumber(tier.to),
-    surcharge_fixed: nanoNumber(tier.surchargeFixed),
-    surcharge_percentage: nanoNumber(tier.surchargePercentage),
-  })),
+  rate: rate.map(rateToWire),
 })
 
 /** Number of time bands between two pauses. */

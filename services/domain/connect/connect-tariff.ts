@@ -2,7 +2,8 @@ import { startOfLocalDay, type TimeZone } from '../civil-time.ts'
 import { formatTimeOfDay } from '../instant.ts'
 import { formatDecimal } from '../quantity.ts'
 import { accepted, type Result, refused } from '../refusal.ts'
-import type { Rate, ScheduleEntry, Tariff } from '../tariff/tariff.ts'
+import { hasOnlySurcharges, type Rate } from '../tariff/rate.ts'
+import type { ScheduleEntry, Tariff } from '../tariff/tariff.ts'
 import type { CostPeriod, Structure, Surcharge } from './session.ts'
 
 /**
@@ -78,6 +79,9 @@ export type Prefill = {
 const isEveryDay = (entry: ScheduleEntry | undefined): boolean =>
   entry !== undefined && entry.dates.length === 0 && `${entry.months}` === 'All' && entry.daysAndHours.length === 1
 
+/** Surcharges that the simple pages show. */
+const shownSurcharges = ['surchargeFixed', 'surchargePercentage'] as const
+
 /** Return the prices of a renewed tariff as page values; null if the simple pages cannot show them. */
 export const prefillOf = ({ schedule, marketRates }: Pick<Tariff, 'schedule' | 'marketRates'>): Prefill | null => {
   const [entry, ...others] = schedule
@@ -94,11 +98,11 @@ export const prefillOf = ({ schedule, marketRates }: Pick<Tariff, 'schedule' | '
   if (marketRates) {
     const { surchargeFixed, surchargePercentage } = first.rate
     const surcharge = { fixed: formatDecimal(surchargeFixed, 9), percentage: formatDecimal(surchargePercentage, 7) }
-    return timeBands.length === 1 && surchargePercentage >= 0n ? { ...none, structure: 'MARKET', surcharge } : null
+    const isShown =
+      timeBands.length === 1 && surchargePercentage >= 0n && hasOnlySurcharges(first.rate, shownSurcharges)
+    return isShown ? { ...none, structure: 'MARKET', surcharge } : null
   }
-  const isPlain = timeBands.every(
-    ({ rate }) => rate !== null && rate.fixed > 0n && rate.surchargeFixed === 0n && rate.surchargePercentage === 0n,
-  )
+  const isPlain = timeBands.every(({ rate }) => rate !== null && rate.fixed > 0n && hasOnlySurcharges(rate, []))
   if (!isPlain) return null
   if (timeBands.length === 1) return { ...none, structure: 'FIXED', cost: formatDecimal(first.rate.fixed, 9) }
   const hours = timeBands.map(({ validFrom, validTo, rate }) => ({

@@ -1,7 +1,8 @@
 import { confidenceOf, countingStart } from '../tariff/evaluate.ts'
 import type { PriceSegment } from '../tariff/price-plan.ts'
+import { isSameRate, type Rate } from '../tariff/rate.ts'
 import type { PricePeriod } from '../tariff/snapshot.ts'
-import type { Rate, TariffType } from '../tariff/tariff.ts'
+import type { TariffType } from '../tariff/tariff.ts'
 
 /** Part of a record in which only a tier can change the price. */
 export type RecordSegment = {
@@ -15,14 +16,8 @@ export type RecordSegment = {
 const isSameAccumulator = (a: RecordSegment, pricePeriod: PricePeriod, monthStart: number, type: TariffType): boolean =>
   countingStart(a.pricePeriod, type, a.monthStart) === countingStart(pricePeriod, type, monthStart)
 
-const isSameRate = (a: Rate, b: Rate | undefined): boolean =>
-  a.fixed === b?.fixed &&
-  a.to === b.to &&
-  a.surchargeFixed === b.surchargeFixed &&
-  a.surchargePercentage === b.surchargePercentage
-
 const areSameRates = (a: readonly Rate[] | undefined, b: readonly Rate[] | undefined): boolean =>
-  a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index])))
+  a === b || (a?.length === b?.length && (a ?? []).every((rate, index) => isSameRate(rate, b?.[index] as Rate)))
 
 /** Check if segments on both sides of a new version of a tariff have the same rates. */
 const isSameAcrossVersions = (

@@ -1,6 +1,7 @@
 import { type CalendarDayKind, dayPattern } from './day-pattern.ts'
 import { createDaySweep, type DaySweep, overlappingTimeBands } from './day-sweep.ts'
-import type { Rate, ScheduleEntry, TimeBand } from './tariff.ts'
+import { type Rate, rateText } from './rate.ts'
+import type { ScheduleEntry, TimeBand } from './tariff.ts'
 
 /** Rates over one kind of day: `rateIndexes[i]` applies from second `starts[i]` to the next start; -1 for a gap. */
 export type DayPattern = { readonly starts: readonly number[]; readonly rateIndexes: readonly number[] }
@@ -18,8 +19,6 @@ export type CompiledSchedule = {
   /** Return the largest number of time bands on one day; an upper bound if the schedule has dates. */
   readonly maxTimeBandsPerDay: () => number
 }
-
-const rateText = (rate: Rate): string => `${rate.fixed},${rate.to},${rate.surchargeFixed},${rate.surchargePercentage};`
 
 /**
  * Yield texts that are equal for schedules of equal content, band by band. Every list ends with a mark that its members

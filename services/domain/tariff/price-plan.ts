@@ -3,7 +3,8 @@ import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } fr
 import { dayMs } from '../interval.ts'
 import type { Price } from '../quantity.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
-import type { MarketSeries, Rate } from './tariff.ts'
+import type { Rate } from './rate.ts'
+import type { MarketSeries } from './tariff.ts'
 import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
 /**

@@ -1,21 +1,12 @@
 import type { TimeZone } from '../civil-time.ts'
-import type { Energy, Price } from '../quantity.ts'
+import type { Price } from '../quantity.ts'
+import type { Rate } from './rate.ts'
 
 export type TariffDirection = 'IMPORT' | 'EXPORT' | 'LOCAL'
 export type TariffType = 'COMMODITY' | 'NON_COMMODITY'
 export const tariffTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 export type Month = 'Jan' | 'Feb' | 'Mar' | 'Apr' | 'May' | 'Jun' | 'Jul' | 'Aug' | 'Sep' | 'Oct' | 'Nov' | 'Dec'
 export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun'
-
-/** One tier of a time band. On a market tariff `fixed` is 0 and the market price is the base. */
-export type Rate = {
-  readonly fixed: Price
-  /** Cumulative upper bound within the local calendar month; null for the last tier, which has none. */
-  readonly to: Energy | null
-  readonly surchargeFixed: Price
-  /** In 1e-9: 0.1 is 100_000_000. */
-  readonly surchargePercentage: bigint
-}
 
 /**
  * Time band of local time in seconds of the day, 0 … 86400. If `validTo` is not after `validFrom`, the band passes

@@ -1,5 +1,5 @@
-import { type Energy, type Price, timesNano } from '../quantity.ts'
-import type { Rate } from './tariff.ts'
+import type { Energy, Price } from '../quantity.ts'
+import { type Rate, withSurcharges } from './rate.ts'
 
 /**
  * One tier of a price, from counted energy `from` up to `to` (null: no bound).
@@ -14,44 +14,28 @@ export type TierPrice = {
   readonly aggregate: Price
 }
 
-const scaleOfOne = 1_000_000_000n
-
-const withSurcharge = (base: Price, { surchargePercentage }: Rate): Price =>
-  surchargePercentage === 0n ? base : timesNano(base, scaleOfOne + surchargePercentage)
-
 const lowerBoundOf = (rates: readonly Rate[], index: number): Energy =>
   index === 0 ? 0n : (rates[index - 1]?.to ?? 0n)
 
-/**
- * Return the tier prices of a time band: (fixed + surcharge_fixed) × (1 + surcharge_percentage), half to even to 1e-9
- * per kWh.
- * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
- */
+/** Return the tier prices of a time band without a market price. `fixed` includes the fixed price. */
 export const tierPrices = (rates: readonly Rate[]): readonly TierPrice[] =>
   rates.map((rate, index) => {
-    const fixed = rate.fixed + rate.surchargeFixed
-    const aggregate = withSurcharge(fixed, rate)
+    const { fixed, percentage, aggregate } = withSurcharges(rate.fixed, rate)
     return {
       from: lowerBoundOf(rates, index),
       to: rate.to,
       market: 0n,
-      fixed,
-      percentage: aggregate - fixed,
+      fixed: rate.fixed + fixed,
+      percentage,
       aggregate,
     }
   })
 
-/**
- * Return the tier prices of a time band at a market price, which replaces `fixed`. The percentage has the sign of its
- * base.
- * Source: docs/rules/tariffs.md #price-of-a-band, #rounding.
- */
+/** Return the tier prices of a time band at a market price, which replaces the fixed price. */
 export const marketTierPrices = (rates: readonly Rate[], market: Price): readonly TierPrice[] =>
   rates.map((rate, index) => {
-    const { to, surchargeFixed: fixed } = rate
-    const base = market + fixed
-    const aggregate = withSurcharge(base, rate)
-    return { from: lowerBoundOf(rates, index), to, market, fixed, percentage: aggregate - base, aggregate }
+    const { fixed, percentage, aggregate } = withSurcharges(market, rate)
+    return { from: lowerBoundOf(rates, index), to: rate.to, market, fixed, percentage, aggregate }
   })
 
 /** Price 0 without tiers, for energy that needs no tariff. */

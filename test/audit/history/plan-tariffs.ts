@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type {
   DaysAndHours,
-  Rate,
   ScheduleEntry,
   Tariff,
   TariffDirection,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type {
-  Rate,
   ScheduleEntry,
   Tariff,
   TariffDirection,

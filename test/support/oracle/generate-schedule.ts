@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import type { Day, DaysAndHours, Month, Rate, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
+import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
 
 const allDays: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const allMonths: readonly Month[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

@@ -1,7 +1,7 @@
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type {
   MarketSeries,
   PricingInput,
-  Rate,
   ScheduleEntry,
   Tariff,
   TariffDirection,

@@ -1,5 +1,6 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
-import type { PricingInput, Rate } from '../../../services/domain/tariff/tariff.ts'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
+import type { PricingInput } from '../../../services/domain/tariff/tariff.ts'
 import { divideHalfEven } from './exact.ts'
 import { type PricePart, pricePartAt } from './price-at.ts'
 

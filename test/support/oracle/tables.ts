@@ -1,9 +1,9 @@
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type {
   DaysAndHours,
   MarketSeries,
   PricingInput,
-  Rate,
   ScheduleEntry,
   Tariff,
   TimeBand,

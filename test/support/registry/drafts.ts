@@ -1,4 +1,5 @@
-import type { Rate, ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
+import type { Rate } from '../../../services/domain/tariff/rate.ts'
+import type { ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
 

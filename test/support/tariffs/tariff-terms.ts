@@ -1,4 +1,4 @@
-import type { RateInput } from '../../../services/contract/tariffs/read-rate.ts'
+import type { RateInput } from '../../../services/contract/tariffs/rate.ts'
 import {
   type DaysAndHoursInput,
   type HoursInput,

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
-import type { Rate, ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import { mapSurcharges, type Rate, type SurchargeName } from '../../../domain/tariff/rate.ts'
+import type { ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
 
@@ -109,11 +110,10 @@ const textReader = <T>(
   }
 }
 
-type RateJson = {
+/** A surcharge is absent if the release that stored the rate did not have it. */
+type RateJson = Readonly<Partial<Record<SurchargeName, string>>> & {
   readonly fixed: string
   readonly to: string | null
-  readonly surchargeFixed: string
-  readonly surchargePercentage: string
 }
 
 /** Parsed time band: its rates are texts until `readRates` converts them. */
@@ -158,8 +158,7 @@ function* pricesFromText(terms: string, versions: string): Generator<void, Pick<
 const rateFromJson = (rate: RateJson): Rate => ({
   fixed: BigInt(rate.fixed),
   to: rate.to === null ? null : BigInt(rate.to),
-  surchargeFixed: BigInt(rate.surchargeFixed),
-  surchargePercentage: BigInt(rate.surchargePercentage),
+  ...mapSurcharges(name => BigInt(rate[name] ?? 0)),
 })
 
 /** Write a schedule as the column `terms`, in steps: amounts as decimal texts of their integers. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RateInput } from '../../../../services/contract/tariffs/read-rate.ts'
+import type { RateInput } from '../../../../services/contract/tariffs/rate.ts'
 import {
   readTariffTerms,
   type ScheduleEntryInput,

@@ -6,8 +6,9 @@ import type {
   PlannedDevice,
 } from '../../../../services/domain/schedule/amount-request.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
+import type { Rate } from '../../../../services/domain/tariff/rate.ts'
 import { compileSnapshot } from '../../../../services/domain/tariff/snapshot.ts'
-import type { MarketSeries, Rate, Tariff } from '../../../../services/domain/tariff/tariff.ts'
+import type { MarketSeries, Tariff } from '../../../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../../../support/oracle/zone.ts'
 
 /** One price list of a site: a price (1e-9 per kWh) for each hour from `siteStart` on; null is not known. */

@@ -1,17 +1,13 @@
+import { z } from 'zod'
 import { formatDecimal, readDecimal } from '../../domain/quantity.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import type { Rate } from '../../domain/tariff/tariff.ts'
+import { noSurcharges, type Rate, type SurchargeName, surchargeNames } from '../../domain/tariff/rate.ts'
+import { orNull, seriesNumber } from '../answer-field.ts'
+import { fields, jsonNumber, optional } from '../field.ts'
+import { nanoNumber, numberText } from '../json/exact-number.ts'
 
 /** The text of a JSON number. A number is taken by its shortest text, so `0.1` is exactly a tenth. */
-export type NumberText = string | number | null | undefined
-
-/** One tier as it comes in; prices in major units per kWh, the bound in kWh, the percentage as a fraction. */
-export type RateInput = {
-  readonly fixed?: NumberText
-  readonly to_kwh?: NumberText
-  readonly surcharge_fixed?: NumberText
-  readonly surcharge_percentage?: NumberText
-}
+type NumberText = string | number | null | undefined
 
 const maxTiers = 32
 const priceRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n }
@@ -34,6 +30,68 @@ const readPercentage = (value: NumberText, field: string): Result<bigint> => {
     : ''
   return refused('value_out_of_range', `${field} must be a fraction from -1 to 5${hint}`, field)
 }
+
+/** A surcharge in the API: its name, its text in the reference, and its reader. An absent surcharge is 0. */
+type SurchargeField = {
+  readonly wire: string
+  readonly description: string
+  readonly read: (value: NumberText, field: string) => Result<bigint>
+}
+
+/** Surcharges of a rate in the API, in the order of its members. */
+const surchargeFields = {
+  surchargeFixed: {
+    wire: 'surcharge_fixed',
+    description: 'Added to the fixed or market price, per kWh.',
+    read: (value, field) => readOptional(value, priceRule, field),
+  },
+  surchargePercentage: {
+    wire: 'surcharge_percentage',
+    description: 'A fraction of price and fixed surcharge: 0.19 is 19 percent.',
+    read: readPercentage,
+  },
+} as const satisfies Readonly<Record<SurchargeName, SurchargeField>>
+
+type SurchargeWireName = (typeof surchargeFields)[SurchargeName]['wire']
+
+const surchargeWireNames: readonly SurchargeWireName[] = surchargeNames.map(name => surchargeFields[name].wire)
+
+/** Names of the members of a rate in the API. All of them are numbers. */
+export const rateNumberNames: readonly string[] = ['fixed', 'to_kwh', ...surchargeWireNames]
+
+/** One tier of a request; prices in major units per kWh, the bound in kWh, the percentage as a fraction. */
+export type RateInput = { readonly [Name in 'fixed' | 'to_kwh' | SurchargeWireName]?: NumberText }
+
+/** Number as its text. The rules of the tariff check the range. */
+export const numberAsText = jsonNumber.transform(numberText).meta({ type: 'number' })
+
+/** Create a member for each surcharge, with its name in the API. */
+const surchargeMembers = <T>(memberOf: (name: SurchargeName) => T): Readonly<Record<SurchargeWireName, T>> =>
+  Object.fromEntries(surchargeNames.map(name => [surchargeFields[name].wire, memberOf(name)])) as Record<
+    SurchargeWireName,
+    T
+  >
+
+/** One tier of a request, with its numbers as texts. `readRates` validates the values. */
+export const rateInput = fields({
+  fixed: optional(numberAsText).describe('Price per kWh in major units; absent in market tariffs.'),
+  to_kwh: optional(numberAsText).describe(
+    'Upper bound of the tier, cumulative in the local calendar month; absent in the last tier.',
+  ),
+  ...surchargeMembers(name => optional(numberAsText).describe(surchargeFields[name].description)),
+}).meta({ component: 'RateInput' })
+
+/** One tier of an answer. */
+export const rateShape = z
+  .object({ fixed: seriesNumber, to_kwh: orNull(seriesNumber), ...surchargeMembers(() => seriesNumber) })
+  .meta({ component: 'Rate' })
+
+/** Write a rate. Prices and fractions are integers of 1e-9. A bound in 1e-6 Wh equals the same number of 1e-9 kWh. */
+export const rateToWire = (rate: Rate): z.output<typeof rateShape> => ({
+  fixed: nanoNumber(rate.fixed),
+  to_kwh: rate.to === null ? null : nanoNumber(rate.to),
+  ...surchargeMembers(name => nanoNumber(rate[name])),
+})
 
 const readFixed = (value: NumberText, isMarket: boolean, field: string): Result<bigint> => {
   if (isMarket) {
@@ -83,16 +141,14 @@ const readRate = (
   if (!fixed.ok) return fixed
   const to = readBound(rate.to_kwh, boundBefore, isLast, `${path}.to_kwh`)
   if (!to.ok) return to
-  const surchargeFixed = readOptional(rate.surcharge_fixed, priceRule, `${path}.surcharge_fixed`)
-  if (!surchargeFixed.ok) return surchargeFixed
-  const surchargePercentage = readPercentage(rate.surcharge_percentage, `${path}.surcharge_percentage`)
-  if (!surchargePercentage.ok) return surchargePercentage
-  return accepted({
-    fixed: fixed.value,
-    to: to.value,
-    surchargeFixed: surchargeFixed.value,
-    surchargePercentage: surchargePercentage.value,
-  })
+  const surcharges: Record<SurchargeName, bigint> = { ...noSurcharges }
+  for (const name of surchargeNames) {
+    const { wire, read } = surchargeFields[name]
+    const surcharge = read(rate[wire], `${path}.${wire}`)
+    if (!surcharge.ok) return surcharge
+    surcharges[name] = surcharge.value
+  }
+  return accepted({ fixed: fixed.value, to: to.value, ...surcharges })
 }
 
 /**
