@@ -2,6 +2,18 @@ import { minuteMs } from '../interval.ts'
 import { epochOf, instantOf, listOf, type Members, membersOf, parseFeed, textOf } from './feed-json.ts'
 import { type FeedPrice, feedPrice, intervalsFrom, unreadable } from './feed-price.ts'
 
+/** Names of the public feeds with JSON answers, in the configuration and in the state of a source. */
+export const jsonFeedNames = [
+  'energy-charts',
+  'energi-data-service',
+  'elpriset-just-nu',
+  'hva-koster-strommen',
+  'awattar',
+  'octopus-agile',
+] as const
+
+export type JsonFeedName = (typeof jsonFeedNames)[number]
+
 /**
  * Readers of the public JSON feeds: the text of an answer in, prices out. All of them throw `FeedFormatError`.
  * Member names of a provider's format appear only inside these functions. Types of the domain never contain them.

@@ -1,15 +1,8 @@
+import { jsonFeedNames } from '../../domain/market-feed/json-feeds.ts'
 import { ConfigError } from '../failure.ts'
 
 /** Names of the public feeds in the configuration. */
-export const feedNames = [
-  'entsoe',
-  'energy-charts',
-  'energi-data-service',
-  'elpriset-just-nu',
-  'hva-koster-strommen',
-  'awattar',
-  'octopus-agile',
-] as const
+export const feedNames = ['entsoe', ...jsonFeedNames] as const
 
 export type FeedName = (typeof feedNames)[number]
 

@@ -2,25 +2,10 @@ import { trimEnd } from '../../domain/trim-end.ts'
 import { entsoe } from './entsoe.ts'
 import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
 import type { EnabledFeed, FeedConfig, FeedName } from './feed-config.ts'
-import {
-  awattar,
-  elprisetJustNu,
-  energiDataService,
-  energyCharts,
-  hvaKosterStrommen,
-  octopusAgile,
-} from './json-feeds.ts'
+import { jsonFeeds } from './json-feeds.ts'
 
 /** Public feeds by name. */
-const feeds: Readonly<Record<FeedName, Feed>> = {
-  entsoe,
-  'energy-charts': energyCharts,
-  'energi-data-service': energiDataService,
-  'elpriset-just-nu': elprisetJustNu,
-  'hva-koster-strommen': hvaKosterStrommen,
-  awattar,
-  'octopus-agile': octopusAgile,
-}
+const feeds: Readonly<Record<FeedName, Feed>> = { entsoe, ...jsonFeeds }
 
 /** A feed with its settings. */
 export type ConfiguredFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }

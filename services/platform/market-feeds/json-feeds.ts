@@ -2,6 +2,7 @@ import { localFields } from '../../domain/civil-time.ts'
 import { biddingZone } from '../../domain/market-feed/bidding-zones.ts'
 import {
   energiDatasets,
+  type JsonFeedName,
   readAwattar,
   readDailyPrices,
   readEnergiDataService,
@@ -19,7 +20,7 @@ const minuteText = (at: number): string => `${new Date(at).toISOString().slice(0
 const awattarCountries: Readonly<Record<string, string>> = { AT: 'at', 'DE-LU': 'de' }
 
 /** Day-ahead prices of aWATTar. `{country}` in the address is replaced by `at` or `de`. */
-export const awattar: Feed = {
+const awattar: Feed = {
   baseUrl: 'https://api.awattar.{country}',
   maxDays: 7,
   serves: ({ area, currencyCode }) => currencyCode === 'EUR' && area in awattarCountries,
@@ -31,7 +32,7 @@ export const awattar: Feed = {
 const energyChartsZone = (area: string): string | null => biddingZone(area)?.energyCharts ?? null
 
 /** Day-ahead prices of Energy-Charts (Fraunhofer ISE). */
-export const energyCharts: Feed = {
+const energyCharts: Feed = {
   baseUrl: 'https://api.energy-charts.info',
   maxDays: 31,
   serves: ({ area, currencyCode }) => currencyCode === 'EUR' && energyChartsZone(area) !== null,
@@ -54,7 +55,7 @@ const danishAreas: ReadonlySet<string> = new Set(['DK1', 'DK2'])
 const danishCurrencies: ReadonlySet<string> = new Set(['DKK', 'EUR'])
 
 /** Day-ahead prices of Energi Data Service (Energinet) for Denmark. */
-export const energiDataService: Feed = {
+const energiDataService: Feed = {
   baseUrl: 'https://api.energidataservice.dk',
   maxDays: 31,
   cutsAt: [quartersSince],
@@ -101,7 +102,7 @@ const dailyPriceFeed = (country: CountryFeed): Feed => ({
 })
 
 /** Day-ahead prices of the Swedish areas in SEK. */
-export const elprisetJustNu = dailyPriceFeed({
+const elprisetJustNu = dailyPriceFeed({
   baseUrl: 'https://www.elprisetjustnu.se',
   currencyCode: 'SEK',
   areas: /^SE[1-4]$/,
@@ -109,7 +110,7 @@ export const elprisetJustNu = dailyPriceFeed({
 })
 
 /** Day-ahead prices of the Norwegian areas in NOK. */
-export const hvaKosterStrommen = dailyPriceFeed({
+const hvaKosterStrommen = dailyPriceFeed({
   baseUrl: 'https://www.hvakosterstrommen.no',
   currencyCode: 'NOK',
   areas: /^NO[1-5]$/,
@@ -123,7 +124,7 @@ const regionOf = ({ area }: FeedSeries, { octopus }: FeedSettings): string | nul
   area === 'GB' ? octopus.region : (gridRegions.find(region => areaOfRegion(region) === area) ?? null)
 
 /** Half-hourly retail prices of Agile Octopus by grid region. Pages are ordered newest first. */
-export const octopusAgile: Feed = {
+const octopusAgile: Feed = {
   baseUrl: 'https://api.octopus.energy',
   maxDays: 31,
   serves: (series, settings) => series.currencyCode === 'GBP' && regionOf(series, settings) !== null,
@@ -139,4 +140,14 @@ export const octopusAgile: Feed = {
     return `${settings.baseUrl}/v1/products/${encodeURIComponent(product)}/${rates}/?${query}`
   },
   read: (text, _, { octopus }) => ({ ...readOctopusAgile(text, octopus.isVatIncluded), note: null }),
+}
+
+/** Public feeds with JSON answers, by name. */
+export const jsonFeeds: Readonly<Record<JsonFeedName, Feed>> = {
+  'energy-charts': energyCharts,
+  'energi-data-service': energiDataService,
+  'elpriset-just-nu': elprisetJustNu,
+  'hva-koster-strommen': hvaKosterStrommen,
+  awattar,
+  'octopus-agile': octopusAgile,
 }

@@ -6,14 +6,16 @@ import { type FeedPrice, priceOf } from '../../../../services/domain/market-feed
 import { formatDecimal } from '../../../../services/domain/quantity.ts'
 import { entsoe } from '../../../../services/platform/market-feeds/entsoe.ts'
 import type { Feed, FeedSeries } from '../../../../services/platform/market-feeds/feed.ts'
-import {
-  awattar,
-  elprisetJustNu,
-  energiDataService,
-  energyCharts,
-  octopusAgile,
-} from '../../../../services/platform/market-feeds/json-feeds.ts'
+import { jsonFeeds } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { energyChartsAnswer, publication, settings } from './feed-samples.ts'
+
+const {
+  awattar,
+  'elpriset-just-nu': elprisetJustNu,
+  'energi-data-service': energiDataService,
+  'energy-charts': energyCharts,
+  'octopus-agile': octopusAgile,
+} = jsonFeeds
 
 const minuteMs = 60_000
 const iso = (at: number): string => new Date(at).toISOString()

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { FeedFormatError } from '../../../../services/domain/market-feed/feed-price.ts'
-import { elprisetJustNu, hvaKosterStrommen } from '../../../../services/platform/market-feeds/json-feeds.ts'
+import { jsonFeeds } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { listed, settings, start } from './feed-samples.ts'
+
+const { 'elpriset-just-nu': elprisetJustNu, 'hva-koster-strommen': hvaKosterStrommen } = jsonFeeds
 
 const dayMs = 86_400_000
 

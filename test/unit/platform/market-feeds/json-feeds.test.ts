@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FeedFormatError } from '../../../../services/domain/market-feed/feed-price.ts'
-import {
-  awattar,
-  energiDataService,
-  energyCharts,
-  octopusAgile,
-} from '../../../../services/platform/market-feeds/json-feeds.ts'
+import { jsonFeeds } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { energyChartsAnswer, listed, settings, start } from './feed-samples.ts'
+
+const {
+  awattar,
+  'energi-data-service': energiDataService,
+  'energy-charts': energyCharts,
+  'octopus-agile': octopusAgile,
+} = jsonFeeds
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { serviceClient } from '../../../../services/command-line/service-client.ts'
 import { fetchPrices } from '../../../../services/platform/market-feeds/fetch-prices.ts'
-import { awattar } from '../../../../services/platform/market-feeds/json-feeds.ts'
+import { jsonFeeds } from '../../../../services/platform/market-feeds/json-feeds.ts'
 import { settings } from './feed-samples.ts'
+
+const { awattar } = jsonFeeds
 
 /** A server that redirects each request, and a target that counts its requests. */
 const openElsewhere = async () => {
