@@ -3,6 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
+import type { JsonObject } from '../json/json-path.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
@@ -54,6 +55,32 @@ const example: DeviceWire = {
   account_id: 'acc_0198c0ffee00112233445566',
 }
 
+/** Values of a device that a request can set. */
+export type DeviceInput = Pick<Device, 'referenceId' | 'metadata'>
+
+/** Read the body that creates a device. */
+const deviceCreation = fields({ reference_id: referenceId, metadata: optional(metadata) }).transform(
+  (wire): DeviceInput => ({ referenceId: wire.reference_id, metadata: wire.metadata ?? {} }),
+)
+
+const changeableFields = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
+
+/** Names of the members of a device that a PATCH can change. */
+export const changeableDeviceFields: readonly string[] = Object.keys(changeableFields)
+
+/**
+ * Read the body that changes a device. Absent members do not change; null clears a member. `sent` is the received body.
+ */
+const devicePatch = fields({ ...fixedMembers(deviceShape), ...changeableFields }).transform(wire => ({
+  sent: wire as JsonObject,
+  change: deviceChangeOf(wire),
+}))
+
+const deviceChangeOf = (wire: z.output<z.ZodObject<typeof changeableFields>>): Partial<DeviceInput> => ({
+  ...(wire.reference_id === undefined ? {} : { referenceId: wire.reference_id }),
+  ...(wire.metadata === undefined ? {} : { metadata: wire.metadata ?? {} }),
+})
+
 const tag = 'Devices'
 const answer = { name: 'Device', shape: deviceShape }
 
@@ -65,7 +92,7 @@ export const deviceCreate = defineOperation({
   tag,
   access: 'all',
   routes: sameRoute('POST', '/devices'),
-  body: fields({ reference_id: referenceId, metadata: optional(metadata) }),
+  body: deviceCreation,
   answer,
   status: 201,
   idempotent: true,
@@ -104,9 +131,6 @@ export const deviceRetrieve = defineOperation({
   examples: { answer: example },
 })
 
-/** Members of a device that a PATCH changes. */
-export const devicePatch = { reference_id: referenceId.optional(), metadata: clearable(metadata) }
-
 export const deviceUpdate = defineOperation({
   id: 'device_update',
   summary: 'Update a device',
@@ -116,7 +140,7 @@ export const deviceUpdate = defineOperation({
   access: 'all',
   routes: sameRoute('PATCH', '/devices/{id}'),
   references: { id: deviceOnly },
-  body: fields({ ...fixedMembers(deviceShape), ...devicePatch }),
+  body: devicePatch,
   answer,
   status: 200,
   refusals: ['reference_id_taken', 'field_immutable'],

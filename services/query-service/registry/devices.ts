@@ -2,11 +2,11 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { type PageRequest, pageRequest } from '../../contract/list.ts'
 import type { Operation, RequestOf } from '../../contract/operation.ts'
 import {
+  changeableDeviceFields,
   type DeviceWire,
   deviceCreate,
   deviceDelete,
   deviceList,
-  devicePatch,
   deviceRetrieve,
   deviceToWire,
   deviceUpdate,
@@ -25,7 +25,7 @@ import {
 } from '../../platform/postgres/registry/devices.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, deletion, omitUndefined, tenantOf } from '../change.ts'
+import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
 import { answerList } from '../list.ts'
 
@@ -116,8 +116,7 @@ const listBinding = (dependencies: QueryServiceDependencies): Binding =>
 export const deviceOperations = (dependencies: QueryServiceDependencies): readonly Binding[] => [
   bind(deviceCreate, request =>
     change(dependencies, deviceCreate, request, async transaction => {
-      const draft = { referenceId: request.body.reference_id, metadata: request.body.metadata ?? {} }
-      const device = await createDevice(transaction, draft, request.at)
+      const device = await createDevice(transaction, request.body, request.at)
       return accepted(deviceChange('device.create', deviceToWire({ ...device, lastSeenAt: null })))
     }),
   ),
@@ -132,17 +131,13 @@ export const deviceOperations = (dependencies: QueryServiceDependencies): readon
   bind(deviceUpdate, async request => {
     const lastSeen = await dependencies.metering.lastSeen(tenantOf(request), [request.id])
     return change(dependencies, deviceUpdate, request, async transaction => {
-      const { reference_id: referenceId, metadata } = request.body
+      const { sent, change: deviceChanges } = request.body
       const lastSeenAt = lastSeen.get(request.id) ?? null
       const before = await retrieveDevice(transaction, request.id)
       const wire = before === null ? null : deviceToWire({ ...before, lastSeenAt })
-      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(request.body, wire, Object.keys(devicePatch))
+      const fixedFieldRefusal = wire === null ? null : refuseFixedChange(sent, wire, changeableDeviceFields)
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
-      const device = await updateDevice(
-        transaction,
-        request.id,
-        omitUndefined({ referenceId, metadata: metadata === null ? {} : metadata }),
-      )
+      const device = await updateDevice(transaction, request.id, deviceChanges)
       if (!device.ok) return device
       return accepted(deviceChange('device.update', deviceToWire({ ...device.value, lastSeenAt })))
     })
