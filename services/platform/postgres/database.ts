@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Sql } from 'sql-template-tag'
+import { accepted, type Result } from '../../domain/refusal.ts'
 import { isFailure } from '../failure.ts'
 import { columnTypes } from './column.ts'
 import { classifyError } from './postgres-failure.ts'
@@ -22,6 +23,32 @@ export type StatementResult<Row> = {
  * wrong.
  */
 export type Query = <Row>(statement: Sql) => Promise<StatementResult<Row>>
+
+/** Return a reader of all rows of a statement. */
+export const readRows =
+  (query: Query) =>
+  async <Row>(statement: Sql): Promise<readonly Row[]> =>
+    (await query<Row>(statement)).rows
+
+/** Return a reader of the first row of a statement; null if there is none. */
+export const readFirst =
+  (query: Query) =>
+  async <Row>(statement: Sql): Promise<Row | null> =>
+    (await query<Row>(statement)).rows[0] ?? null
+
+/** Return a reader of the first row of a statement; `refusal` if there is none. */
+export const acceptFirst =
+  (query: Query, refusal: Result<never>) =>
+  async <Row>(statement: Sql): Promise<Result<Row>> => {
+    const row = await readFirst(query)<Row>(statement)
+    return row === null ? refusal : accepted(row)
+  }
+
+/** Return a check whether a statement returns a row. */
+export const hasRow = (query: Query) => async (statement: Sql) => (await query(statement)).rows.length > 0
+
+/** Return a counter of the rows that a statement returns or changes. */
+export const countRows = (query: Query) => async (statement: Sql) => (await query(statement)).rowCount
 
 type ConnectionPool = {
   readonly query: Query

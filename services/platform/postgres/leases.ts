@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Query } from './database.ts'
+import { hasRow, type Query } from './database.ts'
 
 /** Exclusive right to a task for a limited time. The epoch rises with every change of the holder. */
 export type Lease = { readonly name: string; readonly holder: string; readonly epoch: number }
@@ -37,9 +37,7 @@ export const releaseLease = async (operator: Query, { name, holder, epoch }: Lea
  * Return true if a lease is valid, in the transaction of a write. The lease then stays valid until the transaction
  * ends.
  */
-export const isLeaseValid = async (operator: Query, { name, holder, epoch }: Lease): Promise<boolean> => {
-  const { rows } = await operator(sql`
+export const isLeaseValid = (operator: Query, { name, holder, epoch }: Lease): Promise<boolean> =>
+  hasRow(operator)(sql`
     select 1 from leases where name = ${name} and holder = ${holder} and epoch = ${epoch}
       and expires_at > clock_timestamp() for share`)
-  return rows.length > 0
-}

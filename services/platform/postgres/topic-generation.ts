@@ -1,17 +1,13 @@
 import sql from 'sql-template-tag'
 import { toTimestamp } from './column.ts'
-import type { Query } from './database.ts'
+import { type Query, readFirst } from './database.ts'
 
 /** Generation of a topic, which leads the versions of its rows, and its number of partitions. */
 export type TopicGeneration = { readonly generation: number; readonly partitions: number }
 
 /** Read the generation of a topic; null before its registration. */
-export const readTopicGeneration = async (operator: Query, topic: string): Promise<TopicGeneration | null> => {
-  const { rows } = await operator<TopicGeneration>(
-    sql`select generation, partitions from lane_generations where topic = ${topic}`,
-  )
-  return rows[0] ?? null
-}
+export const readTopicGeneration = (operator: Query, topic: string): Promise<TopicGeneration | null> =>
+  readFirst(operator)(sql`select generation, partitions from lane_generations where topic = ${topic}`)
 
 /**
  * Register a topic with generation 0, or raise its generation after the topic was created again or its partitions

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Database } from '../database.ts'
+import { type Database, hasRow, readRows } from '../database.ts'
 import { createMarket, type StoredMarket } from '../pricing/markets.ts'
 import { withOperator } from '../transaction.ts'
 
@@ -44,18 +44,16 @@ export const findOrCreateAreaSource = async (
 }
 
 /** Return true if one of some areas has a shared source with prices in a currency. */
-export const hasPricedArea = async (
+export const hasPricedArea = (
   { operator }: Database,
   areas: readonly string[],
   currencyCode: string,
-): Promise<boolean> => {
-  const { rows } = await operator(sql`
+): Promise<boolean> =>
+  hasRow(operator)(sql`
     select 1 from market_sources
     where account_id is null and area = any(${areas}) and currency_code = ${currencyCode} and deleted_at is null
       and price_revision > 0
     limit 1`)
-  return rows.length > 0
-}
 
 /** Location whose shared source is empty although another source of the same area has prices. */
 export type MisplacedLocation = {
@@ -67,11 +65,8 @@ export type MisplacedLocation = {
 }
 
 /** List locations with an empty shared source whose area has another source with prices. Operator. */
-export const misplacedLocations = async (
-  { operator }: Database,
-  limit: number,
-): Promise<readonly MisplacedLocation[]> => {
-  const { rows } = await operator<MisplacedLocation>(sql`
+export const misplacedLocations = ({ operator }: Database, limit: number): Promise<readonly MisplacedLocation[]> =>
+  readRows(operator)(sql`
     select l.account_id as "accountId", l.live_mode as "liveMode", l.id as "locationId", empty.id as "emptyId",
       min(filled.id) as "filledId"
     from market_sources empty
@@ -82,5 +77,3 @@ export const misplacedLocations = async (
       and l.deleted_at is null
     where empty.account_id is null and empty.area is not null and empty.price_revision = 0
     group by l.account_id, l.live_mode, l.id, empty.id limit ${limit}`)
-  return rows
-}

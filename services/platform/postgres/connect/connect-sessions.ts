@@ -4,7 +4,7 @@ import type { ConnectConfig, ConnectRequest, ConnectState } from '../../../domai
 import type { Tariff } from '../../../domain/tariff/tariff.ts'
 import { overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
-import type { Query } from '../database.ts'
+import { countRows, type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { StoredTariff } from '../pricing/tariff-row.ts'
 import { retrieveTariff } from '../pricing/tariffs.ts'
@@ -86,26 +86,19 @@ export const findSessionOwner = async (
  * Retrieve a session by its id, or by the ids that its token can have; null if there is none. `forUpdate` locks the
  * session until the transaction ends.
  */
-export const retrieveConnectSession = async (
+export const retrieveConnectSession = (
   transaction: TenantTransaction,
   id: string | readonly string[],
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
-): Promise<StoredSession | null> => {
-  const { rows } = await transaction.query<StoredSession>(sql`
+): Promise<StoredSession | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from connect_sessions where ${ownedBy(transaction)}
       and id = any(${[id].flat()}) ${forUpdate ? sql`for update` : sql``}`)
-  return rows[0] ?? null
-}
 
 /** Retrieve a session by its public id; null if there is none. */
-export const findSessionByName = async (
-  transaction: TenantTransaction,
-  sessionId: string,
-): Promise<StoredSession | null> => {
-  const { rows } = await transaction.query<StoredSession>(sql`
+export const findSessionByName = (transaction: TenantTransaction, sessionId: string): Promise<StoredSession | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from connect_sessions where ${ownedBy(transaction)} and session_id = ${sessionId}`)
-  return rows[0] ?? null
-}
 
 /** Write the changed state and results of a session. */
 export const updateConnectSession = async (transaction: TenantTransaction, session: StoredSession): Promise<void> => {
@@ -125,26 +118,24 @@ export type SessionKey = Tenant & { readonly id: string; readonly completedAt: n
  * List completed sessions with a saved tariff that has no event yet, oldest first, after `after`. An empty id with an
  * instant (ms) comes before all sessions that completed from that instant on. Operator.
  */
-export const unannouncedSessions = async (
+export const unannouncedSessions = (
   operator: Query,
   after: Pick<SessionKey, 'completedAt' | 'id'>,
   limit: number,
-): Promise<readonly SessionKey[]> => {
-  const { rows } = await operator<SessionKey>(sql`
+): Promise<readonly SessionKey[]> =>
+  readRows(operator)(sql`
     select account_id as "accountId", live_mode as "liveMode", id, completed_at as "completedAt" from connect_sessions
     where announced_at is null and complete_action = 'SAVE'
       and (completed_at, id) > (${toTimestamp(after.completedAt)}, ${after.id})
     order by completed_at, id limit ${limit}`)
-  return rows
-}
 
 /**
  * Delete sessions that expired before an instant (ms), with all input of their persons. Two kinds stay: sessions that
  * completed after `since` with a saved tariff that has no event yet, and sessions with a pending tariff. Returns the
  * number of deleted sessions. Operator.
  */
-export const removeExpiredSessions = async (operator: Query, before: number, since: number): Promise<number> => {
-  const removed = await operator(sql`
+export const removeExpiredSessions = (operator: Query, before: number, since: number): Promise<number> =>
+  countRows(operator)(sql`
     delete from connect_sessions where expires_at < ${toTimestamp(before)}
       and not (announced_at is null and complete_action is not distinct from 'SAVE'
         and completed_at > ${toTimestamp(since)})
@@ -153,8 +144,6 @@ export const removeExpiredSessions = async (operator: Query, before: number, sin
         where c.account_id = connect_sessions.account_id and c.live_mode = connect_sessions.live_mode
           and c.session_id = connect_sessions.id
           and c.consented_at is not null and c.fetched_at is null)`)
-  return removed.rowCount
-}
 
 /** Return the name of the summary page that the account of a transaction uses. */
 export const summaryNameOf = async ({
@@ -199,13 +188,11 @@ export type TariffReport = Tenant & {
 }
 
 /** List tariffs that were reported as wrong, newest first. Operator. */
-export const listTariffReports = async (operator: Query, limit: number): Promise<readonly TariffReport[]> => {
-  const { rows } = await operator<TariffReport>(sql`
+export const listTariffReports = (operator: Query, limit: number): Promise<readonly TariffReport[]> =>
+  readRows(operator)(sql`
     select account_id as "accountId", live_mode as "liveMode", location_id as "locationId", tariff_id as "tariffId",
       provider_name as "providerName", time_created as at
     from tariff_reports order by id desc limit ${limit}`)
-  return rows
-}
 
 /**
  * Restore a tariff to its state before another tariff replaced it. `others`: the tariffs of the same kind at the

@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { Result } from '../../../domain/refusal.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { countRows, type Query, readRows } from '../database.ts'
 import { type Page, type Paging, readPage } from '../page.ts'
 
 export type AddressType = 'RESIDENTIAL' | 'COMMERCIAL'
@@ -38,16 +38,14 @@ const isServing = (country: string | null, addressType: AddressType | null): Sql
     and (${addressType}::text is null or address_types = '{}' or ${addressType} = any(address_types))`
 
 /** List the providers of a country that serve a type of address (null: any), by name. */
-export const listProviders = async (
+export const listProviders = (
   query: Query,
   { country, addressType }: { readonly country: string | null; readonly addressType: AddressType | null },
-): Promise<readonly StoredProvider[]> => {
-  const { rows } = await query<StoredProvider>(sql`
+): Promise<readonly StoredProvider[]> =>
+  readRows(query)(sql`
     select ${columns} from providers
     where ${isServing(country, addressType)}
     order by lower(display_name), id`)
-  return rows
-}
 
 /** List the addresses of logos, one for each host, at most 200. */
 export const listLogos = async (query: Query): Promise<readonly string[]> => {
@@ -78,10 +76,8 @@ export const pageOfProviders = (
   )
 
 /** Find providers by their ids; unknown ones are left out. */
-export const findProviders = async (query: Query, ids: readonly string[]): Promise<readonly StoredProvider[]> => {
-  const { rows } = await query<StoredProvider>(sql`select ${columns} from providers where id = any(${ids}) order by id`)
-  return rows
-}
+export const findProviders = (query: Query, ids: readonly string[]): Promise<readonly StoredProvider[]> =>
+  readRows(query)(sql`select ${columns} from providers where id = any(${ids}) order by id`)
 
 /**
  * Write providers. Existing ones are replaced, or stay unchanged with `skipExisting`. Returns the number of written
@@ -94,7 +90,7 @@ export const putProviders = async (
   { skipExisting = false }: { readonly skipExisting?: boolean } = {},
 ): Promise<number> => {
   if (providers.length === 0) return 0
-  const written = await operator(sql`
+  return countRows(operator)(sql`
     insert into providers (id, display_name, logo_url, countries, address_types, direct, time_created)
     select p ->> 'id', p ->> 'displayName', p ->> 'logoUrl', array(select jsonb_array_elements_text(p -> 'countries')),
       array(select jsonb_array_elements_text(p -> 'addressTypes')), nullif(p -> 'direct', 'null'), ${toTimestamp(at)}
@@ -105,5 +101,4 @@ export const putProviders = async (
         : sql`update set display_name = excluded.display_name, logo_url = excluded.logo_url,
           countries = excluded.countries, address_types = excluded.address_types, direct = excluded.direct`
     }`)
-  return written.rowCount
 }

@@ -4,7 +4,7 @@ import { type Seal, sealWith } from '../../access/seal.ts'
 import { type Secret, secretTexts } from '../../access/secrets.ts'
 import { Failure } from '../../failure.ts'
 import { toTimestamp } from '../column.ts'
-import type { Database } from '../database.ts'
+import { type Database, readRows } from '../database.ts'
 import { type OperatorTransaction, withOperator } from '../transaction.ts'
 import { webhookPurpose } from '../webhooks/webhook-secret.ts'
 import { credentialsPurpose } from './tariff-credentials.ts'
@@ -20,16 +20,12 @@ type Sealed = { readonly owner: string; readonly text: string }
 
 /** Some stored values that were sealed with the secret, newest first. */
 const sampleOf: Readonly<Record<GuardedSecret, (query: Query) => Promise<readonly Sealed[]>>> = {
-  secret: async query => {
-    const { rows } = await query<Sealed>(sql`
-      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`)
-    return rows
-  },
-  credentials_key: async query => {
-    const { rows } = await query<Sealed>(sql`
-      select id as owner, sealed as text from tariff_credentials order by time_created desc limit 20`)
-    return rows
-  },
+  secret: query =>
+    readRows(query)(sql`
+      select id as owner, secrets -> 0 ->> 'secret' as text from webhook_endpoints order by time_created desc limit 20`),
+  credentials_key: query =>
+    readRows(query)(sql`
+      select id as owner, sealed as text from tariff_credentials order by time_created desc limit 20`),
 }
 
 const purposeOf: Readonly<Record<GuardedSecret, string>> = {

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
-import type { Query } from '../database.ts'
+import { hasRow, type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
@@ -60,16 +60,14 @@ export const putCredentials = async (
 }
 
 /** Retrieve credentials by their id; null if there are none. `forUpdate` locks them until the transaction ends. */
-export const retrieveCredentials = async (
+export const retrieveCredentials = (
   transaction: TenantTransaction,
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
-): Promise<TariffCredentials | null> => {
-  const { rows } = await transaction.query<TariffCredentials>(sql`
+): Promise<TariffCredentials | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from tariff_credentials where ${ownedBy(transaction)}
       and id = ${id} ${forUpdate ? sql`for update` : sql``}`)
-  return rows[0] ?? null
-}
 
 /** Location and kind of a tariff. */
 export type LocationKind = {
@@ -89,31 +87,27 @@ const isWorking = sql`fetched_at is not null and failure_told_at is null`
  * Find the credentials for the tariff of a kind at a location: working ones first, then the newest. Null if there are
  * none.
  */
-export const findCredentials = async (
+export const findCredentials = (
   transaction: TenantTransaction,
   kind: LocationKind,
-): Promise<TariffCredentials | null> => {
-  const { rows } = await transaction.query<TariffCredentials>(sql`
+): Promise<TariffCredentials | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from tariff_credentials where ${isOfKind(transaction, kind)}
     order by (${isWorking}) desc, time_created desc limit 1`)
-  return rows[0] ?? null
-}
 
 /**
  * Return true if the tariff of a kind is pending: the session waits for its first fetch, or no other credentials work.
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
-export const isTariffPending = async (
+export const isTariffPending = (
   transaction: TenantTransaction,
   kind: LocationKind,
   sessionId: string,
-): Promise<boolean> => {
-  const { rows } = await transaction.query(sql`
+): Promise<boolean> =>
+  hasRow(transaction.query)(sql`
     select 1 from tariff_credentials where ${isOfKind(transaction, kind)} and fetched_at is null
       and (session_id = ${sessionId}
       or not exists (select from tariff_credentials where ${isOfKind(transaction, kind)} and ${isWorking})) limit 1`)
-  return rows.length > 0
-}
 
 /** Delete the credentials for the tariffs of a kind at a location. */
 export const forgetCredentials = async (transaction: TenantTransaction, kind: LocationKind): Promise<void> => {
@@ -145,16 +139,14 @@ export const removeUnfetched = async (transaction: TenantTransaction, sessionId:
 }
 
 /** List credentials whose fetch is due by `at` (ms), longest wait first. Operator. */
-export const dueCredentials = async (
+export const dueCredentials = (
   operator: Query,
   at: number,
   limit: number,
-): Promise<readonly (Tenant & { id: string })[]> => {
-  const { rows } = await operator<Tenant & { id: string }>(sql`
+): Promise<readonly (Tenant & { id: string })[]> =>
+  readRows(operator)(sql`
     select account_id as "accountId", live_mode as "liveMode", id from tariff_credentials
     where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`)
-  return rows
-}
 
 /** Postpone the fetch of a tariff until `at` (ms), so that others come first. Operator. */
 export const postponeFetch = async (

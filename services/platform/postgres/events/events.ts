@@ -3,7 +3,7 @@ import type { Result } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { countRows, type Query, readFirst } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -88,12 +88,8 @@ export const writeEvents = async (
 }
 
 /** Retrieve an event; null if there is none. */
-export const retrieveEvent = async (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> => {
-  const { rows } = await transaction.query<StoredEvent>(
-    sql`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`,
-  )
-  return rows[0] ?? null
-}
+export const retrieveEvent = (transaction: TenantTransaction, id: string): Promise<StoredEvent | null> =>
+  readFirst(transaction.query)(sql`select ${columns} from events where ${ownedBy(transaction)} and id = ${id}`)
 
 /** Maximum stored bytes of the data on a page. A single larger event is still returned. */
 const maxPageBytes = 4 * 2 ** 20
@@ -134,9 +130,7 @@ export const listEvents = (
  * Delete events that are older than 90 days at `at` (ms), up to `limit`. Returns the number of deleted events.
  * Source: docs/rules/events-and-webhooks.md #events.
  */
-export const deleteExpiredEvents = async (operator: Query, at: number, limit: number): Promise<number> => {
-  const result = await operator(sql`
+export const deleteExpiredEvents = (operator: Query, at: number, limit: number): Promise<number> =>
+  countRows(operator)(sql`
     delete from events where ctid = any(array(select ctid from events
     where time_created < ${toTimestamp(at - retentionMs)} limit ${limit}))`)
-  return result.rowCount
-}

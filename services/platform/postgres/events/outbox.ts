@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
 import { recordTopic, type TopicName } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readRows } from '../database.ts'
 
 /**
  * Recost request of a change at locations: recalculate the costs of [from, to) with a pricing revision of at least
@@ -81,16 +81,10 @@ export const writeRecostRequests = async (
  * Read the oldest messages of a topic, up to `limit`. There is no cursor, so a change that commits late is found too.
  * One process at a time reads, under a lease. A message that was published but not deleted is read again.
  */
-export const readOutbox = async (
-  operator: Query,
-  topic: TopicName,
-  limit: number,
-): Promise<readonly OutboxMessage[]> => {
-  const { rows } = await operator<OutboxMessage>(sql`
+export const readOutbox = (operator: Query, topic: TopicName, limit: number): Promise<readonly OutboxMessage[]> =>
+  readRows(operator)(sql`
     select id, topic, key, account_id as "accountId", live_mode as "liveMode", payload
     from outbox where topic = ${topic} order by id limit ${limit}`)
-  return rows
-}
 
 /** Delete messages that the log acknowledged. */
 export const deleteOutbox = async (operator: Query, ids: readonly number[]): Promise<void> => {

@@ -1,4 +1,5 @@
 import sql, { raw } from 'sql-template-tag'
+import { hasRow, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -18,27 +19,17 @@ export const costedLocations = async (
   ids: readonly string[],
 ): Promise<readonly CostedLocation[]> => {
   if (ids.length === 0) return []
-  const { rows } = await transaction.query<CostedLocation>(sql`
+  return readRows(transaction.query)<CostedLocation>(sql`
     select ${columns} from locations where ${ownedBy(transaction)} and id = any(${ids}) order by id`)
-  return rows
 }
 
-const allLocations = async (
-  transaction: TenantTransaction,
-  customerId: string | null,
-): Promise<readonly CostedLocation[]> => {
-  const { rows } = await transaction.query<CostedLocation>(sql`
+const allLocations = (transaction: TenantTransaction, customerId: string | null): Promise<readonly CostedLocation[]> =>
+  readRows(transaction.query)(sql`
     select ${columns} from locations
     where ${ownedBy(transaction)} and (${customerId}::text is null or customer_id = ${customerId}) order by id`)
-  return rows
-}
 
-const exists = async (transaction: TenantTransaction, table: 'customers' | 'devices', id: string): Promise<boolean> => {
-  const { rows } = await transaction.query(
-    sql`select 1 from ${raw(table)} where ${ownedBy(transaction)} and id = ${id}`,
-  )
-  return rows.length > 0
-}
+const exists = (transaction: TenantTransaction, table: 'customers' | 'devices', id: string): Promise<boolean> =>
+  hasRow(transaction.query)(sql`select 1 from ${raw(table)} where ${ownedBy(transaction)} and id = ${id}`)
 
 /** Find the object of an id: a location, device, customer, or the account itself. */
 export const costTarget = async (transaction: TenantTransaction, id: string): Promise<CostTarget | null> => {

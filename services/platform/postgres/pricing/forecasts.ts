@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { PriceHistory } from '../../../domain/forecast/hour-grid.ts'
 import { fromNano, toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readFirst, readRows } from '../database.ts'
 import type { OperatorTransaction } from '../transaction.ts'
 import { type PriceChangeInterval, writePriceFanOut } from './price-fan-outs.ts'
 import type { PriceInterval } from './price-overlap.ts'
@@ -24,20 +24,18 @@ export type ForecastInterval = PriceInterval & { readonly confidence: number }
  * Find a source whose forecasts are older than its published prices: the next one after a source, in circular order of
  * ids. Null if there is none.
  */
-export const nextDueForecast = async (operator: Query, after: string): Promise<DueForecast | null> => {
-  const { rows } = await operator<DueForecast>(sql`
+export const nextDueForecast = (operator: Query, after: string): Promise<DueForecast | null> =>
+  readFirst(operator)(sql`
     select id as "sourceId", price_revision as revision, area, forecast_from as "from"
     from market_sources where forecast_from is not null order by id <= ${after}, id limit 1`)
-  return rows[0] ?? null
-}
 
 /** Find the gaps of a source's published prices that begin at an instant or later, in order of time, up to `limit`. */
-export const priceGaps = async (
+export const priceGaps = (
   operator: Query,
   { sourceId, from }: Pick<DueForecast, 'sourceId' | 'from'>,
   limit: number,
-): Promise<readonly PriceGap[]> => {
-  const { rows } = await operator<PriceGap>(sql`
+): Promise<readonly PriceGap[]> =>
+  readRows(operator)(sql`
     select end_time as start, next as end from (
       select end_time, lead(start_time) over (order by start_time) as next from market_prices
       where source_id = ${sourceId} and published and start_time >= coalesce((select q.start_time from market_prices q
@@ -45,8 +43,6 @@ export const priceGaps = async (
         order by q.start_time desc limit 1), '-infinity')
     ) as p where (next is null or next > end_time) and end_time >= ${toTimestamp(from)}
     order by end_time limit ${limit}`)
-  return rows
-}
 
 /**
  * Read the published prices of a source that begin in an interval, in order of time. Values in 1e-9 per kWh are below

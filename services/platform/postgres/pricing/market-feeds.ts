@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readRows } from '../database.ts'
 import { publicFeeds } from './market-sources.ts'
 import type { LocationKey } from './pricing-input.ts'
 
@@ -36,13 +36,13 @@ const isUsed = sql`(exists (select 1 from locations l where l.import_market_sour
  * Read the shared sources that public feeds can fill, by area and currency: all, the one with `id`, or the used ones
  * whose next fetch is due at `dueAt` (ms).
  */
-export const listFeedSources = async (
+export const listFeedSources = (
   operator: Query,
   filter: { readonly id?: string; readonly dueAt?: number } = {},
 ): Promise<readonly FeedSource[]> => {
   const { id = null, dueAt } = filter
   const due = dueAt === undefined ? sql`true` : sql`${isUsed} and coalesce(f.next_at <= ${toTimestamp(dueAt)}, true)`
-  const { rows } = await operator<FeedSource>(sql`
+  return readRows(operator)<FeedSource>(sql`
     select s.id, s.display_name as "displayName", s.area, s.currency_code as "currencyCode", ${isUsed} as "isUsed",
       (select p.end_time from market_prices p where p.source_id = s.id and p.published
       order by p.start_time desc limit 1) as "knownUntil",
@@ -53,7 +53,6 @@ export const listFeedSources = async (
     where s.account_id is null and s.deleted_at is null and s.area is not null and s.importer = ${publicFeeds}
       and (${id}::text is null or s.id = ${id}) and ${due}
     order by s.area, s.currency_code`)
-  return rows
 }
 
 /** Write the state of a fetch. The state of outage events stays until the outage ends. */
@@ -85,16 +84,14 @@ export type UnreportedOutage = { readonly sourceId: string; readonly since: numb
  * Read the outages that began at `before` (ms) or earlier, lack events, and had an attempt since `since`. A source that
  * is no longer fetched has no outage.
  */
-export const unreportedOutages = async (
+export const unreportedOutages = (
   operator: Query,
   { before, since }: { readonly before: number; readonly since: number },
-): Promise<readonly UnreportedOutage[]> => {
-  const { rows } = await operator<UnreportedOutage>(sql`
+): Promise<readonly UnreportedOutage[]> =>
+  readRows(operator)(sql`
     select source_id as "sourceId", failing_since as since, coalesce(told_cursor, '') as cursor from market_feeds
     where failing_since <= ${toTimestamp(before)} and told_at is null and attempted_at >= ${toTimestamp(since)}
     order by source_id`)
-  return rows
-}
 
 /**
  * Record that the tariffs of a page have their events, in the transaction of these events; after the last page the
@@ -118,12 +115,12 @@ export const advanceOutage = async (
 export type TariffKey = LocationKey & { readonly tariffId: string }
 
 /** Return the keys of active tariffs of some locations that follow a market source, in the order of ids. */
-export const tariffsPricedBy = async (
+export const tariffsPricedBy = (
   operator: Query,
   sourceId: string,
   locations: readonly LocationKey[],
-): Promise<readonly TariffKey[]> => {
-  const { rows } = await operator<TariffKey>(sql`
+): Promise<readonly TariffKey[]> =>
+  readRows(operator)(sql`
     select t.account_id as "accountId", t.live_mode as "liveMode", t.location_id as "locationId", t.id as "tariffId"
     from unnest(${locations.map(({ accountId }) => accountId)}::text[],
       ${locations.map(({ liveMode }) => liveMode)}::boolean[],
@@ -134,8 +131,6 @@ export const tariffsPricedBy = async (
       and (t.direction = 'IMPORT' and l.import_market_source_id = ${sourceId}
         or t.direction = 'EXPORT' and l.export_market_source_id = ${sourceId})
     order by t.id`)
-  return rows
-}
 
 /**
  * Return the time of the next fetch of a source after `at` (ms); null if no feed fetches it, or the time has passed.

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { countRows, type Query, readRows } from '../database.ts'
 
 /** Shared source to create: prices of one area in one currency. */
 export type SharedSourceDraft = {
@@ -26,9 +26,9 @@ export const sharedSourceId = (area: string, currencyCode: string): string =>
  * that has a source of the operator in that currency. Returns the number of created sources. Repeats and concurrent
  * calls change nothing.
  */
-export const seedSharedSources = async (operator: Query, drafts: readonly SharedSourceDraft[]): Promise<number> => {
+export const seedSharedSources = (operator: Query, drafts: readonly SharedSourceDraft[]): Promise<number> => {
   const rows = drafts.map(draft => ({ ...draft, id: sharedSourceId(draft.area, draft.currencyCode) }))
-  const made = await operator(sql`
+  return countRows(operator)(sql`
     insert into market_sources (id, account_id, live_mode, display_name, currency_code, area, resolution_minutes,
       importer, time_created)
     select d.id, null, null, d.display_name, d.currency_code, d.area, d.resolution_minutes, ${publicFeeds},
@@ -40,7 +40,6 @@ export const seedSharedSources = async (operator: Query, drafts: readonly Shared
     where not exists (select 1 from market_sources s
       where s.account_id is null and s.deleted_at is null and s.area = d.area and s.currency_code = d.currency_code)
     on conflict do nothing`)
-  return made.rowCount
 }
 
 /** Shared source that older locations of its area may lack; `createdAt` in ms. */
@@ -54,12 +53,10 @@ export type UnlinkedSource = {
 /**
  * Read the shared sources whose locations are not all linked yet, in the order of ids, as `marketOfArea` prefers them.
  */
-export const unlinkedSources = async (operator: Query): Promise<readonly UnlinkedSource[]> => {
-  const { rows } = await operator<UnlinkedSource>(sql`
+export const unlinkedSources = (operator: Query): Promise<readonly UnlinkedSource[]> =>
+  readRows(operator)(sql`
     select id, area, currency_code as "currencyCode", time_created as "createdAt" from market_sources
     where account_id is null and area is not null and deleted_at is null and linked_at is null order by id`)
-  return rows
-}
 
 /** Record that all locations were checked for some sources. */
 export const markLinked = async (operator: Query, ids: readonly string[], at: number): Promise<void> => {
@@ -79,18 +76,17 @@ export type SourcelessLocation = {
  * Page through the active locations with an address and without a source, of all accounts and both modes, after one of
  * them.
  */
-export const sourcelessLocations = async (
+export const sourcelessLocations = (
   operator: Query,
   after: Pick<SourcelessLocation, 'accountId' | 'liveMode' | 'id'> | null,
   limit: number,
 ): Promise<readonly SourcelessLocation[]> => {
   const { accountId, liveMode, id } = after ?? { accountId: '', liveMode: false, id: '' }
-  const { rows } = await operator<SourcelessLocation>(sql`
+  return readRows(operator)<SourcelessLocation>(sql`
     select account_id as "accountId", live_mode as "liveMode", id, currency_code as "currencyCode",
       postal_address::text as address
     from locations
     where (account_id, live_mode, id) > (${accountId}, ${liveMode}, ${id}) and import_market_source_id is null
       and postal_address is not null and deleted_at is null
     order by account_id, live_mode, id limit ${limit}`)
-  return rows
 }

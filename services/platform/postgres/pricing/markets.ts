@@ -2,6 +2,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { readFirst } from '../database.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { OperatorTransaction, TenantTransaction } from '../transaction.ts'
 
@@ -50,24 +51,16 @@ export const createMarket = async (writer: MarketWriter, draft: MarketDraft, at:
 }
 
 /** Retrieve a source that the writer may use; null if there is none or it was deleted. */
-export const retrieveMarket = async (writer: MarketWriter, id: string): Promise<StoredMarket | null> => {
-  const { rows } = await writer.query<StoredMarket>(sql`
+export const retrieveMarket = (writer: MarketWriter, id: string): Promise<StoredMarket | null> =>
+  readFirst(writer.query)(sql`
     select ${marketColumns} from market_sources where ${usableBy(writer)} and id = ${id} and ${isActive}`)
-  return rows[0] ?? null
-}
 
 /** Find the shared source of a market area in a currency; null if there is none. */
-export const marketOfArea = async (
-  writer: MarketWriter,
-  area: string,
-  currencyCode: string,
-): Promise<StoredMarket | null> => {
-  const { rows } = await writer.query<StoredMarket>(sql`
+export const marketOfArea = (writer: MarketWriter, area: string, currencyCode: string): Promise<StoredMarket | null> =>
+  readFirst(writer.query)(sql`
     select ${marketColumns} from market_sources
     where account_id is null and area = ${area} and currency_code = ${currencyCode} and ${isActive}
     order by id limit 1`)
-  return rows[0] ?? null
-}
 
 /** List the sources that the writer may use, newest first. Refuses `cursor_not_found`. */
 export const listMarkets = (

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readFirst } from '../database.ts'
 
 /** Change of a source's prices: the recosted interval, half-open (ms), and the revision of the change. */
 export type PriceChangeInterval = {
@@ -41,16 +41,14 @@ export const writePriceFanOut = async (
  * Read the price change whose page is next: of the oldest changes of all sources, the one that has waited longest. Null
  * if none is left. Changes of one source are not joined, because their events have different intervals.
  */
-export const nextPriceFanOut = async (operator: Query): Promise<PriceFanOut | null> => {
-  const { rows } = await operator<PriceFanOut>(sql`
+export const nextPriceFanOut = (operator: Query): Promise<PriceFanOut | null> =>
+  readFirst(operator)(sql`
     select source_id as "sourceId", revision, from_time as "from", to_time as "to", cursor, page,
       locations_done as done, locations_total as total, turn_at as "turnAt", tells as "sendsEvents"
     from price_fan_outs f
     where not exists (select 1 from price_fan_outs older
       where older.source_id = f.source_id and older.revision < f.revision)
     order by turn_at, source_id limit 1`)
-  return rows[0] ?? null
-}
 
 /** Result of a page: the number of its locations, the last of them, and the number of all. */
 export type FanOutStep = {

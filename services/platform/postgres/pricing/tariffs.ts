@@ -6,6 +6,7 @@ import { withVersion } from '../../../domain/tariff/tariff-version.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
+import { readFirst } from '../database.ts'
 import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import {
@@ -277,17 +278,12 @@ type PricedLocation = {
 }
 
 /** Lock a location and its tariffs until the transaction ends. */
-const lockPricedLocation = async (
-  transaction: TenantTransaction,
-  locationId: string,
-): Promise<PricedLocation | null> => {
-  const { rows } = await transaction.query<PricedLocation>(sql`
+const lockPricedLocation = (transaction: TenantTransaction, locationId: string): Promise<PricedLocation | null> =>
+  readFirst(transaction.query)(sql`
     select timezone, currency_code as "currencyCode",
       (select currency_code from market_sources where id = import_market_source_id) as "importCurrency",
       (select currency_code from market_sources where id = export_market_source_id) as "exportCurrency"
     from locations where ${ownedBy(transaction)} and id = ${locationId} and deleted_at is null for no key update`)
-  return rows[0] ?? null
-}
 
 /** The tariffs of a location that are not voided, ended ones included. */
 const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {

@@ -5,7 +5,7 @@ import type { Secret } from '../../access/secrets.ts'
 import type { FoundKey, KeyStore } from '../../access/verify-key.ts'
 import { hashSecret, newApiKey, newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant } from '../transaction.ts'
 import { apiVersionOf } from './accounts.ts'
@@ -122,22 +122,11 @@ const findKeys = async (operator: Query, hashes: readonly string[]): Promise<Rea
 }
 
 /** Revoke a key; null if there is no active one. Its tokens become invalid when its state is read again. */
-export const revokeApiKey = async (
-  query: Query,
-  tenant: Tenant,
-  id: string,
-  at: number,
-): Promise<StoredApiKey | null> => {
-  const { rows } = await query<StoredApiKey>(sql`
+export const revokeApiKey = (query: Query, tenant: Tenant, id: string, at: number): Promise<StoredApiKey | null> =>
+  readFirst(query)(sql`
     update api_keys set revoked_at = ${toTimestamp(at)} where ${ownedBy(tenant)} and id = ${id} and revoked_at is null
     returning ${columns}`)
-  return rows[0] ?? null
-}
 
 /** List a tenant's keys, newest first, revoked ones included. */
-export const listApiKeys = async (query: Query, tenant: Tenant): Promise<readonly StoredApiKey[]> => {
-  const { rows } = await query<StoredApiKey>(
-    sql`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`,
-  )
-  return rows
-}
+export const listApiKeys = (query: Query, tenant: Tenant): Promise<readonly StoredApiKey[]> =>
+  readRows(query)(sql`select ${columns} from api_keys where ${ownedBy(tenant)} order by id desc`)

@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { writeJson } from '../../write-json.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { Tenant, TenantTransaction } from '../transaction.ts'
 
@@ -29,15 +29,10 @@ export const appendAudit = async (query: Query, { accountId, liveMode }: Tenant,
 }
 
 /** Read the newest audit entries, up to `limit`. */
-export const readAudit = async (
-  { query, ...tenant }: TenantTransaction,
-  limit: number,
-): Promise<readonly AuditEntry[]> => {
-  const { rows } = await query<AuditEntry>(sql`
+export const readAudit = ({ query, ...tenant }: TenantTransaction, limit: number): Promise<readonly AuditEntry[]> =>
+  readRows(query)(sql`
     select actor, action, object_id as "objectId", detail, time_created as at
     from audit_log where ${ownedBy(tenant)} order by place desc limit ${limit}`)
-  return rows
-}
 
 /** End of a chain of audit entries: their number, and the hash of the last one. */
 export type AuditHead = Tenant & { readonly entries: number; readonly hash: string }
@@ -78,18 +73,16 @@ const chainHash = (parts: readonly (string | null)[]): string =>
   sha256(parts.map(part => (part === null ? '-' : `${Buffer.byteLength(part)}:${part}`)).join(','))
 
 /** Read the heads of the chains of both modes of an account; null: of all accounts. Operator. */
-export const readAuditHeads = async (operator: Query, accountId: string | null): Promise<readonly AuditHead[]> => {
-  const { rows } = await operator<AuditHead>(sql`
+export const readAuditHeads = (operator: Query, accountId: string | null): Promise<readonly AuditHead[]> =>
+  readRows(operator)(sql`
     select account_id as "accountId", live_mode as "liveMode", entries, hash from audit_heads
     where ${accountId}::text is null or account_id = ${accountId} order by account_id, live_mode desc`)
-  return rows
-}
 
 /**
  * Read a page of entries. `erased`: an erasure with its own audit entry names the entry, so its detail may be empty.
  */
-const readEntries = async (operator: Query, tenant: Tenant, after: number): Promise<readonly Row[]> => {
-  const { rows } = await operator<Row>(sql`
+const readEntries = (operator: Query, tenant: Tenant, after: number): Promise<readonly Row[]> =>
+  readRows(operator)(sql`
     select place, actor, action, object_id, (extract(epoch from time_created) * 1000000)::bigint::text as micros,
       detail::text as detail,
       detail_hash, hash,
@@ -101,8 +94,6 @@ const readEntries = async (operator: Query, tenant: Tenant, after: number): Prom
           where ${ownedBy(tenant)} and told.object_id = e.object_id and told.action like '%.erase')
       ) as erased
     from audit_log a where ${ownedBy(tenant)} and place > ${after} order by place limit ${pageSize}`)
-  return rows
-}
 
 /** Return the problem of an entry that follows the hash `before`; null if the entry is unchanged. */
 const faultOf = (row: Row, entryNumber: number, before: string, { accountId, liveMode }: Tenant): string | null => {

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { countRows, type Query, readFirst } from '../database.ts'
 
 /** Console session of one account in one mode, with the key of its login; instants in ms. */
 export type ConsoleSession = TokenSubject & { readonly createdAt: number; readonly expiresAt: number }
@@ -15,13 +15,11 @@ export const createConsoleSession = async (operator: Query, hash: string, sessio
 }
 
 /** Find a session that has not ended by `at` (ms); null if there is none. Operator. */
-export const findConsoleSession = async (operator: Query, hash: string, at: number): Promise<ConsoleSession | null> => {
-  const { rows } = await operator<ConsoleSession>(sql`
+export const findConsoleSession = (operator: Query, hash: string, at: number): Promise<ConsoleSession | null> =>
+  readFirst(operator)(sql`
     select account_id as "accountId", live_mode as "liveMode", key_id as "keyId", time_created as "createdAt",
       expires_at as "expiresAt"
     from console_sessions where hash = ${hash} and expires_at > ${toTimestamp(at)}`)
-  return rows[0] ?? null
-}
 
 /** End a session. A repeat changes nothing. Operator. */
 export const deleteConsoleSession = async (operator: Query, hash: string): Promise<void> => {
@@ -29,9 +27,7 @@ export const deleteConsoleSession = async (operator: Query, hash: string): Promi
 }
 
 /** Delete sessions that have ended by `at` (ms), up to `limit`. Returns the number of deleted sessions. Operator. */
-export const deleteExpiredConsoleSessions = async (operator: Query, at: number, limit: number): Promise<number> => {
-  const result = await operator(sql`
+export const deleteExpiredConsoleSessions = (operator: Query, at: number, limit: number): Promise<number> =>
+  countRows(operator)(sql`
     delete from console_sessions
     where hash = any(array(select hash from console_sessions where expires_at <= ${toTimestamp(at)} limit ${limit}))`)
-  return result.rowCount
-}

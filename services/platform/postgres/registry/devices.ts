@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag'
-import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
+import { acceptFirst, readFirst } from '../database.ts'
 import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -37,41 +38,37 @@ export const createDevice = async (
 }
 
 /** Retrieve a device; null if there is none or it was deleted. */
-export const retrieveDevice = async (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> => {
-  const { rows } = await transaction.query<StoredDevice>(
+export const retrieveDevice = (transaction: TenantTransaction, id: string): Promise<StoredDevice | null> =>
+  readFirst(transaction.query)(
     sql`select ${columns} from devices where ${ownedBy(transaction)} and id = ${id} and ${isActive}`,
   )
-  return rows[0] ?? null
-}
 
 /** Change the given members. Refuses `not_found`; the constraint refuses a duplicate reference_id. */
-export const updateDevice = async (
+export const updateDevice = (
   transaction: TenantTransaction,
   id: string,
   change: Partial<DeviceDraft>,
-): Promise<Result<StoredDevice>> => {
-  const { rows } = await transaction.query<StoredDevice>(sql`
+): Promise<Result<StoredDevice>> =>
+  acceptFirst(
+    transaction.query,
+    notFound,
+  )(sql`
     update devices set
       reference_id = coalesce(${change.referenceId ?? null}, reference_id),
       metadata = coalesce(${change.metadata === undefined ? null : JSON.stringify(change.metadata)}::jsonb, metadata)
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(rows[0])
-}
 
 /**
  * Delete a device: the device is hidden, and its reference_id is free again. Returns its last state.
  * Refuses `not_found`.
  */
-export const deleteDevice = async (
-  transaction: TenantTransaction,
-  id: string,
-  at: number,
-): Promise<Result<StoredDevice>> => {
-  const { rows } = await transaction.query<StoredDevice>(sql`
+export const deleteDevice = (transaction: TenantTransaction, id: string, at: number): Promise<Result<StoredDevice>> =>
+  acceptFirst(
+    transaction.query,
+    notFound,
+  )(sql`
     update devices set deleted_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(rows[0])
-}
 
 /** List devices, newest first; only those of `ids`, if given. Refuses `cursor_not_found`. */
 export const listDevices = (

@@ -1,6 +1,6 @@
 import sql, { raw } from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readFirst, readRows } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
 
@@ -45,27 +45,19 @@ export const markErasure = async ({ query }: OperatorTransaction, erasure: Erasu
 }
 
 /** Find the mark of an object; null if it was never erased. */
-export const findErasure = async (operator: Query, tenant: Tenant, objectId: string): Promise<Erasure | null> => {
-  const { rows } = await operator<Erasure>(sql`
+export const findErasure = (operator: Query, tenant: Tenant, objectId: string): Promise<Erasure | null> =>
+  readFirst(operator)(sql`
     select ${columns} from erasures where ${ownedBy(tenant)}
       and object_id = ${objectId}`)
-  return rows[0] ?? null
-}
 
 /** Read the valid marks of all accounts. */
-export const loadErasures = async (operator: Query): Promise<readonly Erasure[]> => {
-  const { rows } = await operator<Erasure>(
-    sql`select ${columns} from erasures where due_at is not null order by asked_at`,
-  )
-  return rows
-}
+export const loadErasures = (operator: Query): Promise<readonly Erasure[]> =>
+  readRows(operator)(sql`select ${columns} from erasures where due_at is not null order by asked_at`)
 
 /** Read marks that must be sent to every partition by `at` (ms). */
-export const dueErasures = async (operator: Query, at: number, limit: number): Promise<readonly Erasure[]> => {
-  const { rows } = await operator<Erasure>(sql`
+export const dueErasures = (operator: Query, at: number, limit: number): Promise<readonly Erasure[]> =>
+  readRows(operator)(sql`
     select ${columns} from erasures where due_at <= ${toTimestamp(at)} order by due_at limit ${limit}`)
-  return rows
-}
 
 /**
  * Record that a mark was sent to every partition at `at` (ms). The mark is due again in a day, or never if it has

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import sql from 'sql-template-tag'
 import { toTimestamp } from '../column.ts'
-import type { Database, Query } from '../database.ts'
+import { countRows, type Database, hasRow, type Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -68,16 +68,14 @@ export const beginIdempotent = async (
  * and a repeat after a crash cannot do the work twice. False if the attempt was taken over: then the work must be
  * undone.
  */
-export const finishIdempotent = async (
+export const finishIdempotent = (
   transaction: TenantTransaction,
   claim: { readonly key: string; readonly token: string },
   answer: StoredAnswer,
-): Promise<boolean> => {
-  const { rows } = await transaction.query(sql`
+): Promise<boolean> =>
+  hasRow(transaction.query)(sql`
     update idempotency_keys set answer = ${JSON.stringify(answer)}::json
     where ${ownedBy(transaction)} and key = ${claim.key} and token = ${claim.token} and answer is null returning 1`)
-  return rows.length > 0
-}
 
 /** Give up a claimed key, because a refused request must not use the key. */
 export const abandonIdempotent = async (
@@ -90,13 +88,11 @@ export const abandonIdempotent = async (
 }
 
 /** Delete keys that are older than 24 h at `at` (ms), up to `limit`. Returns the number of deleted keys. */
-export const deleteExpiredIdempotency = async (operator: Query, at: number, limit: number): Promise<number> => {
-  const result = await operator(sql`
+export const deleteExpiredIdempotency = (operator: Query, at: number, limit: number): Promise<number> =>
+  countRows(operator)(sql`
     delete from idempotency_keys
     where ctid = any(array(select ctid from idempotency_keys
     where started_at <= ${toTimestamp(at - retentionMs)} limit ${limit}))`)
-  return result.rowCount
-}
 
 /** Lock of a live process. PostgreSQL releases the lock when the connection of a dead process ends. */
 export type IdempotencyLock = AsyncDisposable & { readonly holder: number }

@@ -2,6 +2,7 @@ import sql, { type Sql } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { hasRow } from '../database.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import { writePriceUpdates } from '../pricing/price-events.ts'
@@ -110,11 +111,9 @@ const currencyInUse = refused(
   'currency_code',
 )
 
-const hasTariffs = async (transaction: TenantTransaction, id: string): Promise<boolean> => {
-  const { rows } = await transaction.query(sql`
+const hasTariffs = (transaction: TenantTransaction, id: string): Promise<boolean> =>
+  hasRow(transaction.query)(sql`
     select 1 from tariffs where ${ownedBy(transaction)} and location_id = ${id} and voided_at is null limit 1`)
-  return rows.length > 0
-}
 
 /** Validate references after the write, because its foreign keys have waited for concurrent deletions. */
 const checkReferences = async (transaction: TenantTransaction, draft: LocationDraft): Promise<Result<null>> => {

@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag'
-import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import { type Result, refused } from '../../../domain/refusal.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { acceptFirst, readFirst } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -71,16 +72,14 @@ export const listDeliveries = (
   )
 
 /** Retrieve a delivery of an endpoint; null if there is none. */
-export const retrieveDelivery = async (
+export const retrieveDelivery = (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
-): Promise<StoredDelivery | null> => {
-  const { rows } = await transaction.query<StoredDelivery>(sql`
+): Promise<StoredDelivery | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
       and id = ${id}`)
-  return rows[0] ?? null
-}
 
 /** List the attempts of a delivery, newest first. Refuses `cursor_not_found`. */
 export const listAttempts = (
@@ -100,17 +99,18 @@ export const listAttempts = (
   )
 
 /** Start a new round of a delivery at `at` (ms), whatever its status. Refuses `not_found`. */
-export const resendDelivery = async (
+export const resendDelivery = (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
   at: number,
-): Promise<Result<StoredDelivery>> => {
-  const { rows } = await transaction.query<StoredDelivery>(sql`
+): Promise<Result<StoredDelivery>> =>
+  acceptFirst(
+    transaction.query,
+    notFound,
+  )(sql`
     update webhook_deliveries set status = 'PENDING', round = round + 1, attempts = 0, due_at = ${toTimestamp(at)}
     where ${ownedBy(transaction)} and endpoint_id = ${endpointId} and id = ${id} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(rows[0])
-}
 
 /** Write an event for one endpoint only, with its delivery, due at once. `data` is the input of `JSON.stringify`. */
 export const createTestDelivery = async (

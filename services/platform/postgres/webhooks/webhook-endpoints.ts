@@ -3,6 +3,7 @@ import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { acceptFirst, readFirst } from '../database.ts'
 import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
@@ -78,26 +79,27 @@ export const createEndpoint = async (
 }
 
 /** Retrieve an endpoint; null if there is none or it was deleted. */
-export const retrieveEndpoint = async (
+export const retrieveEndpoint = (
   transaction: TenantTransaction,
   id: string,
   { forUpdate = false }: { readonly forUpdate?: boolean } = {},
-): Promise<StoredEndpoint | null> => {
-  const { rows } = await transaction.query<StoredEndpoint>(sql`
+): Promise<StoredEndpoint | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from webhook_endpoints where ${ownedBy(transaction)} and id = ${id} and ${isActive}
     ${forUpdate ? sql`for update` : sql``}`)
-  return rows[0] ?? null
-}
 
 /** Change the given members. A new address or enabling the endpoint resets its failures. Refuses `not_found`. */
-export const updateEndpoint = async (
+export const updateEndpoint = (
   transaction: TenantTransaction,
   id: string,
   patch: EndpointPatch,
   at: number,
 ): Promise<Result<StoredEndpoint>> => {
   const { isEnabled = null } = patch
-  const { rows } = await transaction.query<StoredEndpoint>(sql`
+  return acceptFirst(
+    transaction.query,
+    notFound,
+  )<StoredEndpoint>(sql`
     update webhook_endpoints set
       url = coalesce(${patch.url ?? null}, url),
       event_types = coalesce(${patch.eventTypes ?? null}::text[], event_types),
@@ -110,7 +112,6 @@ export const updateEndpoint = async (
         then coalesce(disabled_at, ${toTimestamp(at)}::timestamptz)
         else disabled_at end
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(rows[0])
 }
 
 /** Replace the secrets of an endpoint. */
@@ -125,16 +126,17 @@ export const replaceSecrets = async (
 }
 
 /** Delete an endpoint. Its pending deliveries are never sent. Refuses `not_found`. */
-export const deleteEndpoint = async (
+export const deleteEndpoint = (
   transaction: TenantTransaction,
   id: string,
   at: number,
-): Promise<Result<StoredEndpoint>> => {
-  const { rows } = await transaction.query<StoredEndpoint>(sql`
+): Promise<Result<StoredEndpoint>> =>
+  acceptFirst(
+    transaction.query,
+    notFound,
+  )(sql`
     update webhook_endpoints set deleted_at = ${toTimestamp(at)}, secrets = '[]'
     where ${ownedBy(transaction)} and id = ${id} and ${isActive} returning ${columns}`)
-  return rows[0] === undefined ? notFound : accepted(rows[0])
-}
 
 /** List endpoints, newest first. Refuses `cursor_not_found`. */
 export const listEndpoints = (transaction: TenantTransaction, paging: Paging): Promise<Result<Page<StoredEndpoint>>> =>

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import type { Query } from '../database.ts'
+import { type Query, readRows } from '../database.ts'
 import type { Tenant } from '../transaction.ts'
 
 type Operator = Query
@@ -15,19 +15,17 @@ export type EndpointSubscription = Tenant & {
 }
 
 /** Read the endpoints of some tenants that are neither deleted nor disabled. */
-export const readSubscriptions = async (
+export const readSubscriptions = (
   operator: Operator,
   tenants: readonly Tenant[],
-): Promise<readonly EndpointSubscription[]> => {
-  const { rows } = await operator<EndpointSubscription>(sql`
+): Promise<readonly EndpointSubscription[]> =>
+  readRows(operator)(sql`
     select e.account_id as "accountId", e.live_mode as "liveMode", e.id as "endpointId", e.event_types as "eventTypes",
       e.time_created as since
     from unnest(${tenants.map(({ accountId }) => accountId)}::text[],
       ${tenants.map(({ liveMode }) => liveMode)}::boolean[]) as t(account_id, live_mode)
     join webhook_endpoints e on e.account_id = t.account_id and e.live_mode = t.live_mode
     where e.deleted_at is null and e.disabled_at is null`)
-  return rows
-}
 
 /** Event to deliver to an endpoint; `bytes`: approximate size of the request. */
 export type DeliveryDraft = Tenant & {
@@ -101,12 +99,12 @@ export type DeliveryClaim = Tenant & {
  * Claim deliveries that are due at `at` (ms) until `leaseUntil`, oldest first: of each endpoint up to its capacity, of
  * all together about `bytes`. Deliveries that another worker is claiming are skipped.
  */
-export const claimDeliveries = async (
+export const claimDeliveries = (
   operator: Operator,
   capacities: readonly { readonly endpointId: string; readonly capacity: number }[],
   { at, leaseUntil, bytes }: { readonly at: number; readonly leaseUntil: number; readonly bytes: number },
-): Promise<readonly DeliveryClaim[]> => {
-  const { rows } = await operator<DeliveryClaim>(sql`
+): Promise<readonly DeliveryClaim[]> =>
+  readRows(operator)(sql`
     with asked as (
       select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[],
         ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
@@ -132,8 +130,6 @@ export const claimDeliveries = async (
     join webhook_endpoints e on e.account_id = c.account_id and e.live_mode = c.live_mode and e.id = c.endpoint_id
     left join events v on v.account_id = c.account_id and v.live_mode = c.live_mode and v.id = c.event_id
     order by c.was_due_at, c.id`)
-  return rows
-}
 
 /** Mark pending deliveries of disabled or deleted endpoints as failed, up to `limit`. */
 export const closeDeliveries = async (

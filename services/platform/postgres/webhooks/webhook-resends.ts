@@ -3,6 +3,7 @@ import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
+import { readFirst } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'
 
@@ -51,16 +52,14 @@ export const createResend = async (
 }
 
 /** Retrieve a resend of an endpoint; null if there is none. */
-export const retrieveResend = async (
+export const retrieveResend = (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
-): Promise<StoredResend | null> => {
-  const { rows } = await transaction.query<StoredResend>(sql`
+): Promise<StoredResend | null> =>
+  readFirst(transaction.query)(sql`
     select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
       and id = ${id}`)
-  return rows[0] ?? null
-}
 
 type DueResend = Tenant & {
   readonly id: string
@@ -76,8 +75,8 @@ type DueResend = Tenant & {
  * Claim the oldest resend of an endpoint with fewer than `limit` due deliveries, so that a resend does not delay new
  * events.
  */
-const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> => {
-  const { rows } = await query<DueResend>(sql`
+const claimDueResend = ({ query }: OperatorTransaction, at: number, limit: number): Promise<DueResend | null> =>
+  readFirst(query)(sql`
     select r.account_id as "accountId", r.live_mode as "liveMode", r.id, r.endpoint_id as "endpointId",
       r.cursor_id as "cursorId", r.end_id as "endId", r.include_delivered as "includeDelivered",
       e.event_types as "eventTypes",
@@ -88,8 +87,6 @@ const claimDueResend = async ({ query }: OperatorTransaction, at: number, limit:
       select 1 from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.due_at <= ${toTimestamp(at)}
         limit ${limit}) due) < ${limit}
     order by r.id limit 1 for update of r skip locked`)
-  return rows[0] ?? null
-}
 
 /**
  * Deliveries that are due within this time in ms are left alone: they are sent soon, and a worker may be sending them.
