@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { Tenant } from '../domain/tenant.ts'
 import type { ApiVersion } from './api-version.ts'
 import type { VersionRename } from './earlier-api-version.ts'
 import type { ReferenceFields } from './reference.ts'
@@ -126,9 +127,7 @@ export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVers
 export type ApiKeyScope = 'read' | 'metering' | 'all' | 'operator'
 
 /** Caller of a request: an account in one mode, with one key. */
-export type Caller = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type Caller = Tenant & {
   readonly keyId: string
   readonly scope: ApiKeyScope
   readonly defaultApiVersion: ApiVersion
@@ -137,9 +136,7 @@ export type Caller = {
 }
 
 /** Idempotency key of an account. `fingerprint` is a hash of path, query and body. */
-export type IdempotencyClaim = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type IdempotencyClaim = Tenant & {
   readonly key: string
   readonly fingerprint: string
 }

@@ -1,3 +1,4 @@
+import type { Tenant } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import { eraseRows } from '../platform/clickhouse/meter-cost/erase-rows.ts'
 import { locationsOfDevices } from '../platform/clickhouse/meter-cost/meter-object-reads.ts'
@@ -7,9 +8,7 @@ import { type Erasure, findErasure, loadErasures } from '../platform/postgres/re
 import type { RecordToCost } from './record-to-cost.ts'
 
 /** Location that lost counted energy, and the interval [from, to) in ms whose records can have counted after it. */
-export type LostEnergy = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type LostEnergy = Tenant & {
   readonly locationId: string
   readonly from: number
   readonly to: number

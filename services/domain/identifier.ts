@@ -1,5 +1,6 @@
 import type { EnergyFlowDirection } from './record/record.ts'
 import type { TariffDirection } from './tariff/tariff.ts'
+import type { Tenant } from './tenant.ts'
 
 /**
  * Prefix of each kind of identifier.
@@ -95,9 +96,7 @@ export const idKindOf = (text: string): IdKind | undefined => {
 }
 
 /** Members that identify a meter record: a record with equal members is the same record, sent again. */
-export type RecordIdentity = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type RecordIdentity = Tenant & {
   readonly locationId: string
   readonly deviceId: string | null
   readonly energyFlowDirection: EnergyFlowDirection

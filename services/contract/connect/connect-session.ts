@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ConnectRequest } from '../../domain/connect/session.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import type { TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import { idText, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -59,11 +60,9 @@ const connectSessionShape = z.object({
 })
 
 /** Data of a session answer; `token` is null if the caller did not send the token. Instants in ms. */
-export type SessionView = {
+export type SessionView = Tenant & {
   readonly token: string | null
   readonly sessionId: string
-  readonly accountId: string
-  readonly liveMode: boolean
   readonly request: ConnectRequest
   readonly config: { readonly direction: TariffDirection; readonly type: TariffType }
   readonly customerId: string | null

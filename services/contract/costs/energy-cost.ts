@@ -8,6 +8,7 @@ import type { EnergyFlowDirection } from '../../domain/record/record.ts'
 import { defaultTariffDirection } from '../../domain/record/validate-record.ts'
 import { referenceKinds } from '../../domain/reference.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import {
   costShape,
   costToWire,
@@ -83,10 +84,7 @@ export type EnergyCostEntry = EnergyCostElement & {
 }
 
 /** Data of an energy cost answer; `createdAt` in ms. */
-export type EnergyCostView = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type EnergyCostView = OwnedObject & {
   readonly objectId: string
   readonly energyFlowDirection: EnergyFlowDirection
   readonly tariffDirection: TariffDirection
@@ -100,7 +98,6 @@ export type EnergyCostView = {
     readonly isMixed: boolean
     readonly excludedEnergy: Energy | null
   } | null
-  readonly createdAt: number
 }
 
 /** Write an energy cost. `offsetOf` returns the offset (minutes) for writing an instant. */

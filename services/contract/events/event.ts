@@ -3,6 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { answerToEarlier } from '../earlier-api-version.ts'
@@ -28,13 +29,9 @@ const eventShape = z.object({
 export type EventWire = z.output<typeof eventShape>
 
 /** Stored event; `data` is JSON text in current names; `createdAt` in ms. */
-export type Event = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type Event = OwnedObject & {
   readonly type: string
   readonly data: string
-  readonly createdAt: number
 }
 
 /** Parse the data of an event with all digits of its numbers. Throws if the stored text is not an object. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { fields, identifier, oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -25,10 +26,7 @@ const deliveryShape = z.object({
 export type WebhookDeliveryWire = z.output<typeof deliveryShape>
 
 /** Stored delivery of one event to one endpoint; times in ms. */
-export type WebhookDelivery = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type WebhookDelivery = OwnedObject & {
   readonly endpointId: string
   readonly eventId: string
   readonly eventType: string
@@ -36,7 +34,6 @@ export type WebhookDelivery = {
   readonly attempts: number
   readonly dueAt: number | null
   readonly lastAttemptAt: number | null
-  readonly createdAt: number
 }
 
 /** Write a delivery. */
@@ -75,17 +72,13 @@ const attemptShape = z.object({
 export type WebhookAttemptWire = z.output<typeof attemptShape>
 
 /** Stored attempt; times in ms. */
-export type WebhookAttempt = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type WebhookAttempt = OwnedObject & {
   readonly endpointId: string
   readonly deliveryId: string
   readonly statusCode: number | null
   readonly error: string | null
   readonly durationMs: number
   readonly responseBody: string
-  readonly createdAt: number
 }
 
 /** Write an attempt. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
@@ -37,17 +38,13 @@ const endpointWithSecretShape = z.object({
 export type WebhookEndpointWire = z.output<typeof endpointShape>
 
 /** Stored webhook endpoint; times in ms. */
-export type WebhookEndpoint = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type WebhookEndpoint = OwnedObject & {
   readonly url: string
   readonly eventTypes: readonly string[]
   readonly description: string | null
   readonly apiVersion: ApiVersion
   readonly failingSince: number | null
   readonly disabledReason: 'CALLER' | 'GONE' | 'FAILING' | null
-  readonly createdAt: number
 }
 
 /** Write a webhook endpoint. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, idText, instantText, storedMembers } from '../answer-field.ts'
 import { fields, instant, optional, refuseField } from '../field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
@@ -23,10 +24,7 @@ const resendShape = z.object({
 export type WebhookResendWire = z.output<typeof resendShape>
 
 /** Stored resend of the events of a period; times in ms. */
-export type WebhookResend = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type WebhookResend = OwnedObject & {
   readonly endpointId: string
   readonly from: number
   readonly to: number
@@ -35,7 +33,6 @@ export type WebhookResend = {
   readonly eventsTotal: number
   readonly eventsDone: number
   readonly deliveriesQueued: number
-  readonly createdAt: number
 }
 
 /** Write a resend. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { count, idText, orNull, storedMembers } from '../answer-field.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
@@ -35,10 +36,7 @@ export const meterBatchShape = z.object({
 export type MeterBatchWire = z.output<typeof meterBatchShape>
 
 /** Receipt of a submission; `createdAt` in ms. Failed records are ordered by number. */
-export type MeterBatch = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type MeterBatch = OwnedObject & {
   readonly recordsSubmitted: number
   readonly recordsAccepted: number
   readonly recordsProcessed: number
@@ -47,7 +45,6 @@ export type MeterBatch = {
     readonly recordReferenceId: string | null
     readonly error: string
   }[]
-  readonly createdAt: number
 }
 
 /** True for texts that the published description quotes. These texts get no full stop. */

@@ -3,6 +3,7 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
 import type { MeterRecord } from '../../domain/record/record.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import {
   confidenceScale,
   costShape,
@@ -57,10 +58,8 @@ export const recordAnswerRenames: readonly VersionRename[] = [
 ]
 
 /** Meter record with its price. `price.energy` is the energy that counts, `record.energy` the submitted energy. */
-export type MeterRecordView = {
+export type MeterRecordView = Tenant & {
   readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
   readonly currencyCode: string
   readonly record: MeterRecord
   readonly price: PricedEnergy

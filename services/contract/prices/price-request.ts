@@ -4,6 +4,7 @@ import { isLongerThanDays, type TimeZone } from '../../domain/civil-time.ts'
 import { type OffsetInstant, writeInstant } from '../../domain/instant.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { idText, instantText, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
@@ -93,10 +94,7 @@ export const requestShape = {
 } as const
 
 /** Data of a price or audit answer; times in ms. */
-export type PriceView<Element> = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type PriceView<Element> = OwnedObject & {
   readonly locationId: string
   readonly timezone: string
   readonly currencyCode: string
@@ -104,7 +102,6 @@ export type PriceView<Element> = {
   readonly offsetOf: AnswerOffset
   readonly lastUpdated: number
   readonly elements: readonly Element[]
-  readonly createdAt: number
 }
 
 /** Write the members that prices, audits and schedules share. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
@@ -21,14 +22,10 @@ export const customerShape = z.object({
 export type CustomerWire = z.output<typeof customerShape>
 
 /** Stored customer; `createdAt` in ms. */
-export type Customer = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type Customer = OwnedObject & {
   readonly referenceId: string | null
   readonly locationIds: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
-  readonly createdAt: number
 }
 
 /** Write a customer. */

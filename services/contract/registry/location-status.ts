@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
@@ -24,11 +25,7 @@ export type TariffKindStatus = {
 }
 
 /** Tariffs of a location by kind; `createdAt` (ms) of the location. */
-export type LocationStatusView = {
-  readonly id: string
-  readonly liveMode: boolean
-  readonly accountId: string
-  readonly createdAt: number
+export type LocationStatusView = OwnedObject & {
   readonly kinds: Readonly<Record<TariffKind, TariffKindStatus>>
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
 import {
   clearable,
@@ -127,10 +128,7 @@ export const tariffKinds = [
 export type TariffKind = (typeof tariffKinds)[number]
 
 /** Data of a location answer, with the status of its tariffs; instants in ms. */
-export type LocationView = {
-  readonly id: string
-  readonly liveMode: boolean
-  readonly accountId: string
+export type LocationView = OwnedObject & {
   readonly referenceId: string | null
   readonly customerId: string | null
   readonly timezone: string
@@ -142,7 +140,6 @@ export type LocationView = {
   readonly importSourceId: string | null
   readonly exportSourceId: string | null
   readonly metadata: Readonly<Record<string, string>>
-  readonly createdAt: number
 }
 
 const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')

@@ -3,6 +3,7 @@ import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Interval, unionOfIntervals } from '../../domain/interval.ts'
 import type { PriceBound } from '../../domain/schedule/slot.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { exactDecimal, instantText, orNull } from '../answer-field.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { instant, oneOf, optional, scaledDecimal } from '../field.ts'
@@ -77,15 +78,11 @@ export const intervalsToWire = (intervals: readonly Interval[], offsetOf: Answer
   unionOfIntervals(intervals).map(interval => intervalToWire(interval, offsetOf))
 
 /** Data of every schedule; times in ms. */
-export type ScheduleView = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type ScheduleView = OwnedObject & {
   readonly locationId: string
   readonly timezone: string
   readonly currencyCode: string
   readonly unpriced: readonly Interval[]
-  readonly createdAt: number
 }
 
 /** Data of a schedule of a window; `nextUpdate` (ms) is null in the current API version. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
 import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import {
@@ -57,10 +58,7 @@ const tariffShape = z.object({
 export type TariffWire = z.output<typeof tariffShape>
 
 /** Stored tariff with the time zone of its location; instants in ms. */
-export type TariffView = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type TariffView = OwnedObject & {
   readonly locationId: string
   readonly timezone: string
   readonly connectionType: (typeof connectionTypes)[number]
@@ -74,7 +72,6 @@ export type TariffView = {
   readonly contractEnd: number | null
   readonly schedule: readonly ScheduleEntry[]
   readonly versions?: readonly TariffVersion[]
-  readonly createdAt: number
 }
 
 /** Write a tariff at `at` (ms), in steps. `inList` omits the dates of its schedules. */

@@ -3,6 +3,7 @@ import { maxRecordMs } from '../../domain/record/validate-record.ts'
 import { directions } from '../../domain/recost/change-set.ts'
 import { estimateEdges, type LoadLimits } from '../../domain/recost/recost-load.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import { registerKey } from '../../platform/clickhouse/readings/meter-readings.ts'
 import { startTimeSlices, type TimeSlices } from '../../platform/concurrency/time-slices.ts'
 import type { CachedPricing, PricingCache, PricingRequest } from '../../platform/pricing-cache/pricing-cache.ts'
@@ -11,9 +12,7 @@ import type { RecordToCost } from '../record-to-cost.ts'
 import type { Step } from '../step.ts'
 
 /** Records of one location in a step, as far as they affect the time to cost them. */
-type LocationLoad = {
-  readonly accountId: string
-  readonly liveMode: boolean
+type LocationLoad = Tenant & {
   /** For each of `directions`, whether the step has records in it. */
   readonly hasDirection: [boolean, boolean, boolean]
   records: number

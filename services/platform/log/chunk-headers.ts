@@ -1,3 +1,4 @@
+import type { Tenant } from '../../domain/tenant.ts'
 import type { Headers } from './log.ts'
 
 /**
@@ -9,9 +10,7 @@ export type ChunkHeaders = {
   readonly chunkId: string
   readonly batches: readonly CountedBatch[]
 }
-export type ChunkBatch = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type ChunkBatch = Tenant & {
   readonly batchId: string
   readonly recordNumbers: readonly number[]
 }

@@ -1,4 +1,5 @@
 import type { MeterRecord } from '../../domain/record/record.ts'
+import type { Tenant } from '../../domain/tenant.ts'
 import type { Headers } from './log.ts'
 
 /** Message of `meter.records.v1`. Mirrors the current `schemas/log/published/meter-records.*.avsc`. */
@@ -8,9 +9,7 @@ export type MeterMessage = RecordChunk | Submission | StoredRowRequest | Reading
 export type RecordChunk = { readonly kind: 'records'; readonly parts: readonly RecordPart[] }
 
 /** Records of one submission. `batchId` is null for a record that was submitted alone (instant cost). */
-export type RecordPart = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type RecordPart = Tenant & {
   readonly batchId: string | null
   readonly receivedAt: number
   readonly records: readonly AcceptedRecord[]
@@ -23,10 +22,8 @@ export type RecordPart = {
 export type AcceptedRecord = MeterRecord & { readonly recordId: string; readonly recordNumber: number }
 
 /** Header of a submission: numbers of submitted and accepted records, and the refused records. */
-export type Submission = {
+export type Submission = Tenant & {
   readonly kind: 'submission'
-  readonly accountId: string
-  readonly liveMode: boolean
   readonly batchId: string
   readonly receivedAt: number
   readonly recordsSubmitted: number
@@ -69,9 +66,7 @@ export type StoredRowRequestKind = 'UNKNOWN' | 'RE_PRICE' | 'TIER' | 'ERASE'
 
 export type ReadingChunk = { readonly kind: 'readings'; readonly parts: readonly ReadingPart[] }
 
-export type ReadingPart = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type ReadingPart = Tenant & {
   readonly batchId: string | null
   readonly receivedAt: number
   readonly locationId: string
@@ -110,11 +105,9 @@ export type DeadLetter = {
 }
 
 /** `data`: JSON of the object after the change. */
-export type EventEnvelope = {
+export type EventEnvelope = Tenant & {
   readonly eventId: string
   readonly type: string
-  readonly accountId: string
-  readonly liveMode: boolean
   readonly objectId: string | null
   readonly timeCreated: number
   readonly data: string

@@ -1,5 +1,6 @@
 import type { Energy, Money, Price } from '../../../domain/quantity.ts'
 import type { MeterRecord } from '../../../domain/record/record.ts'
+import type { Tenant } from '../../../domain/tenant.ts'
 
 export type CostStatus = 'PRICED' | 'PROVISIONAL' | 'UNPRICED'
 
@@ -29,27 +30,26 @@ export type PackedPieces = { readonly count: number; readonly columns: readonly 
  * empty if actual records cover nothing, and in rows of earlier releases. `confidence`: of the price, energy-weighted,
  * in 1e-6. An empty reference reads back as null.
  */
-export type MeterCostRow = Omit<MeterRecord, 'confidence'> & {
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly recordId: string
-  readonly energySubmitted: Energy | null
-  readonly recordConfidence: number
-  readonly status: CostStatus
-  readonly cost: Money | null
-  /** ISO 4217, three letters. */
-  readonly currency: string
-  readonly confidence: number
-  readonly pieces: readonly CostPiece[]
-  /** Replaces `pieces`, which is empty then; only until the insert. */
-  readonly packed?: PackedPieces
-  readonly tariffIds: readonly string[]
-  readonly marketSourceIds: readonly string[]
-  readonly pricingRevision: number
-  readonly priceRevision: bigint
-  readonly batchId: string | null
-  readonly version: bigint
-  readonly sourceVersion: bigint
-  readonly receivedAt: number
-  readonly isDeleted: boolean
-}
+export type MeterCostRow = Omit<MeterRecord, 'confidence'> &
+  Tenant & {
+    readonly recordId: string
+    readonly energySubmitted: Energy | null
+    readonly recordConfidence: number
+    readonly status: CostStatus
+    readonly cost: Money | null
+    /** ISO 4217, three letters. */
+    readonly currency: string
+    readonly confidence: number
+    readonly pieces: readonly CostPiece[]
+    /** Replaces `pieces`, which is empty then; only until the insert. */
+    readonly packed?: PackedPieces
+    readonly tariffIds: readonly string[]
+    readonly marketSourceIds: readonly string[]
+    readonly pricingRevision: number
+    readonly priceRevision: bigint
+    readonly batchId: string | null
+    readonly version: bigint
+    readonly sourceVersion: bigint
+    readonly receivedAt: number
+    readonly isDeleted: boolean
+  }

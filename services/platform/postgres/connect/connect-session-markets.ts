@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import type { Tenant } from '../../../domain/tenant.ts'
 import { type Database, hasRow, readRows } from '../database.ts'
 import { createMarket, type StoredMarket } from '../pricing/markets.ts'
 import { withOperator } from '../transaction.ts'
@@ -56,9 +57,7 @@ export const hasPricedArea = (
     limit 1`)
 
 /** Location whose shared source is empty although another source of the same area has prices. */
-export type MisplacedLocation = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type MisplacedLocation = Tenant & {
   readonly locationId: string
   readonly emptyId: string
   readonly filledId: string

@@ -1,5 +1,6 @@
 import sql, { join, raw } from 'sql-template-tag'
 import type { Result } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { eventTopic } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
@@ -8,14 +9,10 @@ import { allOf, matching, ownedBy, type Page, type Paging, readBoundedPage } fro
 import type { TenantTransaction } from '../transaction.ts'
 
 /** Stored event. `data` is JSON text, with the names of the current API version; `createdAt` in ms. */
-export type StoredEvent = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredEvent = OwnedObject & {
   readonly type: string
   readonly objectId: string | null
   readonly data: string
-  readonly createdAt: number
 }
 
 /** Event to write: `data` for `JSON.stringify`, or `text`, which is JSON already. */

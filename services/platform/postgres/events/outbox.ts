@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import sql from 'sql-template-tag'
+import type { Tenant } from '../../../domain/tenant.ts'
 import { recordTopic, type TopicName } from '../../log/log.ts'
 import { toTimestamp } from '../column.ts'
 import { type Query, readRows } from '../database.ts'
@@ -8,10 +9,8 @@ import { type Query, readRows } from '../database.ts'
  * Recost request of a change at locations: recalculate the costs of [from, to) with a pricing revision of at least
  * `revision`. Instants in ms; null is open. Changes of market prices use `pricing/price-fan-outs.ts`.
  */
-export type OutboxRecostRequest = {
+export type OutboxRecostRequest = Tenant & {
   readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
   readonly locations: readonly string[]
   readonly revision: number
   readonly from: number | null

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import type { Tenant } from '../../../domain/tenant.ts'
 import { deterministicId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { countRows, type Query, readRows } from '../database.ts'
@@ -64,9 +65,7 @@ export const markLinked = async (operator: Query, ids: readonly string[], at: nu
 }
 
 /** Location with an address and without a source. `address` is JSON text. */
-export type SourcelessLocation = {
-  readonly accountId: string
-  readonly liveMode: boolean
+export type SourcelessLocation = Tenant & {
   readonly id: string
   readonly currencyCode: string
   readonly address: string

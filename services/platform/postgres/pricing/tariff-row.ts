@@ -1,24 +1,24 @@
 import sql from 'sql-template-tag'
 import { mapSurcharges, type Rate, type SurchargeName } from '../../../domain/tariff/rate.ts'
 import type { ScheduleEntry, Tariff, TariffVersion } from '../../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../../domain/tenant.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { integersAsTexts, writeJson } from '../../write-json.ts'
 
 export type ConnectionType = 'MANUAL' | 'LIBRARY' | 'DIRECT' | 'MARKET'
 
 /** Stored tariff: its prices and its displayed members. `timezone` is that of its location; instants in ms. */
-export type StoredTariff = Tariff & {
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly locationId: string
-  readonly timezone: string
-  readonly connectionType: ConnectionType
-  readonly status: 'CONNECTED' | 'ERROR'
-  readonly displayName: string | null
-  readonly providerId: string | null
-  readonly libraryTariffId: string | null
-  readonly createdAt: number
-}
+export type StoredTariff = Tariff &
+  Tenant & {
+    readonly locationId: string
+    readonly timezone: string
+    readonly connectionType: ConnectionType
+    readonly status: 'CONNECTED' | 'ERROR'
+    readonly displayName: string | null
+    readonly providerId: string | null
+    readonly libraryTariffId: string | null
+    readonly createdAt: number
+  }
 
 export type TariffDraft = Omit<
   StoredTariff,

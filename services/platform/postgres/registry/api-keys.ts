@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { TokenSubject } from '../../access/bearer-token.ts'
 import type { KeyState } from '../../access/key-state.ts'
 import type { Secret } from '../../access/secrets.ts'
@@ -13,14 +14,10 @@ import { apiVersionOf } from './accounts.ts'
 export type ApiKeyScope = 'read' | 'metering' | 'all'
 
 /** Stored API key, without its text. `last4` helps people to recognise a key; instants in ms. */
-export type StoredApiKey = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredApiKey = OwnedObject & {
   readonly scope: ApiKeyScope
   readonly last4: string
   readonly description: string | null
-  readonly createdAt: number
   readonly revokedAt: number | null
 }
 

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
 import { allOf, isActive, mapPage, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
@@ -8,14 +9,10 @@ import type { StoredLocation } from './location-row.ts'
 import { deleteLocationsOf } from './locations.ts'
 
 /** Stored customer, with the ids of its locations, oldest first; `createdAt` in ms. */
-export type StoredCustomer = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredCustomer = OwnedObject & {
   readonly referenceId: string | null
   readonly locationIds: readonly string[]
   readonly metadata: Metadata
-  readonly createdAt: number
 }
 
 export type CustomerDraft = { readonly referenceId: string | null; readonly metadata: Metadata }

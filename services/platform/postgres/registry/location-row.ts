@@ -1,5 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag'
 import type { TariffDirection, TariffType } from '../../../domain/tariff/tariff.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { Metadata } from '../column.ts'
 
 export type Address = Readonly<Record<string, string | null>>
@@ -49,16 +50,13 @@ export type PendingTariff = {
 }
 
 /** Stored location, with its active tariffs in the order of their ids; `createdAt` in ms. */
-export type StoredLocation = LocationDraft & {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
-  readonly tariffs: readonly LocationTariff[]
-  /** Absent if no tariff is pending. */
-  readonly pendingTariffs?: readonly PendingTariff[]
-  readonly pricingRevision: number
-  readonly createdAt: number
-}
+export type StoredLocation = LocationDraft &
+  OwnedObject & {
+    readonly tariffs: readonly LocationTariff[]
+    /** Absent if no tariff is pending. */
+    readonly pendingTariffs?: readonly PendingTariff[]
+    readonly pricingRevision: number
+  }
 
 export type LocationRow = Omit<StoredLocation, 'postalAddress' | 'geoLocation' | 'tariffs' | 'pendingTariffs'> & {
   readonly postalAddress: string | null

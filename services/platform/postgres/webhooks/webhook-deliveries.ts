@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { acceptFirst, readFirst } from '../database.ts'
@@ -12,10 +13,7 @@ export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
  * Delivery of one event to one endpoint. `attempts` of the present round; times in ms; `dueAt` null after the last
  * attempt.
  */
-export type StoredDelivery = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredDelivery = OwnedObject & {
   readonly endpointId: string
   readonly eventId: string
   readonly eventType: string
@@ -23,7 +21,6 @@ export type StoredDelivery = {
   readonly attempts: number
   readonly dueAt: number | null
   readonly lastAttemptAt: number | null
-  readonly createdAt: number
 }
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId",
@@ -34,17 +31,13 @@ const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endp
  * Attempt of a delivery. `statusCode` null if there was no response, then with `error`; `responseBody`: its first 16
  * KiB.
  */
-export type StoredAttempt = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredAttempt = OwnedObject & {
   readonly deliveryId: string
   readonly endpointId: string
   readonly statusCode: number | null
   readonly error: string | null
   readonly durationMs: number
   readonly responseBody: string
-  readonly createdAt: number
 }
 
 const attemptColumns = sql`id, account_id as "accountId", live_mode as "liveMode", delivery_id as "deliveryId",

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
@@ -11,10 +12,7 @@ import type { TenantTransaction } from '../transaction.ts'
 export type DisabledReason = 'CALLER' | 'GONE' | 'FAILING'
 
 /** Stored webhook endpoint; `secrets` are sealed; times in ms. */
-export type StoredEndpoint = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredEndpoint = OwnedObject & {
   readonly url: string
   readonly eventTypes: readonly string[]
   readonly description: string | null
@@ -22,7 +20,6 @@ export type StoredEndpoint = {
   readonly secrets: readonly SigningSecret<string>[]
   readonly failingSince: number | null
   readonly disabledReason: DisabledReason | null
-  readonly createdAt: number
 }
 
 export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {

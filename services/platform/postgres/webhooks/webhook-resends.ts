@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag'
 import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
 import { readFirst } from '../database.ts'
@@ -8,10 +9,7 @@ import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'
 
 /** Events of an interval that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
-export type StoredResend = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredResend = OwnedObject & {
   readonly endpointId: string
   readonly from: number
   readonly to: number
@@ -20,7 +18,6 @@ export type StoredResend = {
   readonly eventsTotal: number
   readonly eventsDone: number
   readonly deliveriesQueued: number
-  readonly createdAt: number
 }
 
 const columns = sql`
