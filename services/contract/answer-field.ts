@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { writeInstant } from '../domain/instant.ts'
 import { type Energy, type Money, moneyScale } from '../domain/quantity.ts'
+import type { OwnedObject } from '../domain/tenant.ts'
 import { type ExactNumber, isExactNumber, isJsonNumber, type JsonNumber, scaledNumber } from './json/exact-number.ts'
 
 /**
@@ -33,6 +34,31 @@ export const orNull = <Shape extends z.ZodType>(shape: Shape) => shape.nullable(
 
 /** Members of all stored objects. */
 export const storedMembers = { live_mode: z.boolean(), time_created: instantText, account_id: idText('acc') } as const
+
+/** Shape of a stored object: the shared members around its own. */
+export const objectShape = <Name extends string, Own extends z.core.$ZodLooseShape>(
+  prefix: string,
+  object: Name,
+  own: Own,
+) => {
+  const { live_mode, ...created } = storedMembers
+  return z.object({ id: idText(prefix), object: z.literal(object), live_mode, ...own, ...created })
+}
+
+/** Write a stored object: the shared members around its own. */
+export const objectToWire = <Name extends string, AccountId extends string | null, Own extends object>(
+  object: Name,
+  { id, accountId, liveMode, createdAt }: Omit<OwnedObject, 'accountId'> & { readonly accountId: AccountId },
+  own: Own,
+) => ({ id, object, live_mode: liveMode, ...own, time_created: writeInstant(createdAt), account_id: accountId })
+
+/** Return the shared members of an example. */
+export const exampleObject = (prefix: string): OwnedObject => ({
+  id: `${prefix}_0198c0ffee00112233445566`,
+  accountId: 'acc_0198c0ffee00112233445566',
+  liveMode: false,
+  createdAt: 1_757_844_000_000,
+})
 
 /** Answer to a deletion, which completes later. Source: docs/rules/registry.md #operations. */
 export const acceptedMessage = z.object({ message: z.literal('Accepted') })

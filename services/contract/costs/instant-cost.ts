@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { energyScale } from '../../domain/quantity.ts'
-import { exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { exactDecimal, idText, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { scaledNumber } from '../json/exact-number.ts'
@@ -39,12 +39,10 @@ const requestShape = z.object({
   include_carbon: z.boolean().optional(),
 })
 
-export const instantCostShape = z.object({
+export const instantCostShape = objectShape('mre', 'meter_record', {
   ...meterRecordHead,
   request: requestShape,
   data: meterRecordDataShape.partial({ tariff: true }),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 type InstantCostWire = z.output<typeof instantCostShape>
@@ -94,13 +92,11 @@ const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost)
 /** Write an instant cost. */
 export const instantCostToWire = (cost: InstantCost): InstantCostWire => {
   const { tariff, ...data } = meterRecordDataToWire(cost, cost.offsetOf)
-  return {
+  return objectToWire('meter_record', cost, {
     ...meterRecordHeadToWire(cost),
     request: requestToWire(cost),
     data: cost.options.includeTariff ? { ...data, tariff } : data,
-    time_created: writeInstant(cost.createdAt),
-    account_id: cost.accountId,
-  }
+  })
 }
 
 const exampleBody = {

@@ -1,17 +1,13 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { count, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { count, idText, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { fields, identifier, oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
 const statuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
-const deliveryShape = z.object({
-  id: idText('whd'),
-  object: z.literal('webhook_delivery'),
-  live_mode: storedMembers.live_mode,
+const deliveryShape = objectShape('whd', 'webhook_delivery', {
   endpoint_id: idText('whe'),
   event_id: idText('evt'),
   event_type: z.string(),
@@ -19,8 +15,6 @@ const deliveryShape = z.object({
   attempts: count.describe('Attempts since the delivery was created or last resent.'),
   next_attempt: orNull(instantText).describe('Time of the next attempt; null after success or after the last attempt.'),
   last_attempt: orNull(instantText),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type WebhookDeliveryWire = z.output<typeof deliveryShape>
@@ -37,25 +31,18 @@ export type WebhookDelivery = OwnedObject & {
 }
 
 /** Write a delivery. */
-export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire => ({
-  id: delivery.id,
-  object: 'webhook_delivery',
-  live_mode: delivery.liveMode,
-  endpoint_id: delivery.endpointId,
-  event_id: delivery.eventId,
-  event_type: delivery.eventType,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  next_attempt: instantOrNull(delivery.dueAt),
-  last_attempt: instantOrNull(delivery.lastAttemptAt),
-  time_created: writeInstant(delivery.createdAt),
-  account_id: delivery.accountId,
-})
+export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire =>
+  objectToWire('webhook_delivery', delivery, {
+    endpoint_id: delivery.endpointId,
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    next_attempt: instantOrNull(delivery.dueAt),
+    last_attempt: instantOrNull(delivery.lastAttemptAt),
+  })
 
-const attemptShape = z.object({
-  id: idText('wha'),
-  object: z.literal('webhook_attempt'),
-  live_mode: storedMembers.live_mode,
+const attemptShape = objectShape('wha', 'webhook_attempt', {
   endpoint_id: idText('whe'),
   delivery_id: idText('whd'),
   succeeded: z.boolean(),
@@ -65,8 +52,6 @@ const attemptShape = z.object({
   ),
   duration_ms: count,
   response_body: z.string().describe('The first 16 KiB of the response.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type WebhookAttemptWire = z.output<typeof attemptShape>
@@ -82,20 +67,16 @@ export type WebhookAttempt = OwnedObject & {
 }
 
 /** Write an attempt. */
-export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWire => ({
-  id: attempt.id,
-  object: 'webhook_attempt',
-  live_mode: attempt.liveMode,
-  endpoint_id: attempt.endpointId,
-  delivery_id: attempt.deliveryId,
-  succeeded: attempt.statusCode !== null && attempt.statusCode >= 200 && attempt.statusCode < 300,
-  status_code: attempt.statusCode,
-  error: attempt.error,
-  duration_ms: attempt.durationMs,
-  response_body: attempt.responseBody,
-  time_created: writeInstant(attempt.createdAt),
-  account_id: attempt.accountId,
-})
+export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWire =>
+  objectToWire('webhook_attempt', attempt, {
+    endpoint_id: attempt.endpointId,
+    delivery_id: attempt.deliveryId,
+    succeeded: attempt.statusCode !== null && attempt.statusCode >= 200 && attempt.statusCode < 300,
+    status_code: attempt.statusCode,
+    error: attempt.error,
+    duration_ms: attempt.durationMs,
+    response_body: attempt.responseBody,
+  })
 
 const exampleIds = { live_mode: false, endpoint_id: 'whe_0198c0ffee00112233445566' } as const
 const exampleOwner = { time_created: '2025-09-14T10:00:00Z', account_id: 'acc_0198c0ffee00112233445566' } as const

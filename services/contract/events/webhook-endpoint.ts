@@ -1,8 +1,15 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import {
+  acceptedMessage,
+  exampleObject,
+  instantOrNull,
+  instantText,
+  objectShape,
+  objectToWire,
+  orNull,
+} from '../answer-field.ts'
 import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
@@ -10,10 +17,7 @@ import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { explainUnknownFilter } from './event-type.ts'
 
-const endpointMembers = {
-  id: idText('whe'),
-  object: z.literal('webhook_endpoint'),
-  live_mode: storedMembers.live_mode,
+const endpointShape = objectShape('whe', 'webhook_endpoint', {
   url: z.string(),
   event_types: z.array(z.string()),
   description: orNull(z.string()),
@@ -23,13 +27,9 @@ const endpointMembers = {
     'CALLER: an update disabled the endpoint. GONE: the endpoint answered 410. FAILING: all deliveries failed for 5 days.',
   ),
   failing_since: orNull(instantText).describe('Time of the first failure without a later success.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
-}
+})
 
-const endpointShape = z.object(endpointMembers)
-const endpointWithSecretShape = z.object({
-  ...endpointMembers,
+const endpointWithSecretShape = endpointShape.extend({
   secret: z
     .string()
     .describe('Secret of the signatures, by Standard Webhooks 1.0. Only this answer contains the secret.'),
@@ -48,20 +48,16 @@ export type WebhookEndpoint = OwnedObject & {
 }
 
 /** Write a webhook endpoint. */
-export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpointWire => ({
-  id: endpoint.id,
-  object: 'webhook_endpoint',
-  live_mode: endpoint.liveMode,
-  url: endpoint.url,
-  event_types: [...endpoint.eventTypes],
-  description: endpoint.description,
-  api_version: apiVersionDates[endpoint.apiVersion],
-  status: endpoint.disabledReason === null ? 'ENABLED' : 'DISABLED',
-  disabled_reason: endpoint.disabledReason,
-  failing_since: instantOrNull(endpoint.failingSince),
-  time_created: writeInstant(endpoint.createdAt),
-  account_id: endpoint.accountId,
-})
+export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpointWire =>
+  objectToWire('webhook_endpoint', endpoint, {
+    url: endpoint.url,
+    event_types: [...endpoint.eventTypes],
+    description: endpoint.description,
+    api_version: apiVersionDates[endpoint.apiVersion],
+    status: endpoint.disabledReason === null ? 'ENABLED' : 'DISABLED',
+    disabled_reason: endpoint.disabledReason,
+    failing_since: instantOrNull(endpoint.failingSince),
+  })
 
 const eventTypes = listOf(text().meta({ examples: ['customer.*'] }), { min: 1, max: 50 }).describe(
   'Events for the endpoint: *, a group such as customer.*, or types of the list of events.',
@@ -87,10 +83,7 @@ const url = text({ max: 2_048 })
 const describeVersion =
   'Optional; must equal Api-Version. The endpoint receives events in the API version of this request.'
 
-const example: WebhookEndpointWire = {
-  id: 'whe_0198c0ffee00112233445566',
-  object: 'webhook_endpoint',
-  live_mode: false,
+const example: WebhookEndpointWire = objectToWire('webhook_endpoint', exampleObject('whe'), {
   url: 'https://example.com/webhooks',
   event_types: ['customer.*', 'location.update'],
   description: 'Billing',
@@ -98,9 +91,7 @@ const example: WebhookEndpointWire = {
   status: 'ENABLED',
   disabled_reason: null,
   failing_since: null,
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 const exampleWithSecret = { ...example, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }
 

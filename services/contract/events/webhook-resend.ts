@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { count, idText, instantText, storedMembers } from '../answer-field.ts'
+import { count, exampleObject, idText, instantText, objectShape, objectToWire } from '../answer-field.ts'
 import { fields, instant, optional, refuseField } from '../field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
-const resendShape = z.object({
-  id: idText('whr'),
-  object: z.literal('webhook_resend'),
-  live_mode: storedMembers.live_mode,
+const resendShape = objectShape('whr', 'webhook_resend', {
   endpoint_id: idText('whe'),
   start_time: instantText,
   end_time: instantText,
@@ -17,8 +14,6 @@ const resendShape = z.object({
   events_total: count.describe('Events of the account in this period.'),
   events_done: count.describe('Number of these events that were checked.'),
   deliveries_queued: count.describe('Number of these events that are sent again.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type WebhookResendWire = z.output<typeof resendShape>
@@ -36,26 +31,19 @@ export type WebhookResend = OwnedObject & {
 }
 
 /** Write a resend. */
-export const webhookResendToWire = (resend: WebhookResend): WebhookResendWire => ({
-  id: resend.id,
-  object: 'webhook_resend',
-  live_mode: resend.liveMode,
-  endpoint_id: resend.endpointId,
-  start_time: writeInstant(resend.from),
-  end_time: writeInstant(resend.to),
-  include_delivered: resend.includeDelivered,
-  status: resend.status,
-  events_total: resend.eventsTotal,
-  events_done: resend.eventsDone,
-  deliveries_queued: resend.deliveriesQueued,
-  time_created: writeInstant(resend.createdAt),
-  account_id: resend.accountId,
-})
+export const webhookResendToWire = (resend: WebhookResend): WebhookResendWire =>
+  objectToWire('webhook_resend', resend, {
+    endpoint_id: resend.endpointId,
+    start_time: writeInstant(resend.from),
+    end_time: writeInstant(resend.to),
+    include_delivered: resend.includeDelivered,
+    status: resend.status,
+    events_total: resend.eventsTotal,
+    events_done: resend.eventsDone,
+    deliveries_queued: resend.deliveriesQueued,
+  })
 
-const example: WebhookResendWire = {
-  id: 'whr_0198c0ffee00112233445566',
-  object: 'webhook_resend',
-  live_mode: false,
+const example: WebhookResendWire = objectToWire('webhook_resend', exampleObject('whr'), {
   endpoint_id: 'whe_0198c0ffee00112233445566',
   start_time: '2025-09-14T00:00:00Z',
   end_time: '2025-09-15T00:00:00Z',
@@ -64,9 +52,7 @@ const example: WebhookResendWire = {
   events_total: 1_200,
   events_done: 500,
   deliveries_queued: 37,
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 const answer = { name: 'WebhookResend', shape: resendShape }
 

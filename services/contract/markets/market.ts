@@ -1,20 +1,16 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
-import { acceptedMessage, count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { currencyCode, fields, optional, text } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
-const marketShape = z.object({
-  id: idText('mrs'),
-  object: z.literal('market_source'),
-  live_mode: storedMembers.live_mode,
+const marketShape = objectShape('mrs', 'market_source', {
   display_name: z.string(),
   currency_code: z.string(),
   area: orNull(z.string()).describe('The market area of the prices, such as DE-LU.'),
   resolution_minutes: orNull(count).describe('Length of the intervals of the market; null if the length varies.'),
   price_revision: count.describe('Increases with every change of the prices.'),
-  time_created: storedMembers.time_created,
+}).extend({
   account_id: orNull(idText('acc')).describe('Null for sources that all accounts share.'),
 })
 
@@ -34,31 +30,22 @@ export type Market = {
 }
 
 /** Write a market source. */
-export const marketToWire = (market: Market): MarketWire => ({
-  id: market.id,
-  object: 'market_source',
-  live_mode: market.liveMode,
-  display_name: market.displayName,
-  currency_code: market.currencyCode,
-  area: market.area,
-  resolution_minutes: market.resolutionMinutes,
-  price_revision: market.priceRevision,
-  time_created: writeInstant(market.createdAt),
-  account_id: market.accountId,
-})
+export const marketToWire = (market: Market): MarketWire =>
+  objectToWire('market_source', market, {
+    display_name: market.displayName,
+    currency_code: market.currencyCode,
+    area: market.area,
+    resolution_minutes: market.resolutionMinutes,
+    price_revision: market.priceRevision,
+  })
 
-const example: MarketWire = {
-  id: 'mrs_0198c0ffee00112233445566',
-  object: 'market_source',
-  live_mode: false,
+const example: MarketWire = objectToWire('market_source', exampleObject('mrs'), {
   display_name: 'Own day-ahead prices',
   currency_code: 'EUR',
   area: null,
   resolution_minutes: null,
   price_revision: 3,
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 const tag = 'Markets'
 const answer = { name: 'MarketSource', shape: marketShape }

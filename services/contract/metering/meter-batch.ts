@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import { type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { toSentence } from '../error.ts'
 import { text } from '../field.ts'
 import { defineOperation, type RawBody, sameRoute } from '../operation.ts'
@@ -12,10 +11,7 @@ import { submissionLimits } from '../registry/account.ts'
 import { meterRecordRenames, meterRecordShape } from './meter-record.ts'
 import { readSubmission, type Submission, type SubmissionLimits } from './read-submission.ts'
 
-export const meterBatchShape = z.object({
-  id: idText('bat'),
-  object: z.literal('meter_batch'),
-  live_mode: storedMembers.live_mode,
+export const meterBatchShape = objectShape('bat', 'meter_batch', {
   status: z
     .enum(['PENDING', 'COMPLETE'])
     .describe('COMPLETE after every submitted record is processed or failed. This status is final.'),
@@ -29,8 +25,6 @@ export const meterBatchShape = z.object({
       error: z.string().describe('What to change.'),
     }),
   ),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type MeterBatchWire = z.output<typeof meterBatchShape>
@@ -56,22 +50,18 @@ const failureText = (error: string): string =>
   error === 'erased' ? 'The record was erased.' : isPublishedText(error) ? error : toSentence(error)
 
 /** Write a receipt. */
-export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire => ({
-  id: batch.id,
-  object: 'meter_batch',
-  live_mode: batch.liveMode,
-  status: batch.recordsProcessed + batch.failed.length >= batch.recordsSubmitted ? 'COMPLETE' : 'PENDING',
-  records_submitted: batch.recordsSubmitted,
-  records_accepted: batch.recordsAccepted,
-  records_processed: batch.recordsProcessed,
-  failed_records: batch.failed.map(({ recordNumber, recordReferenceId, error }) => ({
-    record_num: recordNumber,
-    record_reference_id: recordReferenceId,
-    error: failureText(error),
-  })),
-  time_created: writeInstant(batch.createdAt),
-  account_id: batch.accountId,
-})
+export const meterBatchToWire = (batch: MeterBatch): MeterBatchWire =>
+  objectToWire('meter_batch', batch, {
+    status: batch.recordsProcessed + batch.failed.length >= batch.recordsSubmitted ? 'COMPLETE' : 'PENDING',
+    records_submitted: batch.recordsSubmitted,
+    records_accepted: batch.recordsAccepted,
+    records_processed: batch.recordsProcessed,
+    failed_records: batch.failed.map(({ recordNumber, recordReferenceId, error }) => ({
+      record_num: recordNumber,
+      record_reference_id: recordReferenceId,
+      error: failureText(error),
+    })),
+  })
 
 const ndjsonMediaType = 'application/x-ndjson'
 
@@ -135,14 +125,11 @@ export const sentObjectsOf = (
     : { locationId: null, deviceId: null }
 
 const example: MeterBatchWire = meterBatchToWire({
-  id: 'bat_0198c0ffee00112233445566',
-  accountId: 'acc_0198c0ffee00112233445566',
-  liveMode: false,
+  ...exampleObject('bat'),
   recordsSubmitted: 2,
   recordsAccepted: 1,
   recordsProcessed: 0,
   failed: [{ recordNumber: 2, recordReferenceId: null, error: 'end_time must not be before start_time' }],
-  createdAt: 1_757_844_000_000,
 })
 
 const recordExample = {

@@ -12,9 +12,10 @@ import {
   exactDecimal,
   idText,
   instantText,
+  objectShape,
+  objectToWire,
   orNull,
   type PricedEnergy,
-  storedMembers,
 } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { csvText } from '../costs/csv.ts'
@@ -29,9 +30,6 @@ import { meterRecordRenames } from './meter-record.ts'
 
 /** First members of a meter record, stored or instant. */
 export const meterRecordHead = {
-  id: idText('mre'),
-  object: z.literal('meter_record'),
-  live_mode: storedMembers.live_mode,
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   currency_code: z.string(),
@@ -66,10 +64,7 @@ export type MeterRecordView = Tenant & {
 }
 
 /** Write the first members of a meter record. */
-export const meterRecordHeadToWire = ({ id, liveMode, currencyCode, record }: MeterRecordView) => ({
-  id,
-  object: 'meter_record' as const,
-  live_mode: liveMode,
+export const meterRecordHeadToWire = ({ currencyCode, record }: MeterRecordView) => ({
   energy_flow_direction: record.energyFlowDirection,
   tariff_direction: record.tariffDirection,
   currency_code: currencyCode,
@@ -99,7 +94,7 @@ const pieceShape = z.object({
   confidence: exactDecimal.describe('Confidence of the price.'),
 })
 
-export const storedRecordShape = z.object({
+export const storedRecordShape = objectShape('mre', 'meter_record', {
   ...meterRecordHead,
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
@@ -116,8 +111,6 @@ export const storedRecordShape = z.object({
   pieces: z
     .array(pieceShape)
     .describe('Parts of the record at one price, contiguous and in order. They add up to energy and cost.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 type RecordDirections = Pick<z.output<typeof storedRecordShape>, 'energy_flow_direction' | 'tariff_direction'>
@@ -146,22 +139,25 @@ export type StoredRecordView = MeterRecordView & {
 const utcOffset = (): number => 0
 
 /** Write a stored record, with times in UTC. Source: docs/rules/versions-and-transport.md #offsets-of-answers. */
-export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> => ({
-  ...meterRecordHeadToWire(view),
-  location_id: view.record.locationId,
-  device_id: view.record.deviceId,
-  status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
-  confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
-  data: meterRecordDataToWire(view, utcOffset),
-  energy_submitted: scaledNumber(view.record.energy, energyScale),
-  batch_id: view.batchId,
-  tariff_ids: [...view.tariffIds],
-  pricing_revision: view.pricingRevision,
-  price_revision: view.priceRevision,
-  pieces: view.pieces.map(pieceToWire),
-  time_created: writeInstant(view.receivedAt),
-  account_id: view.accountId,
-})
+export const storedRecordToWire = (view: StoredRecordView): z.output<typeof storedRecordShape> =>
+  objectToWire(
+    'meter_record',
+    { ...view, createdAt: view.receivedAt },
+    {
+      ...meterRecordHeadToWire(view),
+      location_id: view.record.locationId,
+      device_id: view.record.deviceId,
+      status: view.price.cost === null ? 'UNPRICED' : 'PRICED',
+      confidence: scaledNumber(BigInt(view.record.confidence), recordConfidenceScale),
+      data: meterRecordDataToWire(view, utcOffset),
+      energy_submitted: scaledNumber(view.record.energy, energyScale),
+      batch_id: view.batchId,
+      tariff_ids: [...view.tariffIds],
+      pricing_revision: view.pricingRevision,
+      price_revision: view.priceRevision,
+      pieces: view.pieces.map(pieceToWire),
+    },
+  )
 
 const pieceToWire = (piece: StoredPieceView) => ({
   start_time: writeInstant(piece.start),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import type { PriceAuditElement } from '../../domain/price/price-series.ts'
-import { idText, instantText, seriesNumber, storedMembers } from '../answer-field.ts'
+import { idText, instantText, objectShape, objectToWire, seriesNumber } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { defineOperation } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
@@ -32,15 +31,11 @@ const breakdownShape = z.object({
   confidence: seriesNumber.describe('0 to 1; 1 is known.'),
 })
 
-const priceAuditShape = z.object({
-  id: idText('tra'),
-  object: z.literal('price_audit'),
+const priceAuditShape = objectShape('tra', 'price_audit', {
   ...sharedPriceShape,
   request: z.object(requestShape),
   market_sources: z.array(idText('mrs')).describe('Sources of the market prices.'),
   data: z.array(z.object({ valid_from: instantText, valid_to: instantText, price_breakdown: breakdownShape })),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 type PriceAuditView = PriceView<PriceAuditElement> & {
@@ -76,18 +71,14 @@ const createElement: Readonly<
 export const priceAuditToWire = (view: PriceAuditView): z.input<typeof priceAuditShape> => {
   const write = priceWriter(view.offsetOf)
   const element = createElement[view.apiVersion]
-  return {
-    id: view.id,
-    object: 'price_audit',
+  return objectToWire('price_audit', view, {
     ...sharedPriceToWire(view),
     request: requestToWire(view.interval),
     market_sources: [...view.marketSourceIds],
     data: view.elements.map(one =>
       element(write.instant(one.start), write.instant(one.end), breakdownToWire(one, write)),
     ),
-    time_created: writeInstant(view.createdAt),
-    account_id: view.accountId,
-  }
+  })
 }
 
 const start = 1_757_844_000_000

@@ -5,7 +5,7 @@ import { type OffsetInstant, writeInstant } from '../../domain/instant.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { idText, instantText, storedMembers } from '../answer-field.ts'
+import { idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { VersionRename } from '../earlier-api-version.ts'
 import { fields, instant, oneOf, optional } from '../field.ts'
@@ -74,7 +74,6 @@ export const refuseLongInterval = (interval: RequestedInterval, zone: TimeZone, 
 
 /** Members that prices, audits and schedules share. */
 export const locationPriceShape = {
-  live_mode: storedMembers.live_mode,
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
@@ -106,9 +105,8 @@ export type PriceView<Element> = OwnedObject & {
 
 /** Write the members that prices, audits and schedules share. */
 export const locationPriceToWire = (
-  view: Pick<PriceView<unknown>, 'liveMode' | 'locationId' | 'timezone' | 'currencyCode' | 'interval'>,
+  view: Pick<PriceView<unknown>, 'locationId' | 'timezone' | 'currencyCode' | 'interval'>,
 ) => ({
-  live_mode: view.liveMode,
   location_id: view.locationId,
   location_timezone: view.timezone,
   currency_code: view.currencyCode,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import type { PriceElement } from '../../domain/price/price-series.ts'
-import { idText, instantText, seriesNumber, storedMembers } from '../answer-field.ts'
+import { instantText, objectShape, objectToWire, seriesNumber } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import type { JsonNumber } from '../json/exact-number.ts'
 import { defineOperation } from '../operation.ts'
@@ -30,9 +30,7 @@ const elementShape = z.object({
     .optional(),
 })
 
-const priceShape = z.object({
-  id: idText('prs'),
-  object: z.literal('price'),
+const priceShape = objectShape('prs', 'price', {
   ...sharedPriceShape,
   next_update: instantText.optional(),
   request: z.object({
@@ -41,8 +39,6 @@ const priceShape = z.object({
     include_carbon: z.boolean().optional(),
   }),
   data: z.array(elementShape).describe('Ordered by time. Each element ends at the start of the next element.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 /** Additional members of the earlier API version; `nextUpdate` in ms. */
@@ -74,9 +70,7 @@ export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
   const write = priceWriter(view.offsetOf)
   const includesPrice = earlier?.includeTariff !== false
   const element = createElement[earlier === null ? 'current' : 'earlier']
-  return {
-    id: view.id,
-    object: 'price',
+  return objectToWire('price', view, {
     ...sharedPriceToWire(view),
     ...(earlier === null ? {} : { next_update: writeInstant(earlier.nextUpdate) }),
     request: {
@@ -88,9 +82,7 @@ export const priceToWire = (view: PriceAnswer): z.input<typeof priceShape> => {
       if (!includesPrice) return { valid_from, valid_to }
       return element(valid_from, valid_to, write.price(price), write.confidence(confidence))
     }),
-    time_created: writeInstant(view.createdAt),
-    account_id: view.accountId,
-  }
+  })
 }
 
 const midnight = 1_757_800_800_000

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
-import { count, idText, orNull, storedMembers } from '../answer-field.ts'
+import { count, exampleObject, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { type ApiVersion, apiVersionDates } from '../api-version.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 
@@ -11,17 +10,12 @@ const limitsShape = z.object({
   body_bytes: count,
 })
 
-export const accountShape = z.object({
-  id: idText('acc'),
-  object: z.literal('account'),
-  live_mode: storedMembers.live_mode,
+export const accountShape = objectShape('acc', 'account', {
   display_name: z.string(),
   default_version: z
     .enum([apiVersionDates.current, apiVersionDates.earlier])
     .describe('API version of requests without the header Api-Version.'),
   limits: limitsShape,
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type AccountWire = z.output<typeof accountShape>
@@ -45,21 +39,21 @@ export const submissionLimits = {
 } as const
 
 /** Write an account. */
-export const accountToWire = (account: Account): AccountWire => ({
-  id: account.id,
-  object: 'account',
-  live_mode: account.liveMode,
-  display_name: account.displayName,
-  default_version: apiVersionDates[account.defaultApiVersion],
-  limits: {
-    requests_per_second: account.requestsPerSecond,
-    records_per_submission: submissionLimits.records,
-    submission_bytes: submissionLimits.bytes,
-    body_bytes: submissionLimits.otherBodyBytes,
-  },
-  time_created: writeInstant(account.createdAt),
-  account_id: account.id,
-})
+export const accountToWire = (account: Account): AccountWire =>
+  objectToWire(
+    'account',
+    { ...account, accountId: account.id },
+    {
+      display_name: account.displayName,
+      default_version: apiVersionDates[account.defaultApiVersion],
+      limits: {
+        requests_per_second: account.requestsPerSecond,
+        records_per_submission: submissionLimits.records,
+        submission_bytes: submissionLimits.bytes,
+        body_bytes: submissionLimits.otherBodyBytes,
+      },
+    },
+  )
 
 export const accountRetrieve = defineOperation({
   id: 'account_retrieve',
@@ -72,12 +66,10 @@ export const accountRetrieve = defineOperation({
   status: 200,
   examples: {
     answer: accountToWire({
-      id: 'acc_0198c0ffee00112233445566',
-      liveMode: false,
+      ...exampleObject('acc'),
       displayName: 'Sandbox',
       defaultApiVersion: 'current',
       requestsPerSecond: null,
-      createdAt: 1_757_844_000_000,
     }),
   },
 })

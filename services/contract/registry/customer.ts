@@ -1,22 +1,16 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly } from '../reference.ts'
 
-export const customerShape = z.object({
-  id: idText('cus'),
-  object: z.literal('customer'),
-  live_mode: storedMembers.live_mode,
+export const customerShape = objectShape('cus', 'customer', {
   reference_id: orNull(z.string()).describe("The caller's own reference."),
   locations: z.array(idText('loc')).describe('Ids of the locations of this customer.'),
   metadata: z.record(z.string(), z.string()),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type CustomerWire = z.output<typeof customerShape>
@@ -29,27 +23,18 @@ export type Customer = OwnedObject & {
 }
 
 /** Write a customer. */
-export const customerToWire = (customer: Customer): CustomerWire => ({
-  id: customer.id,
-  object: 'customer',
-  live_mode: customer.liveMode,
-  reference_id: customer.referenceId,
-  locations: [...customer.locationIds],
-  metadata: { ...customer.metadata },
-  time_created: writeInstant(customer.createdAt),
-  account_id: customer.accountId,
-})
+export const customerToWire = (customer: Customer): CustomerWire =>
+  objectToWire('customer', customer, {
+    reference_id: customer.referenceId,
+    locations: [...customer.locationIds],
+    metadata: { ...customer.metadata },
+  })
 
-const example: CustomerWire = {
-  id: 'cus_0198c0ffee00112233445566',
-  object: 'customer',
-  live_mode: false,
+const example: CustomerWire = objectToWire('customer', exampleObject('cus'), {
   reference_id: 'household-17',
   locations: ['loc_0198c0ffee00112233445566'],
   metadata: {},
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 const answer = { name: 'Customer', shape: customerShape }
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { idText, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { locationOnly } from '../reference.ts'
 import { type TariffKind, type TariffStatus, tariffKinds, tariffStatuses } from './location.ts'
@@ -47,10 +46,7 @@ const kindShape = z
   })
   .meta({ component: 'TariffKindStatus' })
 
-const locationStatusShape = z.object({
-  id: idText('loc'),
-  object: z.literal('location_status'),
-  live_mode: storedMembers.live_mode,
+const locationStatusShape = objectShape('loc', 'location_status', {
   tariff_status: z.object({
     commodity_import: kindShape,
     commodity_export: kindShape,
@@ -58,8 +54,6 @@ const locationStatusShape = z.object({
     non_commodity_export: kindShape,
     local: kindShape,
   }),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStatus): z.input<typeof kindShape> => ({
@@ -82,17 +76,13 @@ const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStat
 })
 
 /** Write the status of a location. A kind without a tariff has only its status. */
-export const locationStatusToWire = (view: LocationStatusView): z.input<typeof locationStatusShape> => ({
-  id: view.id,
-  object: 'location_status',
-  live_mode: view.liveMode,
-  tariff_status: Object.fromEntries(tariffKinds.map(kind => [kind, kindToWire(view.kinds[kind])])) as Record<
-    TariffKind,
-    z.input<typeof kindShape>
-  >,
-  time_created: writeInstant(view.createdAt),
-  account_id: view.accountId,
-})
+export const locationStatusToWire = (view: LocationStatusView): z.input<typeof locationStatusShape> =>
+  objectToWire('location_status', view, {
+    tariff_status: Object.fromEntries(tariffKinds.map(kind => [kind, kindToWire(view.kinds[kind])])) as Record<
+      TariffKind,
+      z.input<typeof kindShape>
+    >,
+  })
 
 export const locationStatusRetrieve = defineOperation({
   id: 'location_status_retrieve',

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { acceptedMessage, idText, orNull, storedMembers } from '../answer-field.ts'
+import { acceptedMessage, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import {
   clearable,
   currencyCode,
@@ -144,10 +143,7 @@ export type LocationView = OwnedObject & {
 
 const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
 
-export const locationShape = z.object({
-  id: idText('loc'),
-  object: z.literal('location'),
-  live_mode: storedMembers.live_mode,
+export const locationShape = objectShape('loc', 'location', {
   reference_id: orNull(z.string()),
   customer_id: orNull(idText('cus')),
   timezone: z.string(),
@@ -168,35 +164,26 @@ export const locationShape = z.object({
     .string()
     .optional()
     .describe('Only in the answer to a create or update: missing data of the location, and how to add the data.'),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type LocationWire = z.output<typeof locationShape>
 
 /** Write a location. */
-export const locationToWire = (location: LocationView): LocationWire => ({
-  id: location.id,
-  object: 'location',
-  live_mode: location.liveMode,
-  reference_id: location.referenceId,
-  customer_id: location.customerId,
-  timezone: location.timezone,
-  currency_code: location.currencyCode,
-  postal_address: location.postalAddress,
-  geo_location: location.geoLocation,
-  tariff_status: { ...location.tariffStatus },
-  tariff_elements: [...location.tariffIds],
-  market_sources: { import: location.importSourceId, export: location.exportSourceId },
-  metadata: { ...location.metadata },
-  time_created: writeInstant(location.createdAt),
-  account_id: location.accountId,
-})
+export const locationToWire = (location: LocationView): LocationWire =>
+  objectToWire('location', location, {
+    reference_id: location.referenceId,
+    customer_id: location.customerId,
+    timezone: location.timezone,
+    currency_code: location.currencyCode,
+    postal_address: location.postalAddress,
+    geo_location: location.geoLocation,
+    tariff_status: { ...location.tariffStatus },
+    tariff_elements: [...location.tariffIds],
+    market_sources: { import: location.importSourceId, export: location.exportSourceId },
+    metadata: { ...location.metadata },
+  })
 
-const example: LocationWire = {
-  id: 'loc_0198c0ffee00112233445566',
-  object: 'location',
-  live_mode: false,
+const example: LocationWire = objectToWire('location', exampleObject('loc'), {
   reference_id: 'home-17',
   customer_id: 'cus_0198c0ffee00112233445566',
   timezone: 'Europe/Berlin',
@@ -220,9 +207,7 @@ const example: LocationWire = {
   tariff_elements: ['trf_0198c0ffee00112233445566'],
   market_sources: { import: 'mrs_0198c0ffee00112233445566', export: 'mrs_0198c0ffee00112233445566' },
   metadata: {},
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 const tag = 'Locations'
 const answer = { name: 'Location', shape: locationShape }

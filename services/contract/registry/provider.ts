@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
-import { idText, orNull, storedMembers } from '../answer-field.ts'
+import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
@@ -43,16 +42,13 @@ export const logoUrlOf = ({
 
 const addressTypes = ['RESIDENTIAL', 'COMMERCIAL'] as const
 
-const providerShape = z.object({
-  id: idText('prv'),
-  object: z.literal('provider'),
-  live_mode: storedMembers.live_mode,
+const providerShape = objectShape('prv', 'provider', {
   display_name: z.string(),
   logo_url: orNull(z.string()),
   countries: z.array(z.string()).describe('ISO 3166-1 alpha-2, in capitals.'),
   address_types: z.array(z.enum(addressTypes)).describe('Types of addresses that the provider supplies.'),
   direct: z.boolean().describe('True if people connect by a login at the provider.'),
-  time_created: storedMembers.time_created,
+}).extend({
   account_id: orNull(idText('acc')).describe('Always null, because all accounts share the providers.'),
 })
 
@@ -69,18 +65,18 @@ export type Provider = {
 }
 
 /** Write a provider. */
-export const providerToWire = (provider: Provider): z.output<typeof providerShape> => ({
-  id: provider.id,
-  object: 'provider',
-  live_mode: provider.liveMode,
-  display_name: provider.displayName,
-  logo_url: provider.logoUrl,
-  countries: [...provider.countries],
-  address_types: [...(provider.addressTypes.length === 0 ? addressTypes : provider.addressTypes)],
-  direct: provider.isDirect,
-  time_created: writeInstant(provider.createdAt),
-  account_id: null,
-})
+export const providerToWire = (provider: Provider): z.output<typeof providerShape> =>
+  objectToWire(
+    'provider',
+    { ...provider, accountId: null },
+    {
+      display_name: provider.displayName,
+      logo_url: provider.logoUrl,
+      countries: [...provider.countries],
+      address_types: [...(provider.addressTypes.length === 0 ? addressTypes : provider.addressTypes)],
+      direct: provider.isDirect,
+    },
+  )
 
 export const providerList = defineOperation({
   id: 'provider_list',
@@ -106,14 +102,12 @@ export const providerList = defineOperation({
       has_more: false,
       data: [
         providerToWire({
-          id: 'prv_0198c0ffee00112233445566',
-          liveMode: false,
+          ...exampleObject('prv'),
           displayName: 'Example Energy',
           logoUrl: 'https://example.com/logo.svg',
           countries: ['DE'],
           addressTypes: [],
           isDirect: false,
-          createdAt: 1_757_844_000_000,
         }),
       ],
     },

@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import { type AnswerOffset, answerOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
-import { writeInstant } from '../../domain/instant.ts'
 import { divideHalfEven, energyScale, type Money, moneyScale } from '../../domain/quantity.ts'
 import type { AmountPlan, DevicePlan } from '../../domain/schedule/amount.ts'
-import { costShape, costToWire, exactDecimal, idText, instantText, orNull, storedMembers } from '../answer-field.ts'
+import {
+  costShape,
+  costToWire,
+  exactDecimal,
+  idText,
+  instantText,
+  objectShape,
+  objectToWire,
+  orNull,
+} from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation, type Operation, sameRoute } from '../operation.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
@@ -43,10 +51,7 @@ const elementShape = z.object({
   schedule: z.array(z.object({ start_time: instantText, end_time: instantText, power: powerShape })),
 })
 
-const scheduleAmountShape = z.object({
-  id: idText('sae'),
-  object: z.literal('schedule_amount'),
-  live_mode: storedMembers.live_mode,
+const scheduleAmountShape = objectShape('sae', 'schedule_amount', {
   location_id: idText('loc'),
   location_timezone: z.string(),
   currency_code: z.string(),
@@ -56,8 +61,6 @@ const scheduleAmountShape = z.object({
   savings: savingsShape,
   data: z.array(elementShape),
   unpriced: unpricedShape,
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 /**
@@ -106,38 +109,29 @@ const elementToWire = (
 }
 
 /** Write a schedule by amount. Elements have the order of the request, and the offset of their own end_time. */
-export const scheduleAmountToWire = ({
-  body,
-  plan,
-  zone,
-  ...view
-}: AmountView): z.input<typeof scheduleAmountShape> => ({
-  id: view.id,
-  object: 'schedule_amount',
-  live_mode: view.liveMode,
-  location_id: view.locationId,
-  location_timezone: view.timezone,
-  currency_code: view.currencyCode,
-  max_power: body.max_power === undefined ? null : powerToWire(body.max_power.power, body.max_power.units),
-  shaving_threshold:
-    body.shaving_threshold === undefined
-      ? null
-      : boundToWire({
-          absolute: body.shaving_threshold.absolute ?? null,
-          relative: body.shaving_threshold.relative ?? null,
-        }),
-  cost: costToWire(plan),
-  savings: savingsToWire(plan.baseline, plan.cost),
-  data: body.data.flatMap((requested, index) => {
-    const devicePlan = plan.devices[index]
-    return devicePlan === undefined
-      ? []
-      : [elementToWire(devicePlan, requested, body.max_power, answerOffset(zone, requested.end_time.offsetMinutes))]
-  }),
-  unpriced: intervalsToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
-  time_created: writeInstant(view.createdAt),
-  account_id: view.accountId,
-})
+export const scheduleAmountToWire = ({ body, plan, zone, ...view }: AmountView): z.input<typeof scheduleAmountShape> =>
+  objectToWire('schedule_amount', view, {
+    location_id: view.locationId,
+    location_timezone: view.timezone,
+    currency_code: view.currencyCode,
+    max_power: body.max_power === undefined ? null : powerToWire(body.max_power.power, body.max_power.units),
+    shaving_threshold:
+      body.shaving_threshold === undefined
+        ? null
+        : boundToWire({
+            absolute: body.shaving_threshold.absolute ?? null,
+            relative: body.shaving_threshold.relative ?? null,
+          }),
+    cost: costToWire(plan),
+    savings: savingsToWire(plan.baseline, plan.cost),
+    data: body.data.flatMap((requested, index) => {
+      const devicePlan = plan.devices[index]
+      return devicePlan === undefined
+        ? []
+        : [elementToWire(devicePlan, requested, body.max_power, answerOffset(zone, requested.end_time.offsetMinutes))]
+    }),
+    unpriced: intervalsToWire(view.unpriced, answerOffset(zone, body.data[0]?.end_time.offsetMinutes ?? 0)),
+  })
 
 const exampleDevice = {
   device_id: 'dev_0198c0ffee00112233445566',

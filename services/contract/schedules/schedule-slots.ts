@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
 import { hourMs, minuteMs } from '../../domain/interval.ts'
 import type { PriceBound, Slot } from '../../domain/schedule/slot.ts'
-import { confidenceScale, count, exactDecimal, idText, instantText, storedMembers } from '../answer-field.ts'
+import { confidenceScale, count, exactDecimal, instantText, objectShape, objectToWire } from '../answer-field.ts'
 import { fields, integer, optional, refuseField } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
 import { defineOperation } from '../operation.ts'
@@ -50,9 +49,7 @@ const durationBody = fields({
   contiguous: optional(z.boolean()).describe('True: one uninterrupted run. Default: the time may be split.'),
 })
 
-const scheduleDurationShape = z.object({
-  id: idText('sdu'),
-  object: z.literal('schedule_duration'),
+const scheduleDurationShape = objectShape('sdu', 'schedule_duration', {
   ...locationPriceShape,
   next_update: instantText.optional(),
   request: z.object({ ...windowRequestShape, duration: count, contiguous: z.boolean() }),
@@ -69,8 +66,6 @@ const scheduleDurationShape = z.object({
     )
     .describe('Ordered by time. The total length is the duration.'),
   unpriced: unpricedShape,
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 /** Data of a schedule by duration; `duration` in minutes. */
@@ -81,22 +76,19 @@ type DurationView = WindowView & {
 }
 
 /** Write a schedule by duration. */
-export const scheduleDurationToWire = (view: DurationView): z.input<typeof scheduleDurationShape> => ({
-  id: view.id,
-  object: 'schedule_duration',
-  ...sharedWindowToWire(view),
-  request: { ...windowRequestToWire(view), duration: view.duration, contiguous: view.contiguous },
-  data: view.slots.map(({ start, end, average, confidence }) => ({
-    ...intervalToWire({ start, end }, view.offsetOf),
-    price: {
-      average: scaledNumber(average, priceScale),
-      confidence: scaledNumber(BigInt(confidence), confidenceScale),
-    },
-  })),
-  unpriced: intervalsToWire(view.unpriced, view.offsetOf),
-  time_created: writeInstant(view.createdAt),
-  account_id: view.accountId,
-})
+export const scheduleDurationToWire = (view: DurationView): z.input<typeof scheduleDurationShape> =>
+  objectToWire('schedule_duration', view, {
+    ...sharedWindowToWire(view),
+    request: { ...windowRequestToWire(view), duration: view.duration, contiguous: view.contiguous },
+    data: view.slots.map(({ start, end, average, confidence }) => ({
+      ...intervalToWire({ start, end }, view.offsetOf),
+      price: {
+        average: scaledNumber(average, priceScale),
+        confidence: scaledNumber(BigInt(confidence), confidenceScale),
+      },
+    })),
+    unpriced: intervalsToWire(view.unpriced, view.offsetOf),
+  })
 
 const durationExample = scheduleDurationToWire({
   ...windowExample,
@@ -159,9 +151,7 @@ const limitBody = fields({ ...windowBody, ...boundBody })
   })
   .meta(absoluteOrRelative)
 
-const scheduleLimitShape = z.object({
-  id: idText('sli'),
-  object: z.literal('schedule_limit'),
+const scheduleLimitShape = objectShape('sli', 'schedule_limit', {
   ...locationPriceShape,
   next_update: instantText.optional(),
   duration: count.describe('Total length of all elements in whole minutes.'),
@@ -176,8 +166,6 @@ const scheduleLimitShape = z.object({
     )
     .describe('Ordered by time. Adjacent times are one element.'),
   unpriced: unpricedShape,
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 /** Data of a schedule by limit; `durationMs` is the total length of its slots. */
@@ -188,20 +176,17 @@ type LimitView = WindowView & {
 }
 
 /** Write a schedule by limit. */
-export const scheduleLimitToWire = (view: LimitView): z.input<typeof scheduleLimitShape> => ({
-  id: view.id,
-  object: 'schedule_limit',
-  ...sharedWindowToWire(view),
-  duration: Math.floor(view.durationMs / minuteMs),
-  request: { ...windowRequestToWire(view), ...boundToWire(view.bound) },
-  data: view.slots.map(({ start, end, average }) => ({
-    ...intervalToWire({ start, end }, view.offsetOf),
-    price: { average: scaledNumber(average, priceScale) },
-  })),
-  unpriced: intervalsToWire(view.unpriced, view.offsetOf),
-  time_created: writeInstant(view.createdAt),
-  account_id: view.accountId,
-})
+export const scheduleLimitToWire = (view: LimitView): z.input<typeof scheduleLimitShape> =>
+  objectToWire('schedule_limit', view, {
+    ...sharedWindowToWire(view),
+    duration: Math.floor(view.durationMs / minuteMs),
+    request: { ...windowRequestToWire(view), ...boundToWire(view.bound) },
+    data: view.slots.map(({ start, end, average }) => ({
+      ...intervalToWire({ start, end }, view.offsetOf),
+      price: { average: scaledNumber(average, priceScale) },
+    })),
+    unpriced: intervalsToWire(view.unpriced, view.offsetOf),
+  })
 
 const limitExample = scheduleLimitToWire({
   ...windowExample,
