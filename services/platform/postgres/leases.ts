@@ -17,12 +17,12 @@ export const takeLease = async (
 ): Promise<Lease | null> => {
   const until = sql`clock_timestamp() + ${durationMs} * interval '1 millisecond'`
   const { rows } = await operator<{ epoch: number }>(sql`
-    insert into leases as held (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})
+    insert into leases as lease (name, holder, epoch, expires_at) values (${name}, ${holder}, 1, ${until})
     on conflict (name) do update set
       holder = excluded.holder, expires_at = excluded.expires_at,
-      epoch = held.epoch + case when held.holder = excluded.holder and held.expires_at > clock_timestamp() then 0
+      epoch = lease.epoch + case when lease.holder = excluded.holder and lease.expires_at > clock_timestamp() then 0
         else 1 end
-      where held.holder = excluded.holder or held.expires_at <= clock_timestamp()
+      where lease.holder = excluded.holder or lease.expires_at <= clock_timestamp()
     returning epoch`)
   return rows[0] === undefined ? null : { name, holder, epoch: rows[0].epoch }
 }

@@ -146,21 +146,21 @@ const readNearest = async (
     listLiteral([...new Set(queries.map(({ register }) => of(register)))].map(idLiteral))
   const locations = objects(register => register.locationId)
   const devices = objects(register => register.deviceId ?? noDevice)
-  const statement = `WITH asks AS (
-      SELECT toFixedString(unhex(ask.1), 12) AS location_id, toFixedString(unhex(ask.2), 12) AS device_id,
-        ask.3 AS energy_flow_direction, ask.4 AS tariff_direction, ask.5 AS times
+  const statement = `WITH queries AS (
+      SELECT toFixedString(unhex(query.1), 12) AS location_id, toFixedString(unhex(query.2), 12) AS device_id,
+        query.3 AS energy_flow_direction, query.4 AS tariff_direction, query.5 AS times
       FROM (SELECT arrayJoin(CAST([${queries.map(queryLiteral).join(',')}],
-        'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64)))')) AS ask))
+        'Array(Tuple(String, String, Enum8(\\'INBOUND\\' = 0, \\'OUTBOUND\\' = 1), Enum8(\\'IMPORT\\' = 0, \\'EXPORT\\' = 1, \\'LOCAL\\' = 2), Array(Int64)))')) AS query))
     SELECT ${names.map((name, index) => `row.${index + 1} AS ${name}`).join(', ')}
     FROM (
       SELECT arrayJoin(arrayDistinct([argMin(reading, at), argMax(reading, at)])) AS row
       FROM (
         SELECT tuple(${names.join(', ')}) AS reading, toUnixTimestamp64Milli(time) AS at, ${key},
-          has(times, at) AS is_asked, arrayCount(asked -> asked <= at, times) AS gap
+          has(times, at) AS is_requested, arrayCount(requested -> requested <= at, times) AS gap
         FROM (SELECT ${names.join(', ')} ${meterReadings(tenant, `location_id IN ${locations} AND device_id IN ${devices} AND ${condition}`)}) AS readings
-        INNER JOIN asks USING (${key})
+        INNER JOIN queries USING (${key})
       )
-      GROUP BY ${key}, gap, is_asked
+      GROUP BY ${key}, gap, is_requested
     ) ${readSettings}`
   const rows: MeterReadingRow[] = []
   for await (const block of db.stream(statement, tenant))

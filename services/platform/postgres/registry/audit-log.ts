@@ -90,8 +90,8 @@ const readEntries = (operator: Query, tenant: Tenant, after: number): Promise<re
         select from erasures e
         where ${ownedBy(tenant)} and (e.object_id = a.object_id
           or a.object_id = any(e.location_ids || e.device_ids || e.other_ids))
-          and exists (select from audit_log told
-          where ${ownedBy(tenant)} and told.object_id = e.object_id and told.action like '%.erase')
+          and exists (select from audit_log erasure
+          where ${ownedBy(tenant)} and erasure.object_id = e.object_id and erasure.action like '%.erase')
       ) as erased
     from audit_log a where ${ownedBy(tenant)} and place > ${after} order by place limit ${pageSize}`)
 

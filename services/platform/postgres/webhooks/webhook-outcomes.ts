@@ -37,7 +37,7 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Atte
   if (outcomes.length === 0) return
   const column = <T>(read: (outcome: AttemptOutcome) => T): readonly T[] => outcomes.map(read)
   await operator(sql`
-    with made as materialized (
+    with outcomes as materialized (
       select * from unnest(${column(one => one.accountId)}::text[], ${column(one => one.liveMode)}::boolean[],
         ${column(({ at }) => newId('webhookAttempt', at))}::text[], ${column(one => one.deliveryId)}::text[],
         ${column(one => one.endpointId)}::text[], ${column(one => one.round)}::integer[],
@@ -49,16 +49,16 @@ export const recordOutcomes = async (operator: Operator, outcomes: readonly Atte
         as m(account_id, live_mode, id, delivery_id, endpoint_id, round, attempts, status, due_at, status_code, error,
           duration_ms,
           response_body, at)
-    ), kept as (
+    ), inserted_attempts as (
       insert into webhook_attempts
         (account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body,
           time_created)
       select account_id, live_mode, id, delivery_id, endpoint_id, status_code, error, duration_ms, response_body, at
-      from made
+      from outcomes
     )
     update webhook_deliveries d set status = m.status, attempts = greatest(d.attempts, m.attempts), due_at = m.due_at,
       last_attempt_at = greatest(d.last_attempt_at, m.at)
-    from made m
+    from outcomes m
     where d.account_id = m.account_id and d.live_mode = m.live_mode and d.id = m.delivery_id and d.round = m.round
       and (d.attempts = m.attempts - 1 or (m.status = 'DELIVERED' and d.status <> 'DELIVERED'))`)
 }

@@ -105,13 +105,13 @@ export const claimDeliveries = (
   { at, leaseUntil, bytes }: { readonly at: number; readonly leaseUntil: number; readonly bytes: number },
 ): Promise<readonly DeliveryClaim[]> =>
   readRows(operator)(sql`
-    with asked as (
+    with endpoints as (
       select * from unnest(${capacities.map(({ endpointId }) => endpointId)}::text[],
-        ${capacities.map(({ capacity }) => capacity)}::integer[]) as a(endpoint_id, room)
+        ${capacities.map(({ capacity }) => capacity)}::integer[]) as e(endpoint_id, capacity)
     ), due as materialized (
-      select d.* from asked a cross join lateral (
+      select d.* from endpoints e cross join lateral (
         select account_id, live_mode, id, due_at, bytes from webhook_deliveries
-        where endpoint_id = a.endpoint_id and due_at <= ${toTimestamp(at)} order by due_at, id limit a.room
+        where endpoint_id = e.endpoint_id and due_at <= ${toTimestamp(at)} order by due_at, id limit e.capacity
         for update skip locked) d
     ), fitting as (
       select *, sum(bytes) over (order by due_at, id) - bytes as before from due
