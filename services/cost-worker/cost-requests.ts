@@ -1,13 +1,46 @@
-import { directions, highestVersion } from '../domain/recost/change-set.ts'
+import { directions, highestVersion, type RecostTrigger } from '../domain/recost/change-set.ts'
 import type { LoadLimits } from '../domain/recost/recost-load.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { StoredRowRequest } from '../platform/log/messages.ts'
 import type { PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
-import { type ChangeSets, changeSetOf, type StepProgress } from './cost-records.ts'
+import type { PoisonRecord } from './dead-letter.ts'
+import type { RecordToCost } from './record-to-cost.ts'
 import { costRequestedRange, type RowRangeLimits } from './recost/cost-ranges.ts'
 import { type ReceivedRequest, trimRequests } from './recost/merge-requests.ts'
-import { planRecosts, type RecostPlan, type RecostTask } from './recost/plan-recosts.ts'
+import { type FailedRequest, planRecosts, type RecostPlan, type RecostTask } from './recost/plan-recosts.ts'
+import type { LocationChanges } from './recost/recost.ts'
 import type { PendingInterval, TierCache } from './recost/tier-cache.ts'
+import type { RowBuffer } from './row-buffer.ts'
+
+/** Change sets of a step, by location and direction. They grow while the records are examined. */
+export type ChangeSets = Map<
+  string,
+  LocationChanges & { readonly records: RecordToCost[]; readonly triggers: RecostTrigger[]; hasEstimates: boolean }
+>
+
+/** Results of a step so far. */
+export type StepProgress = {
+  readonly buffer: RowBuffer
+  readonly poison: PoisonRecord[]
+  readonly failedRequests: FailedRequest[]
+  /** Recost requests for stored rows that are too many to recost with the records that changed them. */
+  readonly pending: ReceivedRequest[]
+  readonly slowRequests: ReceivedRequest[]
+  readonly isSlowWork: boolean
+}
+
+/** Return the change set of a location and direction; create it if there is none. */
+export const changeSetOf = (
+  changeSets: ChangeSets,
+  of: Pick<LocationChanges, 'tenant' | 'locationId' | 'direction' | 'prices'>,
+) => {
+  const key = `${of.locationId}/${of.direction}`
+  const known = changeSets.get(key)
+  if (known !== undefined) return known
+  const changeSet = { ...of, records: [], triggers: [], hasEstimates: false }
+  changeSets.set(key, changeSet)
+  return changeSet
+}
 
 export type RecostDependencies = {
   readonly db: ClickHouse

@@ -3,24 +3,28 @@ import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import type { MeterReadingRow } from '../platform/clickhouse/readings/meter-readings.ts'
 import type { BatchFailureRow } from '../platform/clickhouse/readings/receipts.ts'
-import type { PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
+import { runInTimeSlices, startTimeSlices } from '../platform/concurrency/time-slices.ts'
+import type { CachedPricing, PricingCache, PricingRequest } from '../platform/pricing-cache/pricing-cache.ts'
 import { costReadings, type NewestReadings, type ReadingToStore } from './cost-readings.ts'
 import {
   type ChangeSets,
-  costRecords,
-  pricingRequestsOf,
-  type RecordsByLocation,
+  changeSetOf,
+  costRequests,
+  invalidateCaches,
+  type RecostDependencies,
   type StepProgress,
-} from './cost-records.ts'
-import { costRequests, invalidateCaches, type RecostDependencies } from './cost-requests.ts'
+} from './cost-requests.ts'
 import type { PoisonRecord } from './dead-letter.ts'
 import { type EstimateIndex, estimateIndex } from './estimate-index.ts'
-import type { RecordToCost } from './record-to-cost.ts'
+import { costAlone, costInSteps, isCounted, isLong, type RecordToCost } from './record-to-cost.ts'
 import { defaultRowRangeLimits } from './recost/cost-ranges.ts'
 import type { ReceivedRequest } from './recost/merge-requests.ts'
 import type { FailedRequest } from './recost/plan-recosts.ts'
 import { tierCache } from './recost/tier-cache.ts'
 import { rowBuffer } from './row-buffer.ts'
+
+/** Records by location, in the order of their partition. */
+export type RecordsByLocation = ReadonlyMap<string, readonly RecordToCost[]>
 
 /**
  * Effects of a step. `readings` are stored last, after `failures`: the failures follow from the readings that were
@@ -73,6 +77,114 @@ export type CostStep = {
 type Dependencies = RecostDependencies & {
   readonly estimates: EstimateIndex
   readonly newestReadings: NewestReadings
+}
+
+/** Records that are examined between two checks of the time slice. */
+const recordsPerCheck = 64
+
+/** Return the pricing that records need: of each location from its earliest record on. */
+const pricingRequestsOf = (records: RecordsByLocation): readonly PricingRequest[] =>
+  [...records].map(([locationId, entries]) => {
+    const { accountId, liveMode } = (entries[0] as RecordToCost).part
+    let from = Number.POSITIVE_INFINITY
+    for (const { record } of entries) if (record.start < from) from = record.start
+    return { accountId, liveMode, locationId, from }
+  })
+
+/** Return the reason why the records of a location have no prices. */
+const reasonWithoutPrices = (
+  pricing: Pick<PricingCache, 'faultOf'>,
+  locationId: string,
+): { readonly code: string; readonly reason: string } => {
+  const fault = pricing.faultOf(locationId)
+  return fault === undefined
+    ? { code: 'location_unknown', reason: `${locationId} is not in the registry` }
+    : { code: 'prices_failed', reason: `${locationId}: ${fault}` }
+}
+
+/** Cost a record that depends on no other. If costing throws, the record becomes poison and the result is null. */
+const tryCostAlone = (
+  entry: RecordToCost,
+  prices: CachedPricing,
+  { poison }: StepProgress,
+): MeterCostRow | Promise<MeterCostRow | null> | null => {
+  if (isLong(entry)) return tryCostLong(entry, prices, poison)
+  try {
+    return costAlone(entry, prices)
+  } catch (error) {
+    poison.push({ entry, code: 'cost_failed', reason: String(error) })
+    return null
+  }
+}
+
+/** Cost a long record in time slices, so that other work can run. */
+const tryCostLong = async (
+  entry: RecordToCost,
+  prices: CachedPricing,
+  poison: PoisonRecord[],
+): Promise<MeterCostRow | null> => {
+  try {
+    return (await runInTimeSlices(costInSteps(entry, prices))).row
+  } catch (error) {
+    poison.push({ entry, code: 'cost_failed', reason: String(error) })
+    return null
+  }
+}
+
+/** Add a record to the change set of its location and direction. */
+const addToChangeSet = (
+  changeSets: ChangeSets,
+  entry: RecordToCost,
+  prices: CachedPricing,
+  hasEstimates: boolean,
+): void => {
+  const { accountId, liveMode } = entry.part
+  const { locationId, tariffDirection: direction } = entry.record
+  const changeSet = changeSetOf(changeSets, { tenant: { accountId, liveMode }, locationId, direction, prices })
+  changeSet.records.push(entry)
+  changeSet.hasEstimates ||= hasEstimates
+}
+
+/**
+ * Cost the records that depend on no other record, and add the others to change sets.
+ * Records of a location that a request of the step recosts go into change sets too: the request would otherwise write
+ * their stored forms.
+ */
+const costRecords = async (
+  { pricing, estimates }: { readonly pricing: PricingCache; readonly estimates: EstimateIndex },
+  records: RecordsByLocation,
+  requests: readonly ReceivedRequest[],
+  cachedPricing: ReadonlyMap<string, CachedPricing>,
+  progress: StepProgress,
+  changeSets: ChangeSets,
+): Promise<void> => {
+  const requestedLocations = new Set(requests.flatMap(({ request }) => request.locationIds))
+  const timeSlice = startTimeSlices()
+  let examined = 0
+  for (const [locationId, entries] of records) {
+    const prices = cachedPricing.get(locationId)
+    for (const entry of entries) {
+      examined += 1
+      if (examined % recordsPerCheck === 0 && timeSlice.isOver()) await timeSlice.pause()
+      if (prices === undefined) {
+        progress.poison.push({ entry, ...reasonWithoutPrices(pricing, locationId) })
+        continue
+      }
+      const hasEstimates = estimates.has(entry.record)
+      const isAlone =
+        !hasEstimates &&
+        !requestedLocations.has(locationId) &&
+        entry.version === entry.sourceVersion &&
+        !isCounted(prices, entry)
+      if (!isAlone) {
+        addToChangeSet(changeSets, entry, prices, hasEstimates)
+        continue
+      }
+      const costed = tryCostAlone(entry, prices, progress)
+      const row = costed instanceof Promise ? await costed : costed
+      if (row !== null && progress.buffer.add(row)) await progress.buffer.store()
+    }
+  }
 }
 
 /** Add register intervals to the records of their locations. */

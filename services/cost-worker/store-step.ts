@@ -1,7 +1,14 @@
 import type { ClickHouse, NativeRows } from '../platform/clickhouse/clickhouse.ts'
 import { meterCostBlockInSteps } from '../platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
+import { type BlockColumn, encodeBlocksInSteps } from '../platform/clickhouse/encoding/fast-path/native-block.ts'
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { encodeMeterReadings, meterReadingColumns } from '../platform/clickhouse/readings/meter-readings.ts'
+import {
+  type BatchFailureRow,
+  batchColumns,
+  batchFailureColumns,
+  batchPartColumns,
+} from '../platform/clickhouse/readings/receipts.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { toHeaders } from '../platform/log/chunk-headers.ts'
@@ -12,11 +19,10 @@ import type { Logger } from '../platform/telemetry/logger.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { StepResult } from './cost-step.ts'
 import type { DeadLetterEntry } from './count-outcomes.ts'
-import { deadLetterOf, deadLetterOfRecord } from './dead-letter.ts'
+import { deadLetterOf, deadLetterOfRecord, type PoisonRecord } from './dead-letter.ts'
 import type { ReceivedRequest } from './recost/merge-requests.ts'
 import type { FailedRequest } from './recost/plan-recosts.ts'
 import { isReplay, type StepSummary } from './step.ts'
-import { writeFailures } from './write-receipts.ts'
 
 export type StoreOptions = {
   readonly log: Log
@@ -100,6 +106,20 @@ const appendDeferred = async ({ log, codec }: StoreOptions, deferred: readonly R
   )
 }
 
+const insertRows = async <Row>(
+  db: ClickHouse,
+  table: string,
+  columns: readonly BlockColumn<Row>[],
+  rows: readonly Row[],
+): Promise<void> => {
+  if (rows.length > 0)
+    await db.insert({ table, columns, bytes: await runInTimeSlices(encodeBlocksInSteps(columns, rows)) })
+}
+
+/** Write failed records. They stay in the receipts. */
+const writeFailures = (db: ClickHouse, failures: readonly BatchFailureRow[]): Promise<void> =>
+  insertRows(db, 'meter_batch_failures', batchFailureColumns, failures)
+
 /** Create the store of steps. */
 export const stepStore = (options: StoreOptions): StepStore => {
   const { clickHouse, metrics, at } = options
@@ -128,4 +148,80 @@ export const stepStore = (options: StoreOptions): StepStore => {
       return deadLetters
     },
   }
+}
+
+const refusedRows = ({ submissions }: StepSummary): readonly BatchFailureRow[] =>
+  submissions.flatMap(({ refused, ...batch }) =>
+    refused.map(({ locationId = null, deviceId = null, ...record }) => ({
+      ...batch,
+      ...record,
+      locationId,
+      deviceId,
+      foundLater: false,
+    })),
+  )
+
+/** A dead-lettered record counts as handled and as failed. */
+const failedRecordRows = (poison: readonly PoisonRecord[]): readonly BatchFailureRow[] =>
+  poison.flatMap(({ entry: { part, record }, reason }) => {
+    const { recordNumber, recordReferenceId, locationId, deviceId } = record
+    const { accountId, liveMode, batchId } = part
+    return batchId === null || recordNumber === undefined
+      ? []
+      : [
+          {
+            accountId,
+            liveMode,
+            batchId,
+            recordNumber,
+            recordReferenceId,
+            locationId,
+            deviceId,
+            foundLater: true,
+            error: reason,
+          },
+        ]
+  })
+
+/** Failures of the records of unreadable chunks. The message headers contain their record numbers. */
+const unreadableChunkRows = ({ unreadableChunks }: StepSummary): readonly BatchFailureRow[] =>
+  unreadableChunks.flatMap(({ batches }) =>
+    batches.flatMap(({ recordNumbers, ...batch }) =>
+      recordNumbers.map(recordNumber => ({
+        ...batch,
+        recordNumber,
+        recordReferenceId: null,
+        locationId: null,
+        deviceId: null,
+        foundLater: true,
+        error: 'The record could not be read from the log. The operator can replay it.',
+      })),
+    ),
+  )
+
+/** Write the receipts of steps, after their rows and dead letters are stored. A repeat writes the same rows. */
+export const writeReceipts = async (
+  db: ClickHouse,
+  summaries: readonly { readonly summary: StepSummary; readonly poison: readonly PoisonRecord[] }[],
+): Promise<void> => {
+  const failures = summaries.flatMap(({ summary, poison }) => [
+    ...refusedRows(summary),
+    ...failedRecordRows(poison),
+    ...unreadableChunkRows(summary),
+  ])
+  const parts = summaries.flatMap(({ summary }) =>
+    [...summary.chunks, ...summary.unreadableChunks].flatMap(({ chunkId, batches }) =>
+      batches.map(({ accountId, liveMode, batchId, recordCount }) => ({
+        accountId,
+        liveMode,
+        batchId,
+        chunkId,
+        recordsHandled: recordCount,
+      })),
+    ),
+  )
+  const batches = summaries.flatMap(({ summary }) => summary.submissions)
+  await writeFailures(db, failures)
+  await insertRows(db, 'meter_batch_parts', batchPartColumns, parts)
+  await insertRows(db, 'meter_batches', batchColumns, batches)
 }

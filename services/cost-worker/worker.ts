@@ -12,7 +12,7 @@ import { slowTasksOfRequests, splitStep } from './slow-work/split-step.ts'
 import { heavyLocations } from './slow-work/step-load.ts'
 import { dropErased, type FetchedMessages, readStep, type Step, summaryOf } from './step.ts'
 import { nextStepBytes } from './step-pace.ts'
-import { writeReceipts } from './write-receipts.ts'
+import { writeReceipts } from './store-step.ts'
 
 /** Running worker. It is live if its partitions have no messages, or if it made progress within the last 60 s. */
 export type CostWorker = AsyncDisposable & { readonly isLive: () => boolean }

@@ -29,7 +29,7 @@ import type { CachedPricing, PricingCache } from '../platform/pricing-cache/pric
 import type { ChunkWriter } from './chunk-writer.ts'
 import { countedBefore, dependsOnOtherRecords } from './counted-before.ts'
 import { recordIdDigits } from './fast-path/record-id.ts'
-import type { KnownObjects } from './known-objects.ts'
+import { findPartition, type KnownObjects, noLocation } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters } from './record-entrance.ts'
@@ -107,16 +107,18 @@ export const calculateInstantCost =
     if (!named.ok) return named
     const record = named.value
     const partition = await findPartition(dependencies.known, tenant, record, at)
-    if (typeof partition !== 'number') return { ok: false, refusal: partition }
+    if (!partition.ok) return partition
     const pricingRequest = { ...tenant, locationId: record.locationId, from: record.start }
     const cachedPricing = (await dependencies.pricing.gatherNewest([pricingRequest])).get(record.locationId)
-    if (cachedPricing === undefined) return { ok: false, refusal: noLocation }
+    if (cachedPricing === undefined) return noLocation
     const offsetOf = answerOffset(cachedPricing.snapshot.timeZone, requestedOffset(element.value))
     const unpriced = await refuseUnpriced(cachedPricing, record, apiVersion, offsetOf)
     if (unpriced !== null)
       return { ok: false, refusal: await orPendingTariff(dependencies, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
-    const recordToPrice: RecordToPrice = { tenant, record, recordId, partition, cachedPricing, at, signal }
+    const recordToPrice: RecordToPrice = {
+      ...{ tenant, record, recordId, partition: partition.value, cachedPricing, at, signal },
+    }
     const recordPrice = query.non_persistent
       ? await simulate(dependencies, recordToPrice)
       : await storeAndPrice(dependencies, recordToPrice)
@@ -141,31 +143,6 @@ export const calculateInstantCost =
     }
     return { ok: true, value: instantCostToWire(answer) }
   }
-
-const noLocation = refused(
-  'location_not_found',
-  'location_id must be the id of a location that exists',
-  'location_id',
-).refusal
-const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id').refusal
-
-const findPartition = async (
-  known: KnownObjects,
-  tenant: Tenant,
-  { locationId, deviceId }: MeterRecord,
-  at: number,
-): Promise<number | Refusal> => {
-  const cached = known.partitionOf(tenant, locationId, at)
-  if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return cached
-  const found = await known.resolve(
-    tenant,
-    { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) },
-    at,
-  )
-  const partition = found.get(locationId)?.partition
-  if (partition === undefined) return noLocation
-  return deviceId === null || found.has(deviceId) ? partition : noDevice
-}
 
 /** Return the refusal of a record without a tariff or price; null if it has a price. Tiers do not matter here. */
 const refuseUnpriced = async (

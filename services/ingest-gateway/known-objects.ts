@@ -1,3 +1,5 @@
+import { isId } from '../domain/identifier.ts'
+import { accepted, type Result, refused } from '../domain/refusal.ts'
 import { isDoneWithin, withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/avro/fast-path/record-part.ts'
@@ -224,4 +226,32 @@ export const knownObjects = (
     },
     resolve: (tenant, ids, at) => resolve(cache, tenant, ids, at),
   }
+}
+
+export const noLocation = refused(
+  'location_not_found',
+  'location_id must be the id of a location that exists',
+  'location_id',
+)
+const noDevice = refused('device_not_found', 'device_id must be the id of a device that exists', 'device_id')
+
+/**
+ * Return the partition of the location of one record, after its location and device are found. Reads the store only
+ * for objects that are not cached.
+ */
+export const findPartition = async (
+  known: KnownObjects,
+  tenant: Tenant,
+  { locationId, deviceId }: { readonly locationId: string; readonly deviceId: string | null },
+  at: number,
+): Promise<Result<number>> => {
+  if (!isId('location', locationId)) return noLocation
+  if (deviceId !== null && !isId('device', deviceId)) return noDevice
+  const cached = known.partitionOf(tenant, locationId, at)
+  if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(cached)
+  const ids = { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) }
+  const found = await known.resolve(tenant, ids, at)
+  const partition = found.get(locationId)?.partition
+  if (partition === undefined) return noLocation
+  return deviceId === null || found.has(deviceId) ? accepted(partition) : noDevice
 }

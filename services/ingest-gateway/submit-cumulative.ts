@@ -7,12 +7,12 @@ import {
   readReading,
 } from '../contract/metering/meter-cumulative.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../contract/operation.ts'
-import { isId, type RegisterIdentity, registerIdentityText } from '../domain/identifier.ts'
-import { accepted, type Result, refused as refuse } from '../domain/refusal.ts'
+import { type RegisterIdentity, registerIdentityText } from '../domain/identifier.ts'
+import { accepted } from '../domain/refusal.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import type { Reading, RefusedRecord } from '../platform/log/messages.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
-import type { KnownObjects } from './known-objects.ts'
+import { findPartition, type KnownObjects } from './known-objects.ts'
 import type { KnownReferences } from './known-references.ts'
 import { withObjectIds } from './named-objects.ts'
 import type { GatewayCounters, RecordEntrance } from './record-entrance.ts'
@@ -58,32 +58,6 @@ export const submitCumulative =
     counts.bytes(body.bytes.length)
     return accepted(meterBatchToWire(receipt))
   }
-
-const noLocation = refuse('location_not_found', 'location_id must be the id of a location that exists', 'location_id')
-const noDevice = refuse('device_not_found', 'device_id must be the id of a device that exists', 'device_id')
-
-type RegisterObjects = Pick<CumulativeSubmission, 'locationId' | 'deviceId'>
-
-/** Return the partition of the location. Reads the store only for objects that are not cached. */
-const findPartition = async (
-  known: KnownObjects,
-  tenant: Tenant,
-  { locationId, deviceId }: RegisterObjects,
-  at: number,
-): Promise<Result<number>> => {
-  if (!isId('location', locationId)) return noLocation
-  if (deviceId !== null && !isId('device', deviceId)) return noDevice
-  const cached = known.partitionOf(tenant, locationId, at)
-  if (cached !== undefined && (deviceId === null || known.hasDevice(tenant, deviceId, at))) return accepted(cached)
-  const found = await known.resolve(
-    tenant,
-    { locations: new Set([locationId]), devices: new Set(deviceId === null ? [] : [deviceId]) },
-    at,
-  )
-  const partition = found.get(locationId)?.partition
-  if (partition === undefined) return noLocation
-  return deviceId === null || found.has(deviceId) ? accepted(partition) : noDevice
-}
 
 type ValidatedReadings = { readonly readings: readonly Reading[]; readonly refused: readonly RefusedRecord[] }
 
