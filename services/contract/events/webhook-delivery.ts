@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { WebhookAttempt, WebhookDelivery } from '../../domain/webhook/webhook-object.ts'
 import { count, idText, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { fields, identifier, oneOf } from '../field.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -18,17 +18,6 @@ const deliveryShape = objectShape('whd', 'webhook_delivery', {
 })
 
 export type WebhookDeliveryWire = z.output<typeof deliveryShape>
-
-/** Stored delivery of one event to one endpoint; times in ms. */
-export type WebhookDelivery = OwnedObject & {
-  readonly endpointId: string
-  readonly eventId: string
-  readonly eventType: string
-  readonly status: (typeof statuses)[number]
-  readonly attempts: number
-  readonly dueAt: number | null
-  readonly lastAttemptAt: number | null
-}
 
 /** Write a delivery. */
 export const webhookDeliveryToWire = (delivery: WebhookDelivery): WebhookDeliveryWire =>
@@ -55,16 +44,6 @@ const attemptShape = objectShape('wha', 'webhook_attempt', {
 })
 
 export type WebhookAttemptWire = z.output<typeof attemptShape>
-
-/** Stored attempt; times in ms. */
-export type WebhookAttempt = OwnedObject & {
-  readonly endpointId: string
-  readonly deliveryId: string
-  readonly statusCode: number | null
-  readonly error: string | null
-  readonly durationMs: number
-  readonly responseBody: string
-}
 
 /** Write an attempt. */
 export const webhookAttemptToWire = (attempt: WebhookAttempt): WebhookAttemptWire =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Refusal, refused } from '../../domain/refusal.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { WebhookEndpoint } from '../../domain/webhook/webhook-object.ts'
 import {
   acceptedMessage,
   exampleObject,
@@ -10,7 +10,7 @@ import {
   objectToWire,
   orNull,
 } from '../answer-field.ts'
-import { type ApiVersion, apiVersionDates } from '../api-version.ts'
+import { apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
@@ -36,16 +36,6 @@ const endpointWithSecretShape = endpointShape.extend({
 })
 
 export type WebhookEndpointWire = z.output<typeof endpointShape>
-
-/** Stored webhook endpoint; times in ms. */
-export type WebhookEndpoint = OwnedObject & {
-  readonly url: string
-  readonly eventTypes: readonly string[]
-  readonly description: string | null
-  readonly apiVersion: ApiVersion
-  readonly failingSince: number | null
-  readonly disabledReason: 'CALLER' | 'GONE' | 'FAILING' | null
-}
 
 /** Write a webhook endpoint. */
 export const webhookEndpointToWire = (endpoint: WebhookEndpoint): WebhookEndpointWire =>

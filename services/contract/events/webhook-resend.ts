@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { writeInstant } from '../../domain/instant.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { WebhookResend } from '../../domain/webhook/webhook-object.ts'
 import { count, exampleObject, idText, instantText, objectShape, objectToWire } from '../answer-field.ts'
 import { fields, instant, optional, refuseField } from '../field.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
@@ -17,18 +17,6 @@ const resendShape = objectShape('whr', 'webhook_resend', {
 })
 
 export type WebhookResendWire = z.output<typeof resendShape>
-
-/** Stored resend of the events of a period; times in ms. */
-export type WebhookResend = OwnedObject & {
-  readonly endpointId: string
-  readonly from: number
-  readonly to: number
-  readonly includeDelivered: boolean
-  readonly status: 'RUNNING' | 'DONE' | 'STOPPED'
-  readonly eventsTotal: number
-  readonly eventsDone: number
-  readonly deliveriesQueued: number
-}
 
 /** Write a resend. */
 export const webhookResendToWire = (resend: WebhookResend): WebhookResendWire =>

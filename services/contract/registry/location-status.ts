@@ -75,8 +75,10 @@ const kindToWire = ({ status, connectionType, provider, tariff }: TariffKindStat
       }),
 })
 
+export type LocationStatusWire = z.input<typeof locationStatusShape>
+
 /** Write the status of a location. A kind without a tariff has only its status. */
-export const locationStatusToWire = (view: LocationStatusView): z.input<typeof locationStatusShape> =>
+export const locationStatusToWire = (view: LocationStatusView): LocationStatusWire =>
   objectToWire('location_status', view, {
     tariff_status: Object.fromEntries(tariffKinds.map(kind => [kind, kindToWire(view.kinds[kind])])) as Record<
       TariffKind,

@@ -36,6 +36,15 @@ export const readFirst =
   async <Row>(statement: Sql): Promise<Row | null> =>
     (await query<Row>(statement)).rows[0] ?? null
 
+/** Return a reader of the row of an insert. Throws if there is none. */
+export const readInserted =
+  (query: Query) =>
+  async <Row>(statement: Sql): Promise<Row> => {
+    const row = await readFirst(query)<Row>(statement)
+    if (row === null) throw new Error('The insert returned no row.')
+    return row
+  }
+
 /** Return a reader of the first row of a statement; `refusal` if there is none. */
 export const acceptFirst =
   (query: Query, refusal: Result<never>) =>

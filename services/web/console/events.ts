@@ -1,19 +1,13 @@
+import type { EventWire } from '../../contract/events/event.ts'
 import { html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
 import { cells, facts, field, instant, listQuery, pageLinks, type Row, showResult, table } from './page-parts.ts'
 
-export type Event = {
-  readonly id: string
-  readonly type: string
-  readonly time_created: string
-  readonly data: Readonly<Record<string, unknown>>
-}
-
 /** Number of events that the live list loads at once. */
 const tailSize = 50
 
-const objectOf = ({ data }: Event): string => {
+const objectOf = ({ data }: EventWire): string => {
   for (const name of ['id', 'tariff_id', 'reference_id']) {
     const value = data[name]
     if (typeof value === 'string') return value
@@ -24,7 +18,7 @@ const objectOf = ({ data }: Event): string => {
 const columnNames = ['Time', 'Type', 'Object', 'Event']
 
 const eventRow =
-  (event: Event): Row =>
+  (event: EventWire): Row =>
   names =>
     html`<tr data-id="${event.id}">${cells(names, [
       instant(event.time_created),
@@ -40,7 +34,7 @@ const liveControls = html`<p class="tail">
 <span id="news" role="status"></span></p>`
 
 const showEvents = async ({ api, query }: ConsoleRequest) => {
-  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const list = await api<ListOf<EventWire>>('GET', `/events${listQuery(query, filters, tailSize)}`)
   const isTail = !query.has('starting_after') && !query.has('ending_before')
   const tail = `/console/events/tail${listQuery(query, filters, tailSize).replace(/^\?limit=\d+&?/, '?')}`
   return {
@@ -67,12 +61,12 @@ ${list.ok ? pageLinks('/console/events', query, filters, list.value) : null}`,
 
 /** Return the newest rows. The live list adds those that are new. */
 const tail = async ({ api, query }: ConsoleRequest) => {
-  const list = await api<ListOf<Event>>('GET', `/events${listQuery(query, filters, tailSize)}`)
+  const list = await api<ListOf<EventWire>>('GET', `/events${listQuery(query, filters, tailSize)}`)
   return { fragment: html`${list.ok ? list.value.data.map(event => eventRow(event)(columnNames)) : null}` }
 }
 
 const event = async ({ api, ids }: ConsoleRequest) => {
-  const found = await api<Event & { readonly live_mode: boolean }>('GET', `/events/${ids[0]}`)
+  const found = await api<EventWire>('GET', `/events/${ids[0]}`)
   return {
     title: 'Event',
     status: found.ok ? 200 : found.status,

@@ -1,4 +1,6 @@
 import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
+import type { LocationWire } from '../../contract/registry/location.ts'
+import type { LocationStatusWire } from '../../contract/registry/location-status.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
@@ -18,29 +20,6 @@ import {
   showResult,
   table,
 } from './page-parts.ts'
-
-type Location = {
-  readonly id: string
-  readonly reference_id: string | null
-  readonly customer_id: string | null
-  readonly timezone: string
-  readonly currency_code: string
-  readonly postal_address: { readonly city: string; readonly country_code: string } | null
-  readonly time_created: string
-}
-
-type ListedLocation = Location & { readonly tariff_status: Readonly<Record<string, string>> }
-
-type KindStatus = {
-  readonly status: string
-  readonly tariff?: {
-    readonly id: string
-    readonly display_name: string | null
-    readonly contract_start_date: string | null
-    readonly contract_end_date: string | null
-  }
-}
-type Status = { readonly tariff_status: Readonly<Record<string, KindStatus>> }
 
 type PriceValue = { readonly value: JsonNumber | null; readonly confidence: JsonNumber }
 type Prices = {
@@ -70,12 +49,12 @@ const priceRanges = [
 ] as const
 const maxElements = 1_000
 
-const kindLabels: Readonly<Record<string, string>> = {
-  commodity_import: 'Energy import',
-  commodity_export: 'Energy export',
-  non_commodity_import: 'Grid fees',
-  local: 'Local generation',
-}
+const kindLabels = [
+  ['commodity_import', 'Energy import'],
+  ['commodity_export', 'Energy export'],
+  ['non_commodity_import', 'Grid fees'],
+  ['local', 'Local generation'],
+] as const
 
 const chooseValue = <const T extends string>(
   options: readonly (readonly [T, string])[],
@@ -125,13 +104,13 @@ aria-label="${label}. The table next to the chart has the values."></figure>
 <tbody>${points.map(point => pointRow(point, chart))}</tbody></table></div></div>`
 }
 
-const statusTable = (status: ApiResult<Status>, zone: string): Content =>
+const statusTable = (status: ApiResult<LocationStatusWire>, zone: string): Content =>
   showResult(status, ({ tariff_status }) =>
     table(
       'Tariffs',
       ['Type', 'Status', 'Tariff', 'Contract start', 'Contract end'],
-      Object.entries(kindLabels).map(([kind, name]) => {
-        const { status: kindState = 'NOT_CONNECTED', tariff } = tariff_status[kind] ?? {}
+      kindLabels.map(([kind, name]) => {
+        const { status: kindState, tariff } = tariff_status[kind]
         const dateOf = (at: string | null = null) => (at === null ? '' : instant(at, zone))
         return row(
           name,
@@ -146,7 +125,7 @@ const statusTable = (status: ApiResult<Status>, zone: string): Content =>
   )
 
 /** Show prices as a chart: at most 1,000 prices. */
-const priceSection = (prices: ApiResult<Prices>, { timezone, currency_code }: Location): Content => {
+const priceSection = (prices: ApiResult<Prices>, { timezone, currency_code }: LocationWire): Content => {
   const unit = `${currency_code} per kWh`
   return showResult(prices, ({ data }) => {
     const points = data.slice(0, maxElements).flatMap(({ valid_from, valid_to, price }): readonly ChartPoint[] => {
@@ -170,7 +149,7 @@ const kilowattHours = (wattHours: JsonNumber): string =>
   (Number(numberText(wattHours)) / 1_000).toLocaleString('en', { maximumFractionDigits: 3 })
 
 /** Show costs by day. The first bucket is incomplete and therefore omitted. */
-const costSection = (costs: ApiResult<Costs>, { timezone, currency_code }: Location): Content =>
+const costSection = (costs: ApiResult<Costs>, { timezone, currency_code }: LocationWire): Content =>
   showResult(costs, ({ data, includes_devices: includesDevices, warning }) => {
     const costBasis = includesDevices === true ? "the location's devices" : 'the location itself'
     const mixedNote = warning === undefined ? '' : ' Records of its devices are not included.'
@@ -213,7 +192,7 @@ const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest): Prom
   const direction = chooseValue(directionLabels, query.get('direction'), 'IMPORT')
   const hours = chooseValue(priceRanges, query.get('hours'), '48')
   const priceStart = Math.floor(at / hourMs) * hourMs - 12 * hourMs
-  const found = await api<Location>('GET', `/locations/${id}`)
+  const found = await api<LocationWire>('GET', `/locations/${id}`)
   if (!found.ok)
     return { title: 'Location', status: found.status, body: html`<h1>Location</h1>${errorNotice(found.fault)}` }
   const location = found.value
@@ -231,7 +210,7 @@ const showLocation = async ({ api, ids, path, query, at }: ConsoleRequest): Prom
   }
   const costInterval = { start_time: writeInstant(at - 31 * dayMs), end_time: writeInstant(at) }
   const [status, prices, costs] = await Promise.all([
-    api<Status>('GET', `/locations/${id}/status`),
+    api<LocationStatusWire>('GET', `/locations/${id}/status`),
     api<Prices>('POST', `/prices/${id}`, priceInterval),
     api<Costs>('POST', `/costs/interval/${id}?aggregation=DAY&tariff_direction=${direction}`, costInterval),
   ])
@@ -260,7 +239,7 @@ const filters = ['reference_id', 'customer_id']
 const locationColumns = ['Location', 'Time zone', 'Currency', 'Tariff', 'Created']
 const noLocations = 'No locations yet. Change the filter, or create a location with the API.'
 
-const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: ListedLocation): Row =>
+const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status, time_created }: LocationWire): Row =>
   row(
     html`<a href="/console/locations/${id}">${reference_id ?? id}</a>`,
     timezone,
@@ -270,7 +249,7 @@ const locationRow = ({ id, reference_id, timezone, currency_code, tariff_status,
   )
 
 const showLocations = async ({ api, query }: ConsoleRequest) => {
-  const list = await api<ListOf<ListedLocation>>('GET', `/locations${listQuery(query, filters)}`)
+  const list = await api<ListOf<LocationWire>>('GET', `/locations${listQuery(query, filters)}`)
   return {
     title: 'Locations',
     status: list.ok ? 200 : list.status,

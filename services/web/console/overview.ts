@@ -1,27 +1,17 @@
+import type { EventWire } from '../../contract/events/event.ts'
+import type { WebhookEndpointWire } from '../../contract/events/webhook-endpoint.ts'
+import type { AccountWire } from '../../contract/registry/account.ts'
 import { html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute } from './console-request.ts'
-import type { Event } from './events.ts'
 import { modeBadge } from './page-frame.ts'
 import { facts, instant, row, showResult, table } from './page-parts.ts'
 
-type Account = {
-  readonly id: string
-  readonly default_version: string
-  readonly limits?: Readonly<Record<string, string | null>>
-}
-type Endpoint = {
-  readonly id: string
-  readonly url: string
-  readonly status: string
-  readonly failing_since: string | null
-}
-
 const showOverview = async ({ api, session }: ConsoleRequest) => {
   const [account, events, endpoints] = await Promise.all([
-    api<Account>('GET', '/account'),
-    api<ListOf<Event>>('GET', '/events?limit=8'),
-    api<ListOf<Endpoint>>('GET', '/webhooks?limit=5'),
+    api<AccountWire>('GET', '/account'),
+    api<ListOf<EventWire>>('GET', '/events?limit=8'),
+    api<ListOf<WebhookEndpointWire>>('GET', '/webhooks?limit=5'),
   ])
   return {
     title: 'Overview',

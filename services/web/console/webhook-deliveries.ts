@@ -1,4 +1,5 @@
-import { type JsonNumber, numberText } from '../../contract/json/exact-number.ts'
+import type { WebhookAttemptWire, WebhookDeliveryWire } from '../../contract/events/webhook-delivery.ts'
+import { numberText } from '../../contract/json/exact-number.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
@@ -15,27 +16,6 @@ import {
   successNotice,
   table,
 } from './page-parts.ts'
-
-export type Delivery = {
-  readonly id: string
-  readonly endpoint_id: string
-  readonly event_id: string
-  readonly event_type: string
-  readonly status: 'PENDING' | 'DELIVERED' | 'FAILED'
-  readonly attempts: JsonNumber
-  readonly next_attempt: string | null
-  readonly time_created: string
-}
-
-type Attempt = {
-  readonly id: string
-  readonly succeeded: boolean
-  readonly status_code: JsonNumber | null
-  readonly error: string | null
-  readonly duration_ms: JsonNumber
-  readonly response_body: string
-  readonly time_created: string
-}
 
 const doneTexts: Readonly<Record<string, string>> = {
   resent: 'Resend requested. Refresh this page to see the result.',
@@ -59,7 +39,7 @@ const statusTags = {
 } as const
 
 /** Show the status of a delivery. A pending delivery with attempts is shown as failing. */
-const statusTag = ({ status, attempts }: Delivery): Html => {
+const statusTag = ({ status, attempts }: WebhookDeliveryWire): Html => {
   const [kind, word] = status === 'PENDING' && numberText(attempts) !== '0' ? ['bad', 'failing'] : statusTags[status]
   return html`<span class="tag ${kind}">${word}</span>`
 }
@@ -73,7 +53,7 @@ const resendButton = (csrf: string, path: string): Html =>
 export const deliveryColumns = ['Created', 'Event', 'Status', 'Attempts', 'Next attempt', '']
 
 /** Create the table row of a delivery. */
-export const deliveryRow = (csrf: string, one: Delivery): Row => {
+export const deliveryRow = (csrf: string, one: WebhookDeliveryWire): Row => {
   const path = pathOf(one.endpoint_id, one.id)
   return row(
     html`<a href="${path}">${instant(one.time_created)}</a>`,
@@ -85,19 +65,19 @@ export const deliveryRow = (csrf: string, one: Delivery): Row => {
   )
 }
 
-const responseBody = ({ response_body: body }: Attempt): Content =>
+const responseBody = ({ response_body: body }: WebhookAttemptWire): Content =>
   body === ''
     ? html`<span class="none">empty</span>`
     : html`<details><summary>Show</summary><pre class="block" tabindex="0">${body}</pre></details>`
 
 /** Return the status code or the error of an attempt. */
-const attemptOutcome = ({ status_code: status, error }: Attempt): string =>
+const attemptOutcome = ({ status_code: status, error }: WebhookAttemptWire): string =>
   status === null ? (error ?? '').replaceAll('_', ' ') : numberText(status)
 
 const attemptColumns = ['Time', 'Result', 'Status code', 'Duration', 'Response']
 const noAttempts = 'No attempts yet. Refresh this page in a moment.'
 
-const attemptRow = (one: Attempt): Row =>
+const attemptRow = (one: WebhookAttemptWire): Row =>
   row(
     instant(one.time_created),
     one.succeeded ? html`<span class="tag good">delivered</span>` : html`<span class="tag bad">failed</span>`,
@@ -109,11 +89,11 @@ const attemptRow = (one: Attempt): Row =>
 /** Show the error of the last attempt of the newest delivery that failed; null if there is none. */
 export const failureNotice = async (
   { api }: Pick<ConsoleRequest, 'api'>,
-  deliveries: readonly Delivery[],
+  deliveries: readonly WebhookDeliveryWire[],
 ): Promise<Html | null> => {
   const failing = deliveries.find(({ status, attempts }) => status !== 'DELIVERED' && numberText(attempts) !== '0')
   if (failing === undefined) return null
-  const list = await api<ListOf<Attempt>>(
+  const list = await api<ListOf<WebhookAttemptWire>>(
     'GET',
     `/webhooks/${failing.endpoint_id}/deliveries/${failing.id}/attempts?limit=1`,
   )
@@ -127,7 +107,7 @@ export const failureNotice = async (
 <a href="${pathOf(failing.endpoint_id, failing.id)}">View response</a></p>`
 }
 
-const deliveryFacts = (one: Delivery): Html =>
+const deliveryFacts = (one: WebhookDeliveryWire): Html =>
   facts(
     ['Status', statusTag(one)],
     ['Event', html`<a href="/console/events/${one.event_id}">${one.event_id}</a> <code>${one.event_type}</code>`],
@@ -140,8 +120,8 @@ const showDelivery = async (request: ConsoleRequest, fault: Content = null): Pro
   const [endpointId = '', id = ''] = ids
   const [path, address] = [pathOf(endpointId, id), `/webhooks/${endpointId}/deliveries/${id}`]
   const [deliveryResult, attempts] = await Promise.all([
-    api<Delivery>('GET', address),
-    api<ListOf<Attempt>>('GET', `${address}/attempts${listQuery(query, [])}`),
+    api<WebhookDeliveryWire>('GET', address),
+    api<ListOf<WebhookAttemptWire>>('GET', `${address}/attempts${listQuery(query, [])}`),
   ])
   if (!deliveryResult.ok)
     return {

@@ -1,21 +1,11 @@
+import type { WebhookDeliveryWire } from '../../contract/events/webhook-delivery.ts'
+import type { WebhookEndpointWire } from '../../contract/events/webhook-endpoint.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { ApiResult, Fault, ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, type PageResult, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { choice, errorNotice, facts, field, instant, listQuery, pageLinks, showResult, table } from './page-parts.ts'
-import { type Delivery, deliveryColumns, deliveryRow, doneNotice, failureNotice } from './webhook-deliveries.ts'
-
-export type Endpoint = {
-  readonly id: string
-  readonly url: string
-  readonly event_types: readonly string[]
-  readonly description: string | null
-  readonly api_version: string
-  readonly status: 'ENABLED' | 'DISABLED'
-  readonly disabled_reason: string | null
-  readonly failing_since: string | null
-  readonly time_created: string
-}
+import { deliveryColumns, deliveryRow, doneNotice, failureNotice } from './webhook-deliveries.ts'
 
 const disabledReasons: Readonly<Record<string, string>> = {
   CALLER: 'by a user',
@@ -24,7 +14,11 @@ const disabledReasons: Readonly<Record<string, string>> = {
 }
 
 /** Show the status of an endpoint as text and colour. */
-export const endpointStatus = ({ status, disabled_reason: reason, failing_since: since }: Endpoint): Html => {
+export const endpointStatus = ({
+  status,
+  disabled_reason: reason,
+  failing_since: since,
+}: WebhookEndpointWire): Html => {
   if (status === 'DISABLED') return html`<span class="tag bad">disabled</span> ${disabledReasons[reason ?? ''] ?? ''}`
   return since === null ? html`<span class="tag good">enabled</span>` : html`<span class="tag warn">failing</span>`
 }
@@ -44,7 +38,7 @@ const apiPath = ({ ids }: Pick<ConsoleRequest, 'ids'>): string => `/webhooks/${i
 const actionButton = ({ csrf }: ConsoleRequest, path: string, name: string, kind = 'quiet'): Html =>
   form(csrf, path, html`<button class="${kind}" type="submit">${name}</button>`, 'inline')
 
-const actionButtons = (request: ConsoleRequest, { id, status }: Endpoint): Html => {
+const actionButtons = (request: ConsoleRequest, { id, status }: WebhookEndpointWire): Html => {
   const at = `/console/webhooks/${id}`
   const isEnabled = status === 'ENABLED'
   return html`<div class="actions">${isEnabled ? actionButton(request, `${at}/test`, 'Send test event') : null}
@@ -53,7 +47,12 @@ ${isEnabled ? actionButton(request, `${at}/disable`, 'Disable') : actionButton(r
 ${actionButton(request, `${at}/delete`, 'Delete', 'danger')}</div>`
 }
 
-const editForm = (csrf: string, endpoint: Endpoint, fault: Fault | null, postedForm: URLSearchParams): Html => {
+const editForm = (
+  csrf: string,
+  endpoint: WebhookEndpointWire,
+  fault: Fault | null,
+  postedForm: URLSearchParams,
+): Html => {
   const value = (name: string, stored: string): string => (fault === null ? stored : (postedForm.get(name) ?? stored))
   return form(
     csrf,
@@ -70,7 +69,7 @@ ${field('description', 'Description', { value: value('description', endpoint.des
   )
 }
 
-const resendForm = (csrf: string, { id }: Endpoint): Html =>
+const resendForm = (csrf: string, { id }: WebhookEndpointWire): Html =>
   form(
     csrf,
     `/console/webhooks/${id}/resend`,
@@ -93,7 +92,11 @@ const statusOptions = [
   ['FAILED', 'Failed'],
 ] as const
 
-const deliveriesSection = (request: ConsoleRequest, endpoint: Endpoint, list: ApiResult<ListOf<Delivery>>): Html => {
+const deliveriesSection = (
+  request: ConsoleRequest,
+  endpoint: WebhookEndpointWire,
+  list: ApiResult<ListOf<WebhookDeliveryWire>>,
+): Html => {
   const path = `/console/webhooks/${endpoint.id}`
   return html`<form class="filter" method="get" action="${path}">
 ${choice('status', 'Status', statusOptions, request.query.get('status') ?? '')}
@@ -116,8 +119,11 @@ const endpointView = async (
   { notice = null, fault = null, status = 200 }: ViewOptions = {},
 ): Promise<PageView> => {
   const [found, deliveries] = await Promise.all([
-    request.api<Endpoint>('GET', apiPath(request)),
-    request.api<ListOf<Delivery>>('GET', `${apiPath(request)}/deliveries${listQuery(request.query, ['status'])}`),
+    request.api<WebhookEndpointWire>('GET', apiPath(request)),
+    request.api<ListOf<WebhookDeliveryWire>>(
+      'GET',
+      `${apiPath(request)}/deliveries${listQuery(request.query, ['status'])}`,
+    ),
   ])
   if (!found.ok)
     return { title: 'Webhook', status: found.status, body: html`<h1>Webhook</h1>${errorNotice(found.fault)}` }
@@ -166,7 +172,7 @@ const updateEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
   const text = (name: string): string => request.form.get(name)?.trim() ?? ''
   const description = text('description') === '' ? null : text('description')
   const body = { url: text('url'), event_types: readEventTypes(text('event_types')), description }
-  const saved = await request.api<Endpoint>('PATCH', apiPath(request), body)
+  const saved = await request.api<WebhookEndpointWire>('PATCH', apiPath(request), body)
   return saved.ok ? redirectDone(request, 'changed') : endpointView(request, { fault: saved.fault })
 }
 
@@ -185,8 +191,8 @@ const deleteEndpoint = async (request: ConsoleRequest): Promise<PageResult> => {
   return removed.ok ? { to: '/console/webhooks' } : failedView(request, removed)
 }
 
-const setStatus = (status: Endpoint['status']) =>
-  actionRoute(request => request.api<Endpoint>('PATCH', apiPath(request), { status }), status.toLowerCase())
+const setStatus = (status: WebhookEndpointWire['status']) =>
+  actionRoute(request => request.api<WebhookEndpointWire>('PATCH', apiPath(request), { status }), status.toLowerCase())
 
 const resendRange = (request: ConsoleRequest): Promise<ApiResult<unknown>> => {
   const utc = (name: string): string => `${request.form.get(name) ?? ''}:00Z`.replace(/(:\d\d:\d\d):00Z$/, '$1Z')

@@ -1,17 +1,11 @@
+import type { WebhookEndpointWire } from '../../contract/events/webhook-endpoint.ts'
 import { type Content, type Html, html } from '../ui-kit/html.ts'
 import type { Fault, ListOf } from './api.ts'
 import { type ConsoleRequest, type ConsoleRoute, getRoute, postRoute } from './console-request.ts'
 import { form, type PageView } from './page-frame.ts'
 import { errorNotice, field, instant, listQuery, pageLinks, type Row, row, showResult, table } from './page-parts.ts'
 import { deliveryRoutes } from './webhook-deliveries.ts'
-import {
-  type Endpoint,
-  endpointRoutes,
-  endpointStatus,
-  eventTypesHint,
-  readEventTypes,
-  secretNotice,
-} from './webhook-endpoint.ts'
+import { endpointRoutes, endpointStatus, eventTypesHint, readEventTypes, secretNotice } from './webhook-endpoint.ts'
 
 type Draft = {
   readonly url: string
@@ -22,7 +16,7 @@ type Draft = {
 
 const emptyDraft: Draft = { url: '', types: '*', description: '', fault: null }
 
-const endpointRow = (endpoint: Endpoint): Row =>
+const endpointRow = (endpoint: WebhookEndpointWire): Row =>
   row(
     html`<a href="/console/webhooks/${endpoint.id}">${endpoint.url}</a>`,
     html`<code>${endpoint.event_types.join(', ')}</code>`,
@@ -54,7 +48,7 @@ const showEndpoints = async (
   draft: Draft = emptyDraft,
 ): Promise<PageView> => {
   const { api, query } = request
-  const endpoints = await api<ListOf<Endpoint>>('GET', `/webhooks${listQuery(query, [])}`)
+  const endpoints = await api<ListOf<WebhookEndpointWire>>('GET', `/webhooks${listQuery(query, [])}`)
   return {
     title: 'Webhooks',
     status: draft.fault !== null ? 400 : endpoints.ok ? 200 : endpoints.status,
@@ -78,7 +72,7 @@ const createEndpoint = async (request: ConsoleRequest): Promise<PageView> => {
     name => request.form.get(name)?.trim() ?? '',
   )
   const body = { url, event_types: readEventTypes(types ?? ''), ...(description === '' ? {} : { description }) }
-  const created = await request.api<Endpoint & { readonly secret: string }>('POST', '/webhooks', body)
+  const created = await request.api<WebhookEndpointWire & { readonly secret: string }>('POST', '/webhooks', body)
   return created.ok
     ? showEndpoints(request, secretNotice(created.value.secret))
     : showEndpoints(request, null, {

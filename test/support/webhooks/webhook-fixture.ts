@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { publishEvents } from '../../../services/background/event-relay.ts'
+import type { WebhookAttempt, WebhookDelivery } from '../../../services/domain/webhook/webhook-object.ts'
 import { type Codec, openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { openLmdbLog } from '../../../services/platform/log/lmdb/lmdb-log.ts'
@@ -7,12 +8,7 @@ import type { Log } from '../../../services/platform/log/log.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { writeEvents } from '../../../services/platform/postgres/events/events.ts'
 import { changeTenant, type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
-import {
-  listAttempts,
-  listDeliveries,
-  type StoredAttempt,
-  type StoredDelivery,
-} from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
+import { listAttempts, listDeliveries } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
 import {
   createEndpoint,
   retrieveEndpoint,
@@ -52,9 +48,9 @@ export type WebhookFixture = AsyncDisposable & {
   /** Write events in one transaction and publish them. Return their ids. */
   readonly emit: (count: number, type?: string) => Promise<readonly string[]>
   /** Return the deliveries of an endpoint, oldest first. */
-  readonly deliveries: (endpointId: string) => Promise<readonly StoredDelivery[]>
+  readonly deliveries: (endpointId: string) => Promise<readonly WebhookDelivery[]>
   /** Wait for `count` attempts of a delivery. Return the attempts, oldest first. */
-  readonly attempts: (deliveryId: string, count: number) => Promise<readonly StoredAttempt[]>
+  readonly attempts: (deliveryId: string, count: number) => Promise<readonly WebhookAttempt[]>
 }
 
 type WebhookFixtureOptions = { readonly at: () => number; readonly random?: () => number; readonly timeoutMs?: number }
@@ -87,14 +83,14 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
     while (await publishEvents({ database, log, codec, onPublished: () => undefined }));
     return events.map(({ id }) => id)
   },
-  deliveries: async (endpointId: string): Promise<readonly StoredDelivery[]> => {
+  deliveries: async (endpointId: string): Promise<readonly WebhookDelivery[]> => {
     const filter = { status: null, eventId: null }
     const list = await withTenant(database, tenant, transaction =>
       listDeliveries(transaction, endpointId, filter, page),
     )
     return list.ok ? list.value.items.toReversed() : []
   },
-  attempts: (deliveryId: string, count: number): Promise<readonly StoredAttempt[]> =>
+  attempts: (deliveryId: string, count: number): Promise<readonly WebhookAttempt[]> =>
     until(
       async () => {
         const list = await withTenant(database, tenant, transaction => listAttempts(transaction, deliveryId, page))

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import sql from 'sql-template-tag'
 import { afterEach, describe, expect, it } from 'vitest'
 import { maxFailingMs, retryGapsMs } from '../../../services/domain/webhook/delivery-attempt.ts'
+import type { WebhookDelivery } from '../../../services/domain/webhook/webhook-object.ts'
 import { readAudit } from '../../../services/platform/postgres/registry/audit-log.ts'
 import { changeTenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
-import { resendDelivery, type StoredDelivery } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
+import { resendDelivery } from '../../../services/platform/postgres/webhooks/webhook-deliveries.ts'
 import { updateEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { until } from '../../support/system/until.ts'
 import { openReceiver, type Receiver, type Reply } from '../../support/webhooks/receiver.ts'
@@ -40,7 +41,7 @@ const deliveryAfter = async (
   { fixture }: RetryFixture,
   endpointId: string,
   attempts: number,
-): Promise<StoredDelivery> => {
+): Promise<WebhookDelivery> => {
   const [delivery] = await until(
     () => fixture.deliveries(endpointId),
     ([first]) => first !== undefined && first.attempts >= attempts,

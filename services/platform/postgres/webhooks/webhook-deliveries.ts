@@ -1,44 +1,15 @@
 import sql from 'sql-template-tag'
 import { type Result, refused } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
+import type { WebhookAttempt, WebhookDelivery } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { acceptFirst, readFirst } from '../database.ts'
+import { acceptFirst, readFirst, readInserted } from '../database.ts'
 import { allOf, matching, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
-
-export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED'
-
-/**
- * Delivery of one event to one endpoint. `attempts` of the present round; times in ms; `dueAt` null after the last
- * attempt.
- */
-export type StoredDelivery = OwnedObject & {
-  readonly endpointId: string
-  readonly eventId: string
-  readonly eventType: string
-  readonly status: DeliveryStatus
-  readonly attempts: number
-  readonly dueAt: number | null
-  readonly lastAttemptAt: number | null
-}
 
 const columns = sql`id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId",
   event_id as "eventId", event_type as "eventType", status, attempts, due_at as "dueAt",
   last_attempt_at as "lastAttemptAt", time_created as "createdAt"`
-
-/**
- * Attempt of a delivery. `statusCode` null if there was no response, then with `error`; `responseBody`: its first 16
- * KiB.
- */
-export type StoredAttempt = OwnedObject & {
-  readonly deliveryId: string
-  readonly endpointId: string
-  readonly statusCode: number | null
-  readonly error: string | null
-  readonly durationMs: number
-  readonly responseBody: string
-}
 
 const attemptColumns = sql`id, account_id as "accountId", live_mode as "liveMode", delivery_id as "deliveryId",
   endpoint_id as "endpointId", status_code as "statusCode", error, duration_ms as "durationMs",
@@ -52,7 +23,7 @@ export const listDeliveries = (
   endpointId: string,
   filter: { readonly status: string | null; readonly eventId: string | null },
   paging: Paging,
-): Promise<Result<Page<StoredDelivery>>> =>
+): Promise<Result<Page<WebhookDelivery>>> =>
   readPage(
     transaction.query,
     {
@@ -69,7 +40,7 @@ export const retrieveDelivery = (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
-): Promise<StoredDelivery | null> =>
+): Promise<WebhookDelivery | null> =>
   readFirst(transaction.query)(sql`
     select ${columns} from webhook_deliveries where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
       and id = ${id}`)
@@ -79,7 +50,7 @@ export const listAttempts = (
   transaction: TenantTransaction,
   deliveryId: string,
   paging: Paging,
-): Promise<Result<Page<StoredAttempt>>> =>
+): Promise<Result<Page<WebhookAttempt>>> =>
   readPage(
     transaction.query,
     {
@@ -97,7 +68,7 @@ export const resendDelivery = (
   endpointId: string,
   id: string,
   at: number,
-): Promise<Result<StoredDelivery>> =>
+): Promise<Result<WebhookDelivery>> =>
   acceptFirst(
     transaction.query,
     notFound,
@@ -111,10 +82,10 @@ export const createTestDelivery = async (
   endpointId: string,
   event: { readonly type: string; readonly data: unknown },
   at: number,
-): Promise<StoredDelivery> => {
+): Promise<WebhookDelivery> => {
   const { accountId, liveMode, query } = transaction
   const data = JSON.stringify(event.data)
-  const { rows } = await query<StoredDelivery>(sql`
+  return readInserted(query)(sql`
     with event as (
       insert into events (account_id, live_mode, id, type, object_id, data, time_created)
       values (${accountId}, ${liveMode}, ${newId('event', at)}, ${event.type}, ${endpointId}, ${data}::json,
@@ -125,7 +96,4 @@ export const createTestDelivery = async (
     select ${accountId}, ${liveMode}, ${newId('webhookDelivery', at)}, ${endpointId}, event.id, ${event.type},
       ${data.length}, 'PENDING', ${toTimestamp(at)}, ${toTimestamp(at)} from event
     returning ${columns}`)
-  const [row] = rows
-  if (row === undefined) throw new Error('The insert returned no delivery.')
-  return row
 }

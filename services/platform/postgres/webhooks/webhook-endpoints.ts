@@ -1,26 +1,15 @@
 import sql from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
 import type { SigningSecret } from '../../../domain/webhook/secret-rotation.ts'
+import type { WebhookEndpoint } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { acceptFirst, readFirst } from '../database.ts'
+import { acceptFirst, readFirst, readInserted } from '../database.ts'
 import { allOf, isActive, ownedBy, type Page, type Paging, readPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 
-/** Reason of a disabled endpoint: its owner disabled it, it answered 410, or all attempts failed for days. */
-export type DisabledReason = 'CALLER' | 'GONE' | 'FAILING'
-
 /** Stored webhook endpoint; `secrets` are sealed; times in ms. */
-export type StoredEndpoint = OwnedObject & {
-  readonly url: string
-  readonly eventTypes: readonly string[]
-  readonly description: string | null
-  readonly apiVersion: 'current' | 'earlier'
-  readonly secrets: readonly SigningSecret<string>[]
-  readonly failingSince: number | null
-  readonly disabledReason: DisabledReason | null
-}
+export type StoredEndpoint = WebhookEndpoint & { readonly secrets: readonly SigningSecret<string>[] }
 
 export type EndpointDraft = Pick<StoredEndpoint, 'url' | 'eventTypes' | 'description' | 'apiVersion'> & {
   /** Return the sealed first secret, which is bound to the id of the endpoint. */
@@ -65,14 +54,13 @@ export const createEndpoint = async (
   if ((rows[0]?.count ?? 0) >= maxEndpoints) return tooMany
   const id = newId('webhookEndpoint', at)
   const secrets = [{ secret: draft.sealedSecret(id), until: null }]
-  const made = await query<StoredEndpoint>(sql`
+  return accepted(
+    await readInserted(query)<StoredEndpoint>(sql`
     insert into webhook_endpoints (account_id, live_mode, id, url, event_types, description, layout, secrets,
       time_created)
     values (${accountId}, ${liveMode}, ${id}, ${draft.url}, ${draft.eventTypes}::text[], ${draft.description},
-      ${draft.apiVersion}, ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`)
-  const [row] = made.rows
-  if (row === undefined) throw new Error('The insert returned no endpoint.')
-  return accepted(row)
+      ${draft.apiVersion}, ${JSON.stringify(secrets)}::jsonb, ${toTimestamp(at)}) returning ${columns}`),
+  )
 }
 
 /** Retrieve an endpoint; null if there is none or it was deleted. */

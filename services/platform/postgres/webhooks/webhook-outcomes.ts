@@ -1,12 +1,11 @@
 import sql from 'sql-template-tag'
+import type { DeliveryStatus, DisabledReason } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import type { Query } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import { appendAudit } from '../registry/audit-log.ts'
 import type { OperatorTransaction, Tenant } from '../transaction.ts'
-import type { DeliveryStatus } from './webhook-deliveries.ts'
-import type { DisabledReason } from './webhook-endpoints.ts'
 
 type Operator = Query
 

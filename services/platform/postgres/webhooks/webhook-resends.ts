@@ -1,24 +1,12 @@
 import sql from 'sql-template-tag'
 import { matchesAnyFilter, testEventType } from '../../../domain/event-types.ts'
 import { idPrefixes } from '../../../domain/identifier.ts'
-import type { OwnedObject } from '../../../domain/tenant.ts'
+import type { WebhookResend } from '../../../domain/webhook/webhook-object.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp } from '../column.ts'
-import { readFirst } from '../database.ts'
+import { readFirst, readInserted } from '../database.ts'
 import { ownedBy } from '../page.ts'
 import type { OperatorTransaction, Tenant, TenantTransaction } from '../transaction.ts'
-
-/** Events of an interval that are sent again to an endpoint, page by page; times in ms, `to` exclusive. */
-export type StoredResend = OwnedObject & {
-  readonly endpointId: string
-  readonly from: number
-  readonly to: number
-  readonly includeDelivered: boolean
-  readonly status: 'RUNNING' | 'DONE' | 'STOPPED'
-  readonly eventsTotal: number
-  readonly eventsDone: number
-  readonly deliveriesQueued: number
-}
 
 const columns = sql`
   id, account_id as "accountId", live_mode as "liveMode", endpoint_id as "endpointId", from_time as from, to_time as to,
@@ -31,21 +19,18 @@ const firstIdAt = (at: number): string => `${idPrefixes.event}${Math.max(0, at).
 /** Create a resend of an interval. Event ids ascend with time, so the interval is a range of ids. */
 export const createResend = async (
   transaction: TenantTransaction,
-  draft: Pick<StoredResend, 'endpointId' | 'from' | 'to' | 'includeDelivered'>,
+  draft: Pick<WebhookResend, 'endpointId' | 'from' | 'to' | 'includeDelivered'>,
   at: number,
-): Promise<StoredResend> => {
+): Promise<WebhookResend> => {
   const { accountId, liveMode, query } = transaction
   const [first, end] = [firstIdAt(draft.from), firstIdAt(draft.to)]
-  const { rows } = await query<StoredResend>(sql`
+  return readInserted(query)(sql`
     insert into webhook_resends (account_id, live_mode, id, endpoint_id, from_time, to_time, include_delivered, status,
       cursor_id, end_id, events_total, time_created)
     select ${accountId}, ${liveMode}, ${newId('webhookResend', at)}, ${draft.endpointId}, ${toTimestamp(draft.from)},
       ${toTimestamp(draft.to)}, ${draft.includeDelivered}, 'RUNNING', ${first}, ${end}, count(*), ${toTimestamp(at)}
     from events where ${ownedBy(transaction)} and id >= ${first} and id < ${end}
     returning ${columns}`)
-  const [resend] = rows
-  if (resend === undefined) throw new Error('The insert returned no resend.')
-  return resend
 }
 
 /** Retrieve a resend of an endpoint; null if there is none. */
@@ -53,7 +38,7 @@ export const retrieveResend = (
   transaction: TenantTransaction,
   endpointId: string,
   id: string,
-): Promise<StoredResend | null> =>
+): Promise<WebhookResend | null> =>
   readFirst(transaction.query)(sql`
     select ${columns} from webhook_resends where ${ownedBy(transaction)} and endpoint_id = ${endpointId}
       and id = ${id}`)
