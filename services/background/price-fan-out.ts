@@ -1,5 +1,5 @@
-import { locationToWire } from '../contract/registry/location.ts'
-import { locationView } from '../contract/registry/location-view.ts'
+import { locationEvent } from '../contract/registry/location-view.ts'
+import { groupByTenant } from '../domain/tenant.ts'
 import { Failure } from '../platform/failure.ts'
 import { appendReprice, type RecostAppenderDependencies } from '../platform/log/recost-appender.ts'
 import type { Database } from '../platform/postgres/database.ts'
@@ -23,22 +23,15 @@ export type FanOutPage = Pick<PriceFanOut, 'sourceId' | 'revision' | 'page' | 'd
 
 export type FanOutOptions = RecostAppenderDependencies & { readonly database: Database; readonly at: () => number }
 
-const groupByTenant = <T extends { readonly accountId: string; readonly liveMode: boolean }>(
-  items: readonly T[],
-): readonly (readonly [T, T[]])[] =>
-  [...Map.groupBy(items, ({ accountId, liveMode }) => `${accountId}/${liveMode}`).values()].map(
-    tenantItems => [tenantItems[0] as T, tenantItems] as const,
-  )
-
 /** Append recost requests, each for one account and mode, so that the cost worker finds the rows by their key. */
 const appendRecosts = async (
   appender: RecostAppenderDependencies,
   { sourceId, revision, from, to }: PriceFanOut,
   locationKeys: readonly LocationKey[],
 ): Promise<void> => {
-  const repriceRequests = groupByTenant(locationKeys).map(([{ accountId, liveMode }, tenantItems]) => {
-    const locationIds = tenantItems.map(({ locationId }) => locationId)
-    return { accountId, liveMode, locationIds, locationRevision: null, sourceId, priceRevision: revision, from, to }
+  const repriceRequests = groupByTenant(locationKeys).map(([tenant, keys]) => {
+    const locationIds = keys.map(({ locationId }) => locationId)
+    return { ...tenant, locationIds, locationRevision: null, sourceId, priceRevision: revision, from, to }
   })
   await Promise.all(repriceRequests.map(repriceRequest => appendReprice(appender, repriceRequest)))
 }
@@ -50,14 +43,14 @@ const writeUpdateEvents = async (
   { sourceId, from, to }: PriceFanOut,
   at: number,
 ): Promise<void> => {
-  for (const [{ accountId, liveMode }, locations] of groupByTenant(await lockLocations(transaction, locationKeys))) {
+  for (const [tenant, locations] of groupByTenant(await lockLocations(transaction, locationKeys))) {
     const events = locations.flatMap(location => [
-      { type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) },
+      locationEvent('location.update', location, at),
       ...directionsOfSource(location, sourceId).map(direction =>
-        priceEvent({ accountId, liveMode }, { locationId: location.id, direction, from, to }),
+        priceEvent(tenant, { locationId: location.id, direction, from, to }),
       ),
     ])
-    await writeEvents({ accountId, liveMode, query: transaction.query }, events, at)
+    await writeEvents({ ...tenant, query: transaction.query }, events, at)
   }
 }
 

@@ -1,5 +1,6 @@
-import { tariffEventData } from '../contract/events/event.ts'
+import { tariffEvent } from '../contract/events/event.ts'
 import { minuteMs } from '../domain/interval.ts'
+import { groupByTenant } from '../domain/tenant.ts'
 import type { Database } from '../platform/postgres/database.ts'
 import { deleteExpiredEvents, writeEvents } from '../platform/postgres/events/events.ts'
 import { takeContractTimers } from '../platform/postgres/pricing/contract-timers.ts'
@@ -21,15 +22,9 @@ const maxExpiredPerTurn = 1_000
 export const publishContractEndEvents = (database: Database, at: number, maxTimers = maxPerTurn): Promise<number> =>
   withOperator(database, async transaction => {
     const timers = await takeContractTimers(transaction, at, maxTimers)
-    const tenants = Map.groupBy(timers, ({ accountId, liveMode }) => `${accountId}/${liveMode}`)
-    for (const tenantTimers of tenants.values()) {
-      const [{ accountId, liveMode } = { accountId: '', liveMode: false }] = tenantTimers
-      const events = tenantTimers.map(({ type, tariffId, locationId }) => ({
-        type,
-        objectId: tariffId,
-        data: tariffEventData({ liveMode, tariffId, locationId, accountId }),
-      }))
-      await writeEvents({ accountId, liveMode, query: transaction.query }, events, at)
+    for (const [tenant, tenantTimers] of groupByTenant(timers)) {
+      const events = tenantTimers.map(timer => tariffEvent(timer.type, timer))
+      await writeEvents({ ...tenant, query: transaction.query }, events, at)
     }
     return timers.length
   })

@@ -1,5 +1,6 @@
 import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
 import { fullConfidence } from '../domain/record/validate-record.ts'
+import { tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import {
   type MeterReadingRow,
@@ -91,10 +92,7 @@ const gatherStored = async (db: ClickHouse, registers: Registers, newest: Newest
     if (last !== undefined && rows.every(({ time }) => time > last.time)) stored.set(key, [last])
     else queries.push(queryOf(rows))
   }
-  for (const tenantQueries of Map.groupBy(
-    queries,
-    ({ register }) => `${register.accountId}/${register.liveMode}`,
-  ).values()) {
+  for (const tenantQueries of Map.groupBy(queries, ({ register }) => tenantKey(register)).values()) {
     const [{ register }] = tenantQueries as [ReadingQuery]
     for (const [key, rows] of Map.groupBy(await readingsAround(db, register, tenantQueries), registerKey))
       stored.set(key, rows)

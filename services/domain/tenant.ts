@@ -3,3 +3,13 @@ export type Tenant = { readonly accountId: string; readonly liveMode: boolean }
 
 /** Members of every stored object of a tenant. `createdAt` in ms. */
 export type OwnedObject = Tenant & { readonly id: string; readonly createdAt: number }
+
+/** Return a key of a tenant. */
+export const tenantKey = ({ accountId, liveMode }: Tenant): string => `${accountId}/${liveMode}`
+
+/** Group items by tenant. */
+export const groupByTenant = <T extends Tenant>(items: readonly T[]): readonly (readonly [Tenant, readonly T[]])[] =>
+  [...Map.groupBy(items, tenantKey).values()].map(own => {
+    const { accountId, liveMode } = own[0] as T
+    return [{ accountId, liveMode }, own] as const
+  })

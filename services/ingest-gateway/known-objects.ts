@@ -1,9 +1,9 @@
 import { isId } from '../domain/identifier.ts'
 import { accepted, type Result, refused } from '../domain/refusal.ts'
+import { type Tenant, tenantKey } from '../domain/tenant.ts'
 import { isDoneWithin, withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { PartObject } from '../platform/log/avro/fast-path/record-part.ts'
-import type { Tenant } from '../platform/postgres/transaction.ts'
 import { bitsOf, type IdTable, idTable } from './fast-path/id-table.ts'
 
 /** Ids of a submission whose objects are not cached. */
@@ -77,7 +77,7 @@ type ObjectCache = {
 const isUnavailable = (error: unknown): boolean => isFailure(error) && error.retriable
 
 const ownerOf = ({ owners }: ObjectCache, tenant: Tenant): Owner => {
-  const name = `${tenant.accountId}/${tenant.liveMode}`
+  const name = tenantKey(tenant)
   const owner = owners.get(name) ?? { tenant: { accountId: tenant.accountId, liveMode: tenant.liveMode } }
   owners.set(name, owner)
   return owner

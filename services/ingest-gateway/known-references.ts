@@ -5,9 +5,9 @@ import {
   type ReferenceKind,
   referenceKinds,
 } from '../domain/reference.ts'
+import { type Tenant, tenantKey } from '../domain/tenant.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { isFailure } from '../platform/failure.ts'
-import type { Tenant } from '../platform/postgres/transaction.ts'
 
 /** Cache of own references and their ids. */
 export type KnownReferences = {
@@ -51,8 +51,6 @@ type CacheState = {
   /** Until this time, the store is not asked about cached references. */
   quietUntil: number
 }
-
-const tenantKey = ({ accountId, liveMode }: Tenant): string => `${accountId}/${liveMode}`
 
 const sizeOf = (cache: ReferenceCache): number => cache.location.size + cache.device.size + cache.customer.size
 

@@ -1,5 +1,4 @@
-import { locationToWire } from '../../contract/registry/location.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import type { PostalAddress } from '../../contract/registry/postal-address.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { accepted } from '../../domain/refusal.ts'
@@ -46,8 +45,7 @@ const linkLocation = async (
     const draft = { ...before, importSourceId: sourceId, exportSourceId: before.exportSourceId ?? sourceId }
     const change = await updateLocation(transaction, before, draft, now)
     if (!change.ok) return change
-    const data = locationToWire(locationView(change.value.location, now))
-    await writeEvents(transaction, [{ type: 'location.update', objectId: id, data }], now)
+    await writeEvents(transaction, [locationEvent('location.update', change.value.location, now)], now)
     return accepted(change.value.recostRequest)
   })
   if (!changed.ok || changed.value === null) return false

@@ -1,9 +1,9 @@
-import { tariffEventData } from '../../contract/events/event.ts'
+import { tariffEvent } from '../../contract/events/event.ts'
+import { groupByTenant } from '../../domain/tenant.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { writeEvents } from '../../platform/postgres/events/events.ts'
 import {
   advanceOutage,
-  type TariffKey,
   tariffsPricedBy,
   type UnreportedOutage,
   unreportedOutages,
@@ -17,23 +17,16 @@ const outageAfterMs = 48 * 3_600_000
 const attemptedWithinMs = 3 * 3_600_000
 const pageSize = 1_000
 
-const eventOf = (tariff: TariffKey) => ({
-  type: 'tariff.fetch.failed',
-  objectId: tariff.tariffId,
-  data: tariffEventData(tariff),
-})
-
 const publishOutageEvents = async (database: Database, outage: UnreportedOutage, at: number): Promise<number> => {
   let published = 0
   for (let cursor = outage.cursor; ; ) {
     const page = await locationsPricedBy(database.operator, outage.sourceId, cursor, pageSize)
     const tariffs = await tariffsPricedBy(database.operator, outage.sourceId, page.locations)
-    const tenants = Map.groupBy(tariffs, ({ accountId, liveMode }) => `${accountId}/${liveMode}`)
     const hasMovedCursor = await withOperator(database, async ({ query }) => {
       if (!(await advanceOutage(query, { ...outage, cursor }, page, at))) return false
-      for (const tenantTariffs of tenants.values()) {
-        const [{ accountId, liveMode }] = tenantTariffs as [TariffKey, ...TariffKey[]]
-        await writeEvents({ accountId, liveMode, query }, tenantTariffs.map(eventOf), at)
+      for (const [tenant, tenantTariffs] of groupByTenant(tariffs)) {
+        const events = tenantTariffs.map(tariff => tariffEvent('tariff.fetch.failed', tariff))
+        await writeEvents({ ...tenant, query }, events, at)
       }
       return true
     })

@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import { maxReferenceTextLength, referenceKinds } from '../../domain/reference.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
-import type { OwnedObject } from '../../domain/tenant.ts'
+import type { OwnedObject, Tenant } from '../../domain/tenant.ts'
 import { idText, instantText } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import { answerToEarlier } from '../earlier-api-version.ts'
@@ -81,17 +81,14 @@ export const failedEventData = (
   request_id: requestId,
 })
 
-/** Return the data of a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
-export const tariffEventData = (tariff: {
-  readonly liveMode: boolean
-  readonly tariffId: string
-  readonly locationId: string
-  readonly accountId: string
-}): Readonly<Record<string, unknown>> => ({
-  live_mode: tariff.liveMode,
-  tariff_id: tariff.tariffId,
-  location_id: tariff.locationId,
-  account_id: tariff.accountId,
+/** Return a `tariff.*` event. Source: docs/rules/events-and-webhooks.md #events. */
+export const tariffEvent = (
+  type: 'tariff.expiring' | 'tariff.expired' | 'tariff.fetch.failed',
+  { liveMode, tariffId, locationId, accountId }: Tenant & Readonly<Record<'tariffId' | 'locationId', string | null>>,
+) => ({
+  type,
+  objectId: tariffId ?? locationId,
+  data: { live_mode: liveMode, tariff_id: tariffId, location_id: locationId, account_id: accountId },
 })
 
 const example: EventWire = {

@@ -1,7 +1,9 @@
 import { hasTimedOut } from '../../domain/tariff/pending-tariff.ts'
 import type { Tariff, TariffDirection, TariffType } from '../../domain/tariff/tariff.ts'
 import { scheduleAt } from '../../domain/tariff/tariff-version.ts'
-import { type LocationView, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
+import { objectToWire } from '../answer-field.ts'
+import { type LocationWire, type TariffKind, type TariffStatus, tariffKinds } from './location.ts'
 import type { StructureType } from './location-status.ts'
 import type { PostalAddress } from './postal-address.ts'
 
@@ -15,8 +17,16 @@ type ContractedTariff = DirectionAndType & {
  * Location with its tariffs; times in ms. The provider has not delivered the `pendingTariffs`. `failingSince` is the
  * time of the first failure without a later success.
  */
-export type LocationWithTariffs = Omit<LocationView, 'tariffStatus' | 'tariffIds' | 'postalAddress'> & {
+export type LocationWithTariffs = OwnedObject & {
+  readonly referenceId: string | null
+  readonly customerId: string | null
+  readonly timezone: string
+  readonly currencyCode: string
   readonly postalAddress: object | null
+  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
+  readonly importSourceId: string | null
+  readonly exportSourceId: string | null
+  readonly metadata: Readonly<Record<string, string>>
   readonly tariffs: readonly (ContractedTariff & { readonly id: string; readonly status: 'CONNECTED' | 'ERROR' })[]
   readonly pendingTariffs?: readonly (DirectionAndType & { readonly failingSince: number | null })[]
 }
@@ -82,21 +92,24 @@ export const structureType = (
   return hasOneBand ? 'FIXED' : 'TIME_OF_DAY'
 }
 
-/** Return the view of a stored location at `at` (ms), with the status of its tariffs. */
-export const locationView = (location: LocationWithTariffs, at: number): LocationView => ({
-  id: location.id,
-  liveMode: location.liveMode,
-  accountId: location.accountId,
-  referenceId: location.referenceId,
-  customerId: location.customerId,
-  timezone: location.timezone,
-  currencyCode: location.currencyCode,
-  postalAddress: location.postalAddress as PostalAddress | null,
-  geoLocation: location.geoLocation,
-  tariffStatus: forEachKind(kind => tariffStatusAt(location, kind, at)),
-  tariffIds: location.tariffs.map(({ id }) => id),
-  importSourceId: location.importSourceId,
-  exportSourceId: location.exportSourceId,
-  metadata: location.metadata,
-  createdAt: location.createdAt,
-})
+/** Write a location as of `at` (ms), with the status of its tariffs. */
+export const locationToWire = (location: LocationWithTariffs, at: number): LocationWire =>
+  objectToWire('location', location, {
+    reference_id: location.referenceId,
+    customer_id: location.customerId,
+    timezone: location.timezone,
+    currency_code: location.currencyCode,
+    postal_address: location.postalAddress as PostalAddress | null,
+    geo_location: location.geoLocation,
+    tariff_status: forEachKind(kind => tariffStatusAt(location, kind, at)),
+    tariff_elements: location.tariffs.map(({ id }) => id),
+    market_sources: { import: location.importSourceId, export: location.exportSourceId },
+    metadata: { ...location.metadata },
+  })
+
+/** Return the event of a changed location, with the location as of `at` (ms). */
+export const locationEvent = (
+  type: 'location.create' | 'location.update' | 'location.delete',
+  location: LocationWithTariffs,
+  at: number,
+) => ({ type, objectId: location.id, data: locationToWire(location, at) })

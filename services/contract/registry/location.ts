@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { OwnedObject } from '../../domain/tenant.ts'
 import { acceptedMessage, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import {
   clearable,
@@ -126,21 +125,6 @@ export const tariffKinds = [
 /** Kind of tariff of a location. */
 export type TariffKind = (typeof tariffKinds)[number]
 
-/** Data of a location answer, with the status of its tariffs; instants in ms. */
-export type LocationView = OwnedObject & {
-  readonly referenceId: string | null
-  readonly customerId: string | null
-  readonly timezone: string
-  readonly currencyCode: string
-  readonly postalAddress: PostalAddress | null
-  readonly geoLocation: { readonly lat: number; readonly lng: number } | null
-  readonly tariffStatus: Readonly<Record<TariffKind, TariffStatus>>
-  readonly tariffIds: readonly string[]
-  readonly importSourceId: string | null
-  readonly exportSourceId: string | null
-  readonly metadata: Readonly<Record<string, string>>
-}
-
 const tariffStatus = z.enum(tariffStatuses).describe('CONNECTED if a tariff is in force at the time of the request.')
 
 export const locationShape = objectShape('loc', 'location', {
@@ -167,21 +151,6 @@ export const locationShape = objectShape('loc', 'location', {
 })
 
 export type LocationWire = z.output<typeof locationShape>
-
-/** Write a location. */
-export const locationToWire = (location: LocationView): LocationWire =>
-  objectToWire('location', location, {
-    reference_id: location.referenceId,
-    customer_id: location.customerId,
-    timezone: location.timezone,
-    currency_code: location.currencyCode,
-    postal_address: location.postalAddress,
-    geo_location: location.geoLocation,
-    tariff_status: { ...location.tariffStatus },
-    tariff_elements: [...location.tariffIds],
-    market_sources: { import: location.importSourceId, export: location.exportSourceId },
-    metadata: { ...location.metadata },
-  })
 
 const example: LocationWire = objectToWire('location', exampleObject('loc'), {
   reference_id: 'home-17',

@@ -1,6 +1,6 @@
 import type { Interval } from '../../domain/interval.ts'
 import { enclosingInterval, isTiered, monthsOf, overlaps } from '../../domain/recost/change-set.ts'
-import type { Tenant } from '../../domain/tenant.ts'
+import { type Tenant, tenantKey } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import { rowsInIntervals, statementLimits } from '../../platform/clickhouse/meter-cost/meter-cost-intervals.ts'
 import type { MeterCostRow } from '../../platform/clickhouse/meter-cost/meter-cost-row.ts'
@@ -81,10 +81,7 @@ const readStatement = async (
 
 const readRows = async (db: ClickHouse, reads: readonly RowRead[], maxRows: number): Promise<StoredRows> => {
   const stored: GatheredRows = new Map(reads.map(({ recostGroup }) => [recostGroup, []]))
-  const tenants = Map.groupBy(
-    reads,
-    ({ recostGroup: { changeSet } }) => `${changeSet.tenant.accountId}/${changeSet.tenant.liveMode}`,
-  )
+  const tenants = Map.groupBy(reads, ({ recostGroup: { changeSet } }) => tenantKey(changeSet.tenant))
   for (const tenantReads of tenants.values()) {
     const { tenant } = (tenantReads[0] as RowRead).recostGroup.changeSet
     for (const statement of groupIntoStatements(tenantReads))

@@ -12,6 +12,7 @@ import {
   recostLimits,
   spendBudget,
 } from '../../domain/recost/recost-load.ts'
+import { tenantKey } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
 import {
   type LongRows,
@@ -119,7 +120,7 @@ const readSelected = async <T>(
   selections: readonly SelectedLocations[],
 ): Promise<readonly T[]> => {
   const found: T[] = []
-  for (const selected of Map.groupBy(selections, ({ tenant }) => `${tenant.accountId}/${tenant.liveMode}`).values()) {
+  for (const selected of Map.groupBy(selections, ({ tenant }) => tenantKey(tenant)).values()) {
     const from = earliest(selected.map(({ received }) => received.request.from))
     const to = latest(selected.map(({ received }) => received.request.to))
     const ids = [...new Set(selected.flatMap(selection => selection.locationIds))]

@@ -1,3 +1,4 @@
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import { dayMs } from '../../domain/interval.ts'
 import { accepted } from '../../domain/refusal.ts'
 import { misplacedLocations } from '../../platform/postgres/connect/connect-session-markets.ts'
@@ -26,7 +27,6 @@ import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from 
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { announceIfPriced, finishSession } from './finish-session.ts'
 import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './save-fetched-tariff.ts'
-import { locationEvent } from './save-owner.ts'
 import { isPriced } from './summary.ts'
 
 /** Pause between two runs. */

@@ -1,3 +1,4 @@
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import { tariffToWire } from '../../contract/tariffs/tariff.ts'
 import { tariffStartOf, tariffsToReplace } from '../../domain/connect/connect-tariff.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
@@ -23,7 +24,6 @@ import {
   noEffects,
   type WithEffects,
 } from './connect-dependencies.ts'
-import { locationEvent } from './save-owner.ts'
 
 /** Tariff to save. If it has no start, the start is calculated. */
 export type DesiredTariff = Omit<TariffDraft, 'locationId' | 'status'>

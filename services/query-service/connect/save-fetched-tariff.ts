@@ -1,4 +1,5 @@
 import type { TariffPlan } from '../../contract/connect/provider-app.ts'
+import { tariffEvent } from '../../contract/events/event.ts'
 import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
 import { dayMs, hourMs, minuteMs } from '../../domain/interval.ts'
 import { accepted, type Result } from '../../domain/refusal.ts'
@@ -125,17 +126,15 @@ export const recordFetchFailure = async (
   credentials: TariffCredentials,
   at: number,
 ): Promise<Effects> => {
-  const { accountId, liveMode, locationId, tariffId, failureReportedAt } = credentials
+  const { locationId, tariffId, failureReportedAt } = credentials
   const failingSince = credentials.failingSince ?? at
   const hasFailedNow = hasTimedOut({ failingSince }, at) && failureReportedAt === null
   const report = { failureReportedAt: hasFailedNow ? at : failureReportedAt }
   await putCredentials(transaction, { ...credentials, failingSince, ...report, dueAt: nextAttemptAt(failingSince, at) })
   if (!hasFailedNow) return noEffects
   if (tariffId !== null) await setTariffStatus(transaction, tariffId, 'ERROR')
-  const data = { live_mode: liveMode, tariff_id: tariffId, location_id: locationId, account_id: accountId }
-  const event = { type: 'tariff.fetch.failed', objectId: tariffId ?? locationId, data }
   return mergeEffects(
-    { ...noEffects, events: [event] },
+    { ...noEffects, events: [tariffEvent('tariff.fetch.failed', credentials)] },
     locationId === null ? noEffects : await locationUpdateEffects(transaction, locationId, at),
   )
 }

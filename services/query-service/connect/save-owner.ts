@@ -1,12 +1,11 @@
 import { customerToWire } from '../../contract/registry/customer.ts'
-import { type LocationInput, locationToWire } from '../../contract/registry/location.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
+import type { LocationInput } from '../../contract/registry/location.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import type { ConnectState } from '../../domain/connect/session.ts'
 import { unambiguousArea } from '../../domain/geocoding/market-areas.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { findOrCreateAreaSource } from '../../platform/postgres/connect/connect-session-markets.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
-import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
@@ -22,17 +21,6 @@ import {
 } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 import { locationOf } from './open-session.ts'
-
-/** Create the event of a new or changed location. */
-export const locationEvent = (
-  type: 'location.create' | 'location.update',
-  location: StoredLocation,
-  at: number,
-): EventDraft => ({
-  type,
-  objectId: location.id,
-  data: locationToWire(locationView(location, at)),
-})
 
 /**
  * Find or create the customer of a session; null if the session has none. Refuses `customer_not_found` for a deleted

@@ -8,8 +8,7 @@ import {
   customerToWire,
   customerUpdate,
 } from '../../contract/registry/customer.ts'
-import { locationToWire } from '../../contract/registry/location.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import {
@@ -70,11 +69,7 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
       const deleted = await deleteCustomer(transaction, request.id, request.at)
       if (!deleted.ok) return deleted
       const { customer, locations } = deleted.value
-      const locationEvents = locations.map(location => ({
-        type: 'location.delete' as const,
-        objectId: location.id,
-        data: locationToWire(locationView(location, request.at)),
-      }))
+      const locationEvents = locations.map(location => locationEvent('location.delete', location, request.at))
       return accepted(deletion([...locationEvents, ...customerChange('customer.delete', customer).events]))
     }),
   ),

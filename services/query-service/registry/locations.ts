@@ -6,7 +6,6 @@ import {
   locationDelete,
   locationList,
   locationRetrieve,
-  locationToWire,
   locationUpdate,
 } from '../../contract/registry/location.ts'
 import {
@@ -14,7 +13,13 @@ import {
   locationStatusToWire,
   type TariffKindStatus,
 } from '../../contract/registry/location-status.ts'
-import { forEachKind, locationView, shownTariff, structureType } from '../../contract/registry/location-view.ts'
+import {
+  forEachKind,
+  locationToWire,
+  shownTariff,
+  structureType,
+  tariffStatusAt,
+} from '../../contract/registry/location-view.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
 import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
@@ -77,7 +82,7 @@ const locationChange = (
   at: number,
   hint: string | null = null,
 ): Change<ReturnType<typeof locationToWire>> => {
-  const wire = locationToWire(locationView(location, at))
+  const wire = locationToWire(location, at)
   return { value: hint === null ? wire : { ...wire, hint }, events: [{ type, objectId: location.id, data: wire }] }
 }
 
@@ -125,11 +130,10 @@ const locationStatus = async (
   const providers = new Map(
     (providerIds.length === 0 ? [] : await providersOf(providerIds)).map(provider => [provider.id, provider]),
   )
-  const { tariffStatus } = locationView(location, at)
   const kinds = forEachKind(kind => {
     const found = shownTariff(tariffs, kind, at)
     const shown = found === undefined ? noTariffStatus : statusOf(found, providers.get(found.providerId ?? ''), at)
-    return { status: tariffStatus[kind], ...shown }
+    return { status: tariffStatusAt(location, kind, at), ...shown }
   })
   return locationStatusToWire({ ...location, kinds })
 }
@@ -152,7 +156,7 @@ const updateBinding = (dependencies: QueryServiceDependencies): Binding =>
       if (before === null) return noLocation
       const fixedFieldRefusal = refuseFixedChange(
         sent,
-        locationToWire(locationView(before, request.at)),
+        locationToWire(before, request.at),
         Object.keys(changeableLocationFields),
       )
       if (fixedFieldRefusal !== null) return { ok: false, refusal: fixedFieldRefusal }
@@ -194,14 +198,14 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
         if (customerId !== null && (await retrieveCustomer(transaction, customerId)) === null) return noCustomer
         return listLocations(transaction, { referenceId, customerId }, page)
       },
-      locations => locations.map(location => locationToWire(locationView(location, request.at))),
+      locations => locations.map(location => locationToWire(location, request.at)),
     ),
   ),
   bind(locationRetrieve, async request => {
     const location = await withTenant(dependencies.database, tenantOf(request), transaction =>
       retrieveLocation(transaction, request.id),
     )
-    return location === null ? noLocation : accepted(locationToWire(locationView(location, request.at)))
+    return location === null ? noLocation : accepted(locationToWire(location, request.at))
   }),
   bind(locationStatusRetrieve, async request => {
     const status = await locationStatus(dependencies, tenantOf(request), request.id, request.at)

@@ -1,7 +1,6 @@
 import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import type { RequestOf } from '../../contract/operation.ts'
-import { locationToWire } from '../../contract/registry/location.ts'
-import { locationView } from '../../contract/registry/location-view.ts'
+import { locationEvent } from '../../contract/registry/location-view.ts'
 import { readTariffTermsInSteps } from '../../contract/tariffs/read-tariff-terms.ts'
 import {
   type TariffWire,
@@ -71,8 +70,7 @@ const locationEvents = async (
   at: number,
 ): Promise<readonly EventDraft[]> => {
   const location = await retrieveLocation(transaction, locationId)
-  if (location === null) return []
-  return [{ type: 'location.update', objectId: location.id, data: locationToWire(locationView(location, at)) }]
+  return location === null ? [] : [locationEvent('location.update', location, at)]
 }
 
 /** Describe a change of a tariff, with its event, audit entry and recost request. */
