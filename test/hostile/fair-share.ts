@@ -3,14 +3,14 @@ import { corpus } from './corpus.ts'
 import { exceptions } from './exceptions.ts'
 import { create, createLocation, iso, scheduleOf, submit, tariffOf } from './fixtures.ts'
 import type { HostileInput } from './input.ts'
-import { type ForeignCpu, watchForeignCpu } from './measure.ts'
+import { type OtherCpu, watchOtherCpu } from './measure.ts'
 import { type Probe, type ProbeKind, probeKinds, type Round } from './probe.ts'
 import type { Target } from './target.ts'
 import { busyShare, measureOf, quantile } from './verdict.ts'
 
-/** Work that an account may have done, again and again, within its rights. Source: docs/promises.md #s6. */
+/** Inputs that an account may send repeatedly. Source: docs/promises.md #s6. */
 export const fairShareInputs: readonly HostileInput[] = [
-  'a plan of many windows at tiers',
+  'a plan with many windows and tiers',
   'prices of 90 days, eight at once',
   'five records of 364 days at many bands',
   'subscribers that hang',
@@ -20,31 +20,32 @@ export const fairShareInputs: readonly HostileInput[] = [
   return input
 })
 
-/** How many times as long as at rest the reads of another account may take. Source: docs/promises.md #s6. */
+/** Maximum factor between the p99 of another account during the work and at rest. Source: docs/promises.md #s6. */
 export const maxSlowdown = 3
 /**
- * Less than this counts as nothing, in ms. At rest the p99 is 5 to 15 ms. Beside work, the thread for long work, the client that reads large answers,
- * PostgreSQL and the engine share two cores with the thread that answers: the system's time slices alone make 15 to 70 ms of it.
+ * A p99 below this is never a miss, in ms. At rest the p99 is 5 to 15 ms. During the work the thread that answers
+ * requests shares two cores with the work thread, the client, PostgreSQL and ClickHouse. The time slices of the
+ * operating system alone cause waits of 15 to 70 ms.
  */
 const minMs = 75
-/** The same on a busy machine, on which the time of the service's first thread in a wait is judged, in ms. */
+/** The same on a busy machine, in ms. There, only the CPU time of the service's main thread during a wait counts. */
 const minBusyMs = 100
-/** How long a record of another account may take to be visible, in ms, if three times its time at rest is less. */
+/** A record of another account may always take this time to be visible, in ms. */
 const visibleMs = 1_000
 
 export type Share = {
   readonly name: string
-  /** p99 of each kind of probe, in ms: at rest and beside the work. */
+  /** p99 of each kind of probe, in ms: at rest and during the work. */
   readonly p99Ms: Readonly<Record<ProbeKind, readonly [number, number]>>
-  /** Longest time from a submission to its record, in ms: at rest and beside the work. */
+  /** Longest time from a submission to its stored record, in ms: at rest and during the work. */
   readonly lagMs: readonly [number, number]
   readonly isMachineBusy: boolean
   readonly misses: readonly string[]
 }
 
-type Observation = { readonly round: Round; readonly lagMs: number; readonly foreignCpu: number }
+type Observation = { readonly round: Round; readonly lagMs: number; readonly otherCpu: number }
 
-/** Submit a record of the other account now and then, and wait until it is stored; returns the longest time. */
+/** Submit a record of the other account every 200 ms and wait until it is stored. Returns the longest time in ms. */
 const watchLag = async ({ other }: Target, location: string, forMs: number): Promise<number> => {
   let longestMs = 0
   for (const until = performance.now() + forMs; performance.now() < until; await sleep(200)) {
@@ -64,16 +65,16 @@ const observe = async (
   forMs: number,
   work: () => Promise<unknown>,
 ): Promise<Observation> => {
-  const foreign: ForeignCpu = watchForeignCpu(target, probe)
+  const otherCpu: OtherCpu = watchOtherCpu(target, probe)
   const both = async (): Promise<number> => {
     const [lagMs] = await Promise.all([watchLag(target, location, forMs), work()])
     return lagMs
   }
-  const { value: lagMs, round } = await probe.beside(both, forMs)
-  return { round, lagMs, foreignCpu: foreign.share() }
+  const { value: lagMs, round } = await probe.during(both, forMs)
+  return { round, lagMs, otherCpu: otherCpu.share() }
 }
 
-/** Have a hostile account do one kind of work for a time, and compare what another account waits with what it waits at rest. */
+/** Let a hostile account send an input for a time. Compare the waits of another account with its waits at rest. */
 export const measureShare = async (
   target: Target,
   probe: Probe,
@@ -83,13 +84,13 @@ export const measureShare = async (
   const location = await createLocation(target.other)
   await create(target.other, '/tariffs', tariffOf(location, scheduleOf(1)))
   const rest = await observe(target, probe, location, forMs, async () => undefined)
-  // What changes something is prepared twice over, as it can be played once only.
+  // An input that changes objects can be played once only, so it is prepared twice.
   const plays = await Promise.all(
     Array.from({ length: input.isOnce === true ? 2 : 1 }, () => input.open(target, input.size)),
   )
-  // The first play also starts the thread for long work and compiles code: that is no share of an account.
+  // The first play also starts the work thread and compiles code. This time does not count.
   if (input.isOnce !== true) await plays[0]?.()
-  const beside = await observe(target, probe, location, forMs, async () => {
+  const during = await observe(target, probe, location, forMs, async () => {
     const until = performance.now() + forMs
     for (let at = 0; performance.now() < until; at += 1) {
       const play = plays[input.isOnce === true ? at : 0]
@@ -97,33 +98,33 @@ export const measureShare = async (
       await play()
     }
   })
-  const foreignCpu = Math.max(rest.foreignCpu, beside.foreignCpu)
+  const otherCpu = Math.max(rest.otherCpu, during.otherCpu)
   const p99Of = ({ round }: Observation, kind: ProbeKind): number => {
-    const { countedMs } = measureOf(kind, foreignCpu, 0)
+    const { countedMs } = measureOf(kind, otherCpu, 0)
     return quantile(
       round.waits.flatMap(wait => (wait.kind === kind ? [countedMs(wait)] : [])),
       0.99,
     )
   }
-  const pairs = probeKinds.map(kind => [kind, [p99Of(rest, kind), p99Of(beside, kind)]] as const)
-  const isMachineBusy = foreignCpu > busyShare
+  const pairs = probeKinds.map(kind => [kind, [p99Of(rest, kind), p99Of(during, kind)]] as const)
+  const isMachineBusy = otherCpu > busyShare
   const verifiedPairs = isMachineBusy ? pairs.filter(([kind]) => kind === 'live') : pairs
   const boundMs =
-    exceptions.find(one => one.input === input.name && one.what === 'share')?.bound ??
+    exceptions.find(one => one.input === input.name && one.kind === 'share')?.bound ??
     (isMachineBusy ? minBusyMs : minMs)
   const slow = verifiedPairs.filter(([, [atRest, loaded]]) => loaded > Math.max(boundMs, maxSlowdown * atRest))
-  const isLate = !isMachineBusy && beside.lagMs > Math.max(visibleMs, maxSlowdown * rest.lagMs)
+  const isLate = !isMachineBusy && during.lagMs > Math.max(visibleMs, maxSlowdown * rest.lagMs)
   return {
     name: input.name,
     p99Ms: Object.fromEntries(pairs) as unknown as Share['p99Ms'],
-    lagMs: [rest.lagMs, beside.lagMs],
+    lagMs: [rest.lagMs, during.lagMs],
     isMachineBusy,
     misses: [
       ...slow.map(
         ([kind, [atRest, loaded]]) => `p99 of ${kind} probes ${loaded.toFixed(0)} ms, at rest ${atRest.toFixed(0)} ms`,
       ),
       ...(isLate
-        ? [`a record was visible after ${beside.lagMs.toFixed(0)} ms, at rest ${rest.lagMs.toFixed(0)} ms`]
+        ? [`a record was visible after ${during.lagMs.toFixed(0)} ms, at rest ${rest.lagMs.toFixed(0)} ms`]
         : []),
     ],
   }

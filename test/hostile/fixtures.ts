@@ -18,7 +18,7 @@ export const create = async (
   headers?: Readonly<Record<string, string>>,
 ): Promise<string> => (await caller.ask<WithId>('POST', path, body, headers)).id
 
-/** Create a location in Berlin's zone that counts in euros. */
+/** Create a location in the time zone of Berlin with the currency EUR. */
 export const createLocation = (caller: Caller, more: object = {}): Promise<string> =>
   create(caller, '/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...more })
 
@@ -27,14 +27,17 @@ const clock = (second: number): string => {
   return `${two(Math.floor(second / 3_600) % 24)}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`
 }
 
-/** Price steps of a band, `tiers` of them; neighbours differ, so that no two pieces merge. */
+/** Return the tiers of a time band. Neighbouring bands have different prices, so that their pieces do not merge. */
 const ratesOf = (band: number, tiers: number): readonly object[] =>
   Array.from({ length: tiers }, (_, tier) => ({
     fixed: Number((0.1 + (band % 97) / 1_000 + tier / 10_000).toFixed(4)),
     ...(tier + 1 < tiers ? { to_kwh: 100 * (tier + 1) } : {}),
   }))
 
-/** Cut a day into bands of one length, each `shiftS` later, so that the last one wraps midnight. */
+/**
+ * Cut a day into time bands of equal length. Each starts `shiftS` seconds later, so that the last band includes
+ * midnight.
+ */
 export const hoursOf = (bands: number, { tiers = 1, shiftS = 0 } = {}): readonly object[] =>
   Array.from({ length: bands }, (_, band) => ({
     valid_from: clock(Math.floor((band * 86_400) / bands) + shiftS),
@@ -44,7 +47,7 @@ export const hoursOf = (bands: number, { tiers = 1, shiftS = 0 } = {}): readonly
 
 type ScheduleOptions = { readonly tiers?: number; readonly shiftS?: number; readonly dates?: readonly number[] }
 
-/** A schedule of one entry for all months, with a band for each part of the day. */
+/** Return a schedule with one entry for all months and `bands` time bands. */
 export const scheduleOf = (bands: number, { dates, ...options }: ScheduleOptions = {}): readonly object[] => [
   {
     months: ['All'],
@@ -53,9 +56,14 @@ export const scheduleOf = (bands: number, { dates, ...options }: ScheduleOptions
   },
 ]
 
+/** Return a schedule with the same rates at all times. */
+export const allDay = (...rate: readonly object[]): readonly object[] => [
+  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },
+]
+
 export const everyDate: readonly number[] = Array.from({ length: 31 }, (_, at) => at + 1)
 
-/** Body of a tariff on imports of a location. */
+/** Return the body of an IMPORT tariff of a location. */
 export const tariffOf = (locationId: string, schedule: readonly object[], more: object = {}): object => ({
   location_id: locationId,
   direction: 'IMPORT',
@@ -71,7 +79,18 @@ export const createPriced = async (caller: Caller, schedule: readonly object[]):
   return location
 }
 
-/** A record of a location over days from `epoch` on. */
+/** Create a market source with prices in EUR. */
+export const createMarket = (caller: Caller): Promise<string> =>
+  create(caller, '/markets', { display_name: 'Own', currency_code: 'EUR' })
+
+/** Create a location with a tariff of market prices. */
+export const createMarketLocation = async (caller: Caller, market: string, surcharges: object): Promise<string> => {
+  const location = await createLocation(caller, { market_sources: { import: market } })
+  await create(caller, '/tariffs', tariffOf(location, allDay(surcharges), { market_rates: true }))
+  return location
+}
+
+/** Return a record of a location over some days from `epoch` on. */
 export const longRecord = (locationId: string, days: number, more: object = {}): object => ({
   location_id: locationId,
   units: 'KWH',
@@ -84,7 +103,7 @@ export const longRecord = (locationId: string, days: number, more: object = {}):
 type Receipt = { readonly id: string; readonly records_accepted: number }
 type Progress = { readonly records_processed: number }
 
-/** Submit records and wait until each of them is stored. Returns the status of the submission. */
+/** Submit records and wait until all are stored. Returns the status of the submission. */
 export const submit = async (
   { send, ask }: Caller,
   path: string,
@@ -101,7 +120,7 @@ export const submit = async (
   return reply.status
 }
 
-/** Hourly records of a location, so many, from `epoch` on. */
+/** Return `count` hourly records of a location from `epoch` on. */
 export const hourlyRecords = (locationId: string, count: number, more: object = {}): readonly object[] =>
   Array.from({ length: count }, (_, at) => ({
     location_id: locationId,
@@ -112,7 +131,7 @@ export const hourlyRecords = (locationId: string, count: number, more: object = 
     ...more,
   }))
 
-/** Submit many records, at most 5,000 at once, and wait until each is stored. */
+/** Submit records in bodies of 5,000, and wait until all are stored. */
 export const submitAll = async (caller: Caller, records: readonly object[]): Promise<void> => {
   for (let at = 0; at < records.length; at += 5_000)
     await submit(caller, '/meters/interval', records.slice(at, at + 5_000))
@@ -120,20 +139,25 @@ export const submitAll = async (caller: Caller, records: readonly object[]): Pro
 
 type Costs = { readonly data: readonly { readonly tariff: { readonly cost: { readonly value: number } } }[] }
 
-/** Wait until the cost of a location from `epoch` on is a value. */
-export const costBecomes = async (caller: Caller, locationId: string, days: number, wanted: number): Promise<void> => {
+/** Wait until the cost of a location over some days from `epoch` on has a value. */
+export const waitForCost = async (
+  caller: Caller,
+  locationId: string,
+  days: number,
+  expected: number,
+): Promise<void> => {
   for (;;) {
     const span = { start_time: iso(epoch), end_time: iso(epoch + days * dayMs) }
     const { data } = await caller.ask<Costs>('POST', `/costs/interval/${locationId}`, span)
-    if (Math.abs((data[0]?.tariff.cost.value ?? 0) - wanted) < 0.01) return
+    if (Math.abs((data[0]?.tariff.cost.value ?? 0) - expected) < 0.01) return
     await sleep(50)
   }
 }
 
 /** Create devices of the hostile account. */
 export const createDevices = async ({ hostile }: Target, count: number): Promise<readonly string[]> => {
-  const made: string[] = []
+  const ids: string[] = []
   for (let at = 0; at < count; at += 1)
-    made.push(await create(hostile, '/devices', { reference_id: `device ${performance.now()}` }))
-  return made
+    ids.push(await create(hostile, '/devices', { reference_id: `device ${performance.now()}` }))
+  return ids
 }

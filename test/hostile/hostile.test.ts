@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { corpus } from './corpus.ts'
+import { knownMisses } from './exceptions.ts'
 import { shortEffort } from './measure.ts'
-import { open } from './open-misses.ts'
 import { heading, line } from './report.ts'
 import { type CorpusRun, openCorpusRun } from './run-corpus.ts'
 
-/** The most telling inputs, with fewer probes and without the growth of CPU time; `test/hostile/run.ts` plays all of them in full. */
+/** Selected inputs, with fewer probes and without the growth of CPU time. `npm run hostile` plays all inputs. */
 const chosen = corpus.filter(({ isShort }) => isShort === true)
-const isOpen = (name: string): boolean => open.includes(name)
+const isKnownMiss = (name: string): boolean => knownMisses.includes(name)
 
 let run: CorpusRun | undefined
 beforeAll(async () => {
@@ -15,13 +15,15 @@ beforeAll(async () => {
 })
 afterAll(() => run?.[Symbol.asyncDispose]())
 
-describe('while an input is worked on, others wait at most 100 ms longer', { timeout: 300_000 }, () => {
-  for (const input of chosen.filter(({ name }) => !isOpen(name))) {
+describe('while the service processes an input, other requests wait at most 100 ms longer', {
+  timeout: 300_000,
+}, () => {
+  for (const input of chosen.filter(({ name }) => !isKnownMiss(name))) {
     it(`${input.subject}: ${input.name}`, async () => {
       const { measured, verdict } = (await run?.play(input)) ?? expect.fail()
       expect(verdict.misses, `\n${heading()}\n${line(measured, verdict)}`).toEqual([])
     })
   }
-  for (const { subject, name } of corpus.filter(one => isOpen(one.name)))
-    it.todo(`${subject}: ${name} (missed when last played: open-misses.ts)`)
+  for (const { subject, name } of corpus.filter(one => isKnownMiss(one.name)))
+    it.todo(`${subject}: ${name} (known miss)`)
 })

@@ -1,41 +1,42 @@
 import type { Target } from './target.ts'
 
-/** Send an input and wait until its effect has ended. Resolves with the statuses of the answers; 0 is a connection that was cut. */
+/**
+ * Send an input and wait until its effect has ended. Returns the statuses of the answers; 0 means a closed connection.
+ */
 export type Play = () => Promise<readonly number[]>
 
-/** A request, or some, that a caller may send within its rights or beyond them, at a size. */
+/** One or more requests of a given size, valid or not. */
 export type HostileInput = {
   readonly subject: string
-  /** Unique: exceptions and open inputs name it. */
+  /** Unique name. Exceptions and known misses refer to it. */
   readonly name: string
-  /** Size that is played with the probe beside it: a documented maximum, or beyond one. */
+  /** Size at which the waits are measured: a documented maximum or more. */
   readonly size: number
   readonly unit: string
-  /** Sizes whose CPU time is compared: half of it and all of it. `size` if absent; null if the input has no size of its own. */
+  /** CPU time is compared between half of this size and this size. Default: `size`. Null if the input has no size. */
   readonly growsTo?: number | null
-  /** Every answer has one of these statuses. */
+  /** Allowed statuses of the answers. */
   readonly statuses: readonly number[]
-  /** Whether the suite plays it too. */
+  /** True if the test suite also plays the input. */
   readonly isShort?: boolean
-  /** Whether it changes something, so that it can be played once only. */
+  /** True if the input changes objects, so that it can be played once only. */
   readonly isOnce?: boolean
-  /** Limit of a play in s, its effect included. */
+  /** Time limit of a play with its effect, in s. */
   readonly endsWithinS?: number
-  /** Create what the input needs, and the bodies: none of it is measured. */
+  /** Create the required objects and the bodies. This time is not measured. */
   readonly open: (target: Target, size: number) => Promise<Play>
 }
 
-/** Limit of a play in s where an input names no other. */
-export const usualEndS = 30
+/** Default of `endsWithinS`. */
+export const defaultEndsWithinS = 30
 
-/** Return a play that sends requests at once, each `copies` times. */
-export const sends =
+/** Return a play that sends requests concurrently. */
+export const playOf =
   (...requests: readonly (() => Promise<{ readonly status: number }>)[]): Play =>
   async () =>
     (await Promise.all(requests.map(send => send()))).map(({ status }) => status)
 
-/** Repeat a text. */
-export const times = (count: number, text: string): string => text.repeat(count)
+export const repeat = (count: number, text: string): string => text.repeat(count)
 
-/** Number text of a one, zeros and a one: digits that cannot be cut off at the end. */
+/** Return the text of a number with a 1, `count` zeros and a 1, so that no digit can be dropped. */
 export const zeros = (count: number): string => `1${'0'.repeat(count)}1`

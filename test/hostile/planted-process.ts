@@ -1,6 +1,6 @@
 /**
- * A small service over the product's own HTTP layer with faults in it: one operation blocks for as long as it is told, one takes time by the
- * square of its body, one does what it should. Sends its port to its parent.
+ * Small service with planted faults on the product's HTTP layer. One operation blocks for a given time, one is
+ * quadratic in the size of its body, and one has no fault. The process sends its port to its parent.
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
@@ -26,7 +26,7 @@ const planted = (id: string, path: string) =>
   defineOperation({ ...base, id, routes: sameRoute('POST', path), body: 'raw', bodyLimit: 2 ** 24 })
 const read = defineOperation({ ...base, id: 'planted_read', routes: sameRoute('GET', '/planted/{id}') })
 
-/** Use so much CPU time in one turn. */
+/** Use some CPU time in one turn of the event loop. */
 const block = (ms: number): void => {
   const before = process.threadCpuUsage()
   for (let usedMs = 0; usedMs < ms; ) {
@@ -35,7 +35,7 @@ const block = (ms: number): void => {
   }
 }
 
-/** Count the pairs of bytes that are alike, each with each, in short turns. */
+/** Count the pairs of equal bytes in quadratic time, in short turns of the event loop. */
 const countPairs = async (bytes: Uint8Array): Promise<number> => {
   let pairs = 0
   for (const [at, one] of bytes.entries()) {
@@ -49,7 +49,7 @@ const countSpaces = (bytes: Uint8Array): number => bytes.reduce((spaces, byte) =
 
 const ports: Ports = {
   authenticate: async () => accepted({ accountId: 'acc_1' } as Caller),
-  verifyKey: async () => refused('bad_credentials', 'There are no keys.'),
+  verifyKey: async () => refused('bad_credentials', 'Keys are not supported.'),
   authenticateOperator: () => null,
   findReferences: async () => noReferenceIds,
   idempotency: { begin: async () => ({ state: 'new' }), finish: async () => undefined, abandon: async () => undefined },

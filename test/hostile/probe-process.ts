@@ -1,6 +1,6 @@
 /**
- * Send one probe every 10 ms to a service, and one to a reference server beside each. A probe is sent when it is due, whether or not the ones
- * before it were answered, and its wait counts from the instant at which it was due.
+ * Process that sends a probe to a service and a probe to a reference server every 10 ms. A probe is sent when it is
+ * due, even if earlier probes have no answer. The wait counts from the time at which the probe was due.
  */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -11,7 +11,7 @@ const everyMs = 10
 const timeoutMs = 60_000
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
-/** Times of the first thread of a process since it started, in ms: how long it ran, and how long it was ready to run and had no CPU. */
+/** Return for how long the main thread of a process has run, and has waited for a CPU, since its start in ms. */
 const threadTimes = (pid: number): { readonly ranMs: number; readonly queuedMs: number } => {
   try {
     const [ran, queued] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
@@ -25,7 +25,7 @@ type ProbeAnswer = Pick<Wait, 'status' | 'code'>
 
 const unanswered: ProbeAnswer = { status: 0, code: '' }
 
-/** Return the error code that an answer has in its body; empty if there is none. */
+/** Return the error code in the body of an answer; empty if there is none. */
 const codeOf = (text: string): string => /"code":"(\w+)"/.exec(text)?.[1] ?? ''
 
 /** Send a request. Resolves after the last byte of the answer. */
@@ -51,7 +51,7 @@ const send = (url: string, { method, path, headers, body }: Omit<ProbeRequest, '
 
 const reference = { method: 'GET', path: '/', headers: {} }
 
-/** Start a round of probes; gives the function that ends the round and resolves with the waits, after the last answer. */
+/** Start a round of probes. Returns a function that ends the round and returns the waits after the last answer. */
 const startRound = ({ serviceUrl, referenceUrl, pid, requests }: Extract<ProbeMessage, { readonly type: 'start' }>) => {
   const startedAt = performance.now()
   const waits: Wait[] = []

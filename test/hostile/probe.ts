@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A request that is sent again and again beside an input. */
+/** Request that is sent repeatedly while an input is played. */
 export type ProbeRequest = {
   readonly kind: ProbeKind
   readonly method: string
@@ -10,14 +10,15 @@ export type ProbeRequest = {
   readonly body?: string
 }
 
-/** What is probed: health, an object of another account, and a cost of another account. */
+/** Kinds of probes: health, an object of another account, and a cost of another account. */
 export const probeKinds = ['live', 'object', 'cost'] as const
 
 export type ProbeKind = (typeof probeKinds)[number]
 
 /**
- * One probe: how long it waited from when it was due, and for how much of that the service's first thread ran, and was ready to run and had no
- * CPU. Status 0: no answer. `code`: error code of an answer other than 200.
+ * Result of one probe. `ms` is the time from when the probe was due. During that time the main thread of the service
+ * ran for `ranMs` and waited for a CPU for `queuedMs`. Status 0 means no answer. `code` is the error code of an answer
+ * other than 200.
  */
 export type Wait = {
   readonly kind: ProbeKind
@@ -42,14 +43,14 @@ export type ProbeReply =
   | { readonly type: 'ready' }
   | { readonly type: 'round'; readonly waits: readonly Wait[]; readonly referenceMs: readonly number[] }
 
-/** The waits of a round, and those of the reference server beside it. */
+/** Waits of a round, for the service and for the reference server. */
 export type Round = Omit<Extract<ProbeReply, { readonly type: 'round' }>, 'type'>
 
-/** Probes a service from a process of its own, beside a reference server in another one. */
+/** Sender of probes in a child process, with a reference server in another process. */
 export type Probe = AsyncDisposable & {
-  /** Send probes until the work ends, and for `leastMs` at least. */
-  readonly beside: <T>(work: () => Promise<T>, minMs: number) => Promise<{ readonly value: T; readonly round: Round }>
-  /** The processes of the probe and of the reference server. */
+  /** Send probes until the work ends, and for at least `minMs`. */
+  readonly during: <T>(work: () => Promise<T>, minMs: number) => Promise<{ readonly value: T; readonly round: Round }>
+  /** Processes of the probe and of the reference server. */
   readonly pids: readonly number[]
 }
 
@@ -60,7 +61,7 @@ const message = async <T>(child: ChildProcess): Promise<T> => {
   const ended = new AbortController()
   try {
     const exit = once(child, 'exit', ended).then(([code]) =>
-      Promise.reject(new Error(`A process of the probe ended with ${code}.`)),
+      Promise.reject(new Error(`A process of the probe exited with code ${code}.`)),
     )
     const [received] = await Promise.race([once(child, 'message', ended), exit])
     return received as T
@@ -71,7 +72,7 @@ const message = async <T>(child: ChildProcess): Promise<T> => {
 
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-/** Start the two processes of a probe. Probes take the requests in turn. */
+/** Start the two processes of a probe. The probes send the requests in rotation. */
 export const openProbe = async (target: {
   readonly serviceUrl: string
   readonly pid: number
@@ -85,7 +86,7 @@ export const openProbe = async (target: {
   const children = [referenceServer, prober]
   return {
     pids: children.flatMap(({ pid }) => pid ?? []),
-    beside: async (work, minMs) => {
+    during: async (work, minMs) => {
       prober.send({ type: 'start', referenceUrl: `http://127.0.0.1:${port}`, ...target } satisfies ProbeMessage)
       const settled = await Promise.allSettled([work(), sleep(minMs)])
       const ended = message<ProbeReply>(prober)

@@ -1,4 +1,6 @@
-/** A server that does nothing but answer: a delay of its answers is the machine's, not the service's. Sends its port to its parent. */
+/**
+ * Server that only answers. A delay of its answers is caused by the machine. The process sends its port to its parent.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -25,7 +25,7 @@ export const heading = (): string => row(columns.map(([title]) => title))
 
 const rounded = (value: number | null): string => (value === null ? '-' : value.toFixed(0))
 
-/** Return the line of an input; `*`: others used the machine beside it. */
+/** Return the line of an input. A `*` marks a busy machine. */
 export const line = (
   { input, statuses, endedMs, cpuMs, longestTurnMs, isOldTurn }: Measurement,
   verdict: Verdict,

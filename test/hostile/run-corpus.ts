@@ -5,7 +5,7 @@ import { openProbe, type Probe } from './probe.ts'
 import { openTarget, type Target } from './target.ts'
 import { type Verdict, verify } from './verdict.ts'
 
-/** A service with its probe and what it does at rest. */
+/** Service with its probe, and its measurement at rest. */
 export type CorpusSetup = AsyncDisposable & {
   readonly target: Target
   readonly probe: Probe
@@ -14,28 +14,28 @@ export type CorpusSetup = AsyncDisposable & {
 }
 
 const idleMs = 3_000
-/** Age at which a service is replaced, in ms: bearer tokens last an hour. */
+/** Age at which a service is replaced, in ms, because bearer tokens expire after 1 h. */
 const oldMs = 2_400_000
 
 /**
- * Lower the priority of this process, which sends the inputs. A stranger's machine takes no CPU from the service.
- * Processes that are started while the priority is low have it too, so it is raised before a service is started.
+ * Lower the priority of this process, which sends the inputs. A real client runs on another machine.
+ * Child processes inherit the priority, so it is raised before a service is started.
  */
 const lowerPriority = (): void => setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 const raisePriority = (): void => {
   try {
     setPriority(constants.priority.PRIORITY_NORMAL)
   } catch (error) {
-    // Only a privileged user may raise a priority. Without the right, the service and this process are equal again.
+    // Only a privileged user may raise a priority. Without the right, the new service also has the low priority.
     if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
   }
 }
 
-/** How often an input is measured until it keeps the promise. Other work disturbs single measurements; a fault misses in each. */
+/** Maximum number of measurements of an input. Other processes can disturb one measurement; a fault misses in all. */
 const attempts = 3
 
-/** Start a service with its probe, and look at it at rest. */
-export const openBench = async (open: () => Promise<Target & AsyncDisposable>): Promise<CorpusSetup> => {
+/** Start a service with its probe, and measure it at rest. */
+export const openSetup = async (open: () => Promise<Target & AsyncDisposable>): Promise<CorpusSetup> => {
   await using opening = new AsyncDisposableStack()
   raisePriority()
   const target = opening.use(await open())
@@ -51,24 +51,27 @@ export const openBench = async (open: () => Promise<Target & AsyncDisposable>): 
 
 export type Outcome = { readonly measured: Measurement; readonly verdict: Verdict }
 
-/** Measures inputs one after the other on one service; a service that an input has not let go of is replaced. */
+/** Measures inputs one after the other on one service. The service is replaced if an input does not end. */
 export type CorpusRun = AsyncDisposable & { readonly play: (input: HostileInput) => Promise<Outcome> }
 
-/** Start a service for a run of inputs. An input that misses is measured again, and the outcome with the fewest misses counts. */
+/**
+ * Start a service for a run of inputs. An input that misses is measured again, and the outcome with the fewest misses
+ * counts.
+ */
 export const openCorpusRun = async (
   effort: Effort,
   open: () => Promise<Target & AsyncDisposable> = openTarget,
 ): Promise<CorpusRun> => {
-  let bench = await openBench(open)
+  let setup = await openSetup(open)
   const replace = async (): Promise<void> => {
-    await bench[Symbol.asyncDispose]()
-    bench = await openBench(open)
+    await setup[Symbol.asyncDispose]()
+    setup = await openSetup(open)
   }
   const once = async (input: HostileInput): Promise<Outcome> => {
-    const { target, probe, idle } = bench
+    const { target, probe, idle } = setup
     try {
       const measured = await measure(target, probe, input, idle, effort)
-      if (measured.endedMs === null || performance.now() - bench.openedAt > oldMs) await replace()
+      if (measured.endedMs === null || performance.now() - setup.openedAt > oldMs) await replace()
       return { measured, verdict: verify(measured, idle) }
     } catch (error) {
       await replace()
@@ -84,6 +87,6 @@ export const openCorpusRun = async (
       }
       return best
     },
-    [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => setup[Symbol.asyncDispose](),
   }
 }

@@ -1,7 +1,3 @@
-/**
- * Play the corpus of hostile inputs against a running service, and print what each did to others. Exit codes: 0 every input keeps the promise,
- * 1 some miss it, 2 invalid arguments.
- */
 import { parseArgs } from 'node:util'
 import { closeOnSignals } from '../bench/interrupted.ts'
 import { corpus } from './corpus.ts'
@@ -9,18 +5,20 @@ import { exceptions } from './exceptions.ts'
 import { fairShareInputs, measureShare } from './fair-share.ts'
 import { fullEffort, shortEffort } from './measure.ts'
 import { heading, line } from './report.ts'
-import { openBench, openCorpusRun } from './run-corpus.ts'
+import { openCorpusRun, openSetup } from './run-corpus.ts'
 import { openTarget } from './target.ts'
 
-const usage = `Play hostile inputs against a service of its own, with probes beside them.
+const usage = `Sends hostile inputs to a new service, and measures how long other requests wait meanwhile.
 
   npm run hostile -- [--only TEXT] [--short] [--no-growth] [--shares] [--list]
 
-  --only TEXT   inputs whose subject or name contains TEXT
-  --short       the inputs of the suite alone
-  --no-growth   without comparing the CPU time of half the size and the size
-  --shares      only what another account waits while one does as much as it may
-  --list        print the names and end
+  --only TEXT   only inputs whose subject or name contains TEXT
+  --short       only the inputs of the test suite
+  --no-growth   do not compare the CPU time of half the size and the size
+  --shares      only measure the waits of another account during permitted work
+  --list        print the names of the inputs and exit
+
+Exit codes: 0 all inputs keep the promise, 1 an input misses the promise, 2 invalid arguments.
 `
 
 const options = {
@@ -40,7 +38,7 @@ const readArguments = () => {
   }
 }
 
-/** Length of each look at a share, in ms. */
+/** Length of each measurement of a share, in ms. */
 const shareMs = 5_000
 
 const chosen = readArguments()
@@ -60,31 +58,28 @@ const play = async (): Promise<number> => {
       console.log(line(measured, verdict))
     } catch (error) {
       missed += 1
-      console.log(
-        `${input.subject}: ${input.name}  MISS it could not be played: ${error instanceof Error ? error.message : error}`,
-      )
+      console.log(`${input.subject}: ${input.name}  MISS failed: ${error instanceof Error ? error.message : error}`)
     }
   }
-  for (const { input, what, bound, reason } of exceptions)
-    console.log(`exception: ${input}: ${what} ${bound}: ${reason}`)
+  for (const { input, kind, bound, reason } of exceptions)
+    console.log(`exception: ${input}: ${kind} ${bound}: ${reason}`)
   console.log(`${inputs.length} inputs, ${missed} missed`)
   return missed
 }
 
-/** Print how long another account waits beside each kind of work that an account may have done; returns how many miss. */
+/** Measure and print the waits of another account during permitted work. Returns the number of misses. */
 const playShares = async (): Promise<number> => {
-  await using bench = await openBench(openTarget)
+  await using setup = await openSetup(openTarget)
   let missed = 0
   for (const input of fairShareInputs) {
-    const share = await measureShare(bench.target, bench.probe, input, shareMs)
+    const share = await measureShare(setup.target, setup.probe, input, shareMs)
     const kinds = Object.entries(share.p99Ms).map(
-      ([kind, [rest, beside]]) => `${kind} ${rest.toFixed(0)} -> ${beside.toFixed(0)} ms`,
+      ([kind, [rest, during]]) => `${kind} ${rest.toFixed(0)} -> ${during.toFixed(0)} ms`,
     )
     const [restLag, lag] = share.lagMs
     const end = share.misses.length === 0 ? 'ok' : `MISS ${share.misses.join('; ')}`
-    console.log(
-      `share: ${share.name}: p99 ${kinds.join(', ')}; visible ${restLag.toFixed(0)} -> ${lag.toFixed(0)} ms  ${end}${share.isMachineBusy ? ' *' : ''}`,
-    )
+    const visible = `visible ${restLag.toFixed(0)} -> ${lag.toFixed(0)} ms`
+    console.log(`share: ${share.name}: p99 ${kinds.join(', ')}; ${visible}  ${end}${share.isMachineBusy ? ' *' : ''}`)
     if (share.misses.length > 0) missed += 1
   }
   return missed

@@ -5,9 +5,10 @@ import { closeWithRun } from '../bench/interrupted.ts'
 import { type RawReply, rawSender } from '../support/http/raw-http.ts'
 import { createOtherAccount, openRecords, tokenOf } from '../support/registry/accounts.ts'
 import { dataFolder, removeData, startSystem } from '../support/system/running-system.ts'
+import { allDay } from './fixtures.ts'
 import type { ProbeRequest } from './probe.ts'
 
-/** A caller of one account in live mode. Requests that the server cuts resolve with status 0. */
+/** Caller of one account in live mode. A request has status 0 if the server closes the connection. */
 export type Caller = {
   readonly send: (
     method: string,
@@ -15,7 +16,7 @@ export type Caller = {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<RawReply>
-  /** The same for success alone, as JSON; waits where the rate limit, a pending batch or a busy service asks for it. */
+  /** Send a request and return its JSON. Retries while the service answers 429 or 503. Throws for other errors. */
   readonly ask: <T>(
     method: string,
     path: string,
@@ -25,25 +26,28 @@ export type Caller = {
   readonly authorization: string
 }
 
-/** The service under test: an account that sends inputs, and the requests of another account beside them. */
+/** Service under test: an account that sends inputs, and the requests of another account for probes. */
 export type Target = {
   readonly serviceUrl: string
-  /** Null where the service exports no metrics. */
+  /** Null if the service exports no metrics. */
   readonly metricsUrl: string | null
-  /** The service itself first, then PostgreSQL. */
+  /** Processes of the service, first the service itself, then PostgreSQL. */
   readonly pids: readonly number[]
   readonly requests: readonly ProbeRequest[]
   readonly hostile: Caller
-  /** The hostile account in test mode, in which webhooks may go to http. */
+  /** Hostile account in test mode, in which webhooks may use http. */
   readonly hostileTest: Caller
   readonly other: Caller
-  /** The keys of the hostile account. */
+  /** Keys of the hostile account. */
   readonly sandbox: Sandbox
 }
 
 const cut: RawReply = { status: 0, headers: {}, text: '' }
-/** A busy machine may refuse reads too: the time that the caller waits for them counts. */
-const isPending = ({ status }: RawReply): boolean => status === 429 || status === 503
+/**
+ * Return true if the caller must retry. On a busy machine the service can also refuse reads; the retries count as
+ * waits.
+ */
+const mustRetry = ({ status }: RawReply): boolean => status === 429 || status === 503
 const timeoutMs = 120_000
 
 /** Call a service with a token. */
@@ -63,7 +67,7 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
       for (const deadline = performance.now() + timeoutMs; ; await new Promise(resolve => setTimeout(resolve, 200))) {
         const reply = await send(method, path, body, headers)
         if (reply.status >= 200 && reply.status < 300) return JSON.parse(reply.text)
-        if (!isPending(reply) || performance.now() > deadline)
+        if (!mustRetry(reply) || performance.now() > deadline)
           throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`)
       }
     },
@@ -73,15 +77,17 @@ export const callerOf = (serviceUrl: string, token: string): Caller => {
 type WithId = { readonly id: string }
 
 const hourly = { start_time: '2025-09-15T10:00:00Z', end_time: '2025-09-15T11:00:00Z' }
-const flat = [
-  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] }] },
-]
 
-/** Give an account a location with a price and a record; return the probes that read them, most of them cheap. */
+/** Create a location with a price and a record, and return the probes that read them. Most of the probes are cheap. */
 const readsOf = async (other: Caller): Promise<readonly ProbeRequest[]> => {
   const locationBody = { timezone: 'Europe/Berlin', currency_code: 'EUR' }
   const { id } = await other.ask<WithId>('POST', '/locations', locationBody)
-  await other.ask('POST', '/tariffs', { location_id: id, direction: 'IMPORT', type: 'COMMODITY', schedule: flat })
+  await other.ask('POST', '/tariffs', {
+    location_id: id,
+    direction: 'IMPORT',
+    type: 'COMMODITY',
+    schedule: allDay({ fixed: 0.3 }),
+  })
   const batch = await other.ask<WithId>('PUT', '/meters/interval', [
     { location_id: id, units: 'KWH', value: 1, ...hourly },
   ])
@@ -107,16 +113,16 @@ const postmasterOf = (folder: string): readonly number[] => {
   }
 }
 
-/** Start the whole service in one process on an empty folder, with two accounts. Webhooks may go to this machine. */
+/** Start an embedded service on a new data folder, with two accounts. Webhooks may go to this machine. */
 export const openTarget = async (): Promise<Target & AsyncDisposable> => {
   const folder = dataFolder()
   const system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   const { sandbox } = system
   const database = await openRecords(folder)
-  const stranger = await createOtherAccount(database, folder, sandbox)
+  const otherAccount = await createOtherAccount(database, folder, sandbox)
   await database[Symbol.asyncDispose]()
   const hostile = callerOf(sandbox.base_url, await tokenOf(sandbox, sandbox.live_key))
-  const other = callerOf(sandbox.base_url, await tokenOf(stranger, stranger.live_key))
+  const other = callerOf(sandbox.base_url, await tokenOf(otherAccount, otherAccount.live_key))
   return closeWithRun({
     serviceUrl: sandbox.base_url,
     metricsUrl: system.metricsUrl,

@@ -1,22 +1,22 @@
 import { exceptions } from './exceptions.ts'
-import { type HostileInput, usualEndS } from './input.ts'
+import { defaultEndsWithinS, type HostileInput } from './input.ts'
 import type { Idle, Measurement } from './measure.ts'
 import { type ProbeKind, probeKinds, type Round, type Wait } from './probe.ts'
 
-/** How much longer than at rest others may wait, in ms. Source: docs/promises.md #i8. */
+/** Maximum additional wait of other requests compared with rest, in ms. Source: docs/promises.md #i8. */
 export const waitMarginMs = 100
-/** How much more CPU time twice the size may take. Source: docs/promises.md #i8. */
+/** Maximum factor of the CPU time for twice the size. Source: docs/promises.md #i8. */
 export const maxGrowth = 2.5
-/** Less CPU time than this says nothing of growth, in ms: a request alone takes some. */
+/** Minimum CPU time for a comparison, in ms. Below it, the fixed cost of a request hides growth. */
 const minComparedMs = 25
-/** From this share of a CPU on, used by others, the machine is busy: time in its queue is not the service's. */
+/** If other processes use more than this share of a CPU, the machine is busy. Time in its CPU queue does not count. */
 export const busyShare = 0.2
-/** From this share on the stores have no CPU left: waits of reads say nothing of the service. */
+/** Above this share the stores do not get enough CPU time. Waits of reads are not verified. */
 const crowdedShare = 1.2
-/** How much longer reads may wait on a busy machine, whose stores wait for the CPU too. */
+/** Factor for the waits of reads on a busy machine, because the stores also wait for a CPU. */
 const busyReadFactor = 3
 
-/** What an input did to others, judged; empty misses: within the promise. */
+/** Effect of an input on other requests. The input keeps the promise if `misses` is empty. */
 export type Verdict = {
   readonly longestLiveMs: number
   readonly longestReadMs: number
@@ -28,8 +28,8 @@ export type Verdict = {
 
 const longest = (values: readonly number[]): number => values.reduce((max, value) => Math.max(max, value), 0)
 
-const boundOf = (input: HostileInput, what: 'wait' | 'growth' | 'end'): number | undefined =>
-  exceptions.find(exception => exception.input === input.name && exception.what === what)?.bound
+const boundOf = (input: HostileInput, kind: 'wait' | 'growth' | 'end'): number | undefined =>
+  exceptions.find(exception => exception.input === input.name && exception.kind === kind)?.bound
 
 /** Return the value that a share of the values do not exceed; 0 if there is none. */
 export const quantile = (values: readonly number[], share: number): number => {
@@ -37,10 +37,10 @@ export const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
 }
 
-/** From this share of the probes of a kind on, refused ones are the service's also on a busy machine, whose stores may not answer in time. */
+/** Share of the probes of a kind that may be refused on a busy machine, because its stores may not answer in time. */
 const excusedShare = 0.1
 
-/** Name the kinds of probes that were refused, each with its number, status and error code. */
+/** List the refused probes by kind, with number, status and error code. */
 const refusedKinds = (waits: readonly Wait[], isMachineBusy: boolean): readonly string[] =>
   probeKinds.flatMap(kind => {
     const probes = waits.filter(wait => wait.kind === kind)
@@ -52,7 +52,7 @@ const refusedKinds = (waits: readonly Wait[], isMachineBusy: boolean): readonly 
 
 const statusMisses = ({ input, statuses, endedMs, round }: Measurement, isMachineBusy: boolean): readonly string[] => {
   const wrong = [...new Set(statuses)].filter(status => !input.statuses.includes(status))
-  const endsWithinS = boundOf(input, 'end') ?? input.endsWithinS ?? usualEndS
+  const endsWithinS = boundOf(input, 'end') ?? input.endsWithinS ?? defaultEndsWithinS
   const isLate = endedMs === null || (!isMachineBusy && endedMs > endsWithinS * 1_000)
   return [
     ...(wrong.length === 0 ? [] : [`status ${wrong.join(', ')}`]),
@@ -61,29 +61,29 @@ const statusMisses = ({ input, statuses, endedMs, round }: Measurement, isMachin
   ]
 }
 
-/** How a wait counts, and how long it may be above the wait at rest. */
+/** Counted part of a wait, and its margin above the wait at rest. */
 type Measure = { readonly countedMs: (wait: Wait) => number; readonly marginMs: number }
 
 /**
- * Choose how waits of a kind count. On a busy machine a wait for `/health/live` counts as the time for which the service's first thread ran
- * meanwhile: on a machine of its own nothing else would keep the probe waiting. A read counts without the time in the queue for the CPU.
+ * Choose the counted part of the waits of a kind. On a busy machine a wait for `/health/live` counts only while the
+ * main thread of the service ran. A read counts without the time in which that thread waited for a CPU.
  */
-export const measureOf = (kind: ProbeKind, foreignCpu: number, marginMs: number): Measure => {
-  if (foreignCpu <= busyShare) return { countedMs: ({ ms }) => ms, marginMs }
+export const measureOf = (kind: ProbeKind, otherCpu: number, marginMs: number): Measure => {
+  if (otherCpu <= busyShare) return { countedMs: ({ ms }) => ms, marginMs }
   if (kind === 'live') return { countedMs: ({ ms, ranMs, queuedMs }) => Math.min(ranMs, ms - queuedMs), marginMs }
-  const factor = foreignCpu > crowdedShare ? Number.POSITIVE_INFINITY : busyReadFactor
+  const factor = otherCpu > crowdedShare ? Number.POSITIVE_INFINITY : busyReadFactor
   return { countedMs: ({ ms, queuedMs }) => ms - queuedMs, marginMs: marginMs * factor }
 }
 
-/** Judge a measurement: statuses, end, the longest wait of any probe, and the growth of CPU time. */
+/** Verify the statuses, the duration, the waits of the probes and the growth of CPU time. */
 export const verify = (measured: Measurement, idle: Idle): Verdict => {
-  const { input, round, foreignCpu, cpuMs } = measured
-  const isMachineBusy = foreignCpu > busyShare
+  const { input, round, otherCpu, cpuMs } = measured
+  const isMachineBusy = otherCpu > busyShare
   const longestReferenceMs = longest(round.referenceMs)
-  // What the bare server waited longer than at rest is the machine's.
+  // Additional waits of the reference server are caused by the machine.
   const excuseMs = Math.max(0, longestReferenceMs - quantile(idle.round.referenceMs, 0.99))
   const lateKinds = probeKinds.flatMap(kind => {
-    const { countedMs, marginMs } = measureOf(kind, foreignCpu, boundOf(input, 'wait') ?? waitMarginMs)
+    const { countedMs, marginMs } = measureOf(kind, otherCpu, boundOf(input, 'wait') ?? waitMarginMs)
     const waits = (of: Round): readonly number[] =>
       of.waits.flatMap(wait => (wait.kind === kind ? [countedMs(wait)] : []))
     const limitMs = quantile(waits(idle.round), 0.99) + marginMs + (isMachineBusy && kind === 'live' ? 0 : excuseMs)

@@ -1,5 +1,5 @@
-import { everyDate, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, sends } from '../input.ts'
+import { everyDate, hoursOf, scheduleOf } from '../fixtures.ts'
+import { type HostileInput, playOf, repeat } from '../input.ts'
 import type { Caller, Target } from '../target.ts'
 
 const subject = 'Connect'
@@ -13,10 +13,10 @@ type Page = {
 
 let references = 0
 
-/** Posts JSON of `data` for a page of a session. */
+/** Post the JSON text `data` for a page of a session. */
 type PostPage = (route: string, data: string) => ReturnType<Caller['send']>
 
-/** Start a session; the visitor has nothing but the token. */
+/** Start a session. Its pages need only the Connect token. */
 export const openSession = async ({ hostile }: Target, more: object = {}): Promise<PostPage> => {
   references += 1
   const { connect_token: token } = await hostile.ask<{ readonly connect_token: string }>('POST', '/connect/token', {
@@ -32,7 +32,7 @@ export const openSession = async ({ hostile }: Target, more: object = {}): Promi
     })
 }
 
-/** Go to the page that captures prices. */
+/** Start a session and go to the page that captures prices. */
 export const openRatePage = async (target: Target, structure = 'FIXED'): Promise<PostPage> => {
   const post = await openSession(target)
   const submit = async (route: string, data: object): Promise<Page> =>
@@ -43,11 +43,32 @@ export const openRatePage = async (target: Target, structure = 'FIXED'): Promise
     provider: { id: data.providers.find(one => one.display_name === 'Ecotricity')?.id },
   })
   const page = await submit('tariff_structure_select', { options: [structure] })
-  if (!page.route.startsWith('rate_')) throw new Error(`Connect is at ${page.route}`)
+  if (!page.route.startsWith('rate_')) throw new Error(`Connect shows ${page.route} instead of a page for rates.`)
   return post
 }
 
-/** What a link alone may ask for, and imports without pages. */
+const mebibyte = 2 ** 20
+const unsigned = { authorization: '' }
+const maxTextLength = 1_000
+const acceptedOrRefused = [200, 400, 409]
+
+/** Return the `open` of an input that posts an address with a long text in one member. */
+const openAddress = (member: string, text: (size: number) => string): HostileInput['open'] => {
+  return async (target, size) => {
+    const post = await openSession(target)
+    const address = {
+      address_line1: '1 Example Street',
+      city: 'London',
+      post_code: 'SW1A 1AA',
+      country_code: 'GB',
+      [member]: text(size),
+    }
+    const data = JSON.stringify({ postal_address: address })
+    return playOf(() => post('postal_address_capture', data))
+  }
+}
+
+/** Requests of a Connect link, imports, and requests without a valid token. */
 export const connect: readonly HostileInput[] = [
   {
     subject,
@@ -60,7 +81,7 @@ export const connect: readonly HostileInput[] = [
     open: async (target, size) => {
       const post = await openRatePage(target, 'ADVANCED')
       const data = JSON.stringify({ tariff: { market_rates: false, schedule: scheduleOf(size, { dates: everyDate }) } })
-      return sends(() => post('rate_advanced_capture', data))
+      return playOf(() => post('rate_advanced_capture', data))
     },
   },
   {
@@ -82,7 +103,156 @@ export const connect: readonly HostileInput[] = [
         postal_address: address,
         tariff: { type: 'TIME_OF_DAY', name: 'Imported', data: scheduleOf(size, { dates: everyDate }) },
       })
-      return sends(() => hostile.send('POST', '/connect/tariff/batch', body, earlier))
+      return playOf(() => hostile.send('POST', '/connect/tariff/batch', body, earlier))
+    },
+  },
+  {
+    subject,
+    name: 'brackets in the city of an address',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: acceptedOrRefused,
+    open: openAddress('city', size => repeat(size, '(')),
+  },
+  {
+    subject,
+    name: 'words in the city of an address',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: acceptedOrRefused,
+    open: openAddress('city', size => repeat(Math.floor(size / 5), 'a-b 1')),
+  },
+  {
+    subject,
+    name: 'accents in the city of an address',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: acceptedOrRefused,
+    open: openAddress('city', size => repeat(Math.floor(size / 4), 'é́')),
+  },
+  {
+    subject,
+    name: 'spaces in the post code of an address',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: acceptedOrRefused,
+    open: openAddress('post_code', size => `${repeat(size - 2, ' ')}x`),
+  },
+  {
+    subject,
+    name: 'periods of a day',
+    size: 9_000,
+    unit: 'periods',
+    statuses: acceptedOrRefused,
+    open: async (target, size) => {
+      const post = await openRatePage(target, 'TIME_OF_DAY')
+      const hours = hoursOf(size).map(one => ({ ...one, rate: undefined, cost: 0.2 }))
+      const data = JSON.stringify({ hours })
+      return playOf(() => post('rate_tod_capture', data))
+    },
+  },
+  {
+    subject,
+    name: 'unknown members in the data of a page',
+    size: 60_000,
+    unit: 'members',
+    statuses: acceptedOrRefused,
+    open: async (target, size) => {
+      const post = await openRatePage(target)
+      const data = `{"cost":0.2,${Array.from({ length: size }, (_, at) => `"x${at}":1.5`).join(',')}}`
+      return playOf(() => post('rate_fixed_capture', data))
+    },
+  },
+  {
+    subject,
+    name: 'nested lists in the data of a page',
+    size: 500_000,
+    unit: 'levels',
+    statuses: [400],
+    open: async ({ hostile }, size) => {
+      const body = `{"route":"session_start","data":${repeat(size, '[')}${repeat(size, ']')}}`
+      return playOf(() => hostile.send('POST', '/connect', body, unsigned))
+    },
+  },
+  {
+    subject,
+    name: 'a token as long as a body',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: [400, 404],
+    open: async ({ hostile }, size) => {
+      const body = `{"route":"session_start","connect_token":"${repeat(size, 'c')}"}`
+      return playOf(() => hostile.send('POST', '/connect', body, unsigned))
+    },
+  },
+  {
+    subject,
+    name: 'unknown tokens, at once',
+    size: 200,
+    unit: 'calls',
+    statuses: [400, 404, 429, 503],
+    open: async ({ hostile }, size) => {
+      const bodies = Array.from(
+        { length: size },
+        (_, at) => `{"route":"session_start","connect_token":"cot_${String(at).padStart(32, '0')}"}`,
+      )
+      return playOf(...bodies.map(body => () => hostile.send('POST', '/connect', body, unsigned)))
+    },
+  },
+  {
+    subject,
+    name: 'the list of providers, many times at once',
+    size: 50,
+    unit: 'calls',
+    statuses: [200, 503],
+    open: async (target, size) => {
+      const post = await openSession(target, {
+        postal_address: {
+          address_line1: '1 Example Street',
+          city: 'London',
+          post_code: 'SW1A 1AA',
+          country_code: 'GB',
+        },
+      })
+      return playOf(...Array.from({ length: size }, () => () => post('session_start', '{}')))
+    },
+  },
+  {
+    subject,
+    name: 'the address to return to',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: [400],
+    open: async ({ hostile }, size) => {
+      const callback = `https://app.example.com/?${repeat(Math.floor(size / 2), '&a')}`
+      const body = JSON.stringify({ connect_url: 'https://app.example.com/', callback_url: callback })
+      return playOf(() => hostile.send('POST', '/connect/token', body))
+    },
+  },
+  {
+    subject,
+    name: 'the name of a tariff',
+    size: mebibyte - maxTextLength,
+    unit: 'bytes',
+    statuses: acceptedOrRefused,
+    open: async (target, size) => {
+      const post = await openRatePage(target)
+      await post('rate_fixed_capture', '{"cost":0.2}')
+      const data = JSON.stringify({ tariff: { name: repeat(size, 'n') } })
+      return playOf(() => post('tariff_name_capture', data))
+    },
+  },
+  {
+    subject,
+    name: 'tiers on the page for advanced tariffs',
+    size: 32,
+    unit: 'tiers of 360 bands',
+    statuses: [200],
+    isOnce: true,
+    open: async (target, size) => {
+      const post = await openRatePage(target, 'ADVANCED')
+      const data = JSON.stringify({ tariff: { market_rates: false, schedule: scheduleOf(360, { tiers: size }) } })
+      return playOf(() => post('rate_advanced_capture', data))
     },
   },
 ]

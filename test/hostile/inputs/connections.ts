@@ -1,17 +1,17 @@
 import { create } from '../fixtures.ts'
-import { type HostileInput, sends, times } from '../input.ts'
-import { holdConnections, sendBytes } from '../raw-socket.ts'
+import { type HostileInput, playOf, repeat } from '../input.ts'
+import { keepConnectionsOpen, sendBytes } from '../raw-socket.ts'
 
 const subject = 'connections'
-const holdMs = 2_000
+const openMs = 2_000
 
 const lines = (...parts: readonly string[]): string => parts.join('\r\n')
 
-/** Many connections, slow ones, and bytes that are no request. */
+/** Many connections, slow connections, and bytes that are not HTTP. */
 export const connections: readonly HostileInput[] = [
   {
     subject,
-    name: 'bodies that come a byte at a time',
+    name: 'bodies sent byte by byte',
     size: 300,
     unit: 'connections',
     growsTo: null,
@@ -27,19 +27,19 @@ export const connections: readonly HostileInput[] = [
         '',
         '[',
       )
-      return async () => [await holdConnections(serviceUrl, size, head, holdMs)]
+      return async () => [await keepConnectionsOpen(serviceUrl, size, head, openMs)]
     },
   },
   {
     subject,
-    name: 'headers that come a byte at a time',
+    name: 'headers sent byte by byte',
     size: 500,
     unit: 'connections',
     growsTo: null,
     statuses: [200],
     open:
       async ({ serviceUrl }, size) =>
-      async () => [await holdConnections(serviceUrl, size, 'GET / HTTP/1.1\r\nX-Slow: ', holdMs)],
+      async () => [await keepConnectionsOpen(serviceUrl, size, 'GET / HTTP/1.1\r\nX-Slow: ', openMs)],
   },
   {
     subject,
@@ -48,7 +48,7 @@ export const connections: readonly HostileInput[] = [
     unit: 'requests',
     statuses: [200],
     open: async ({ serviceUrl }, size) => {
-      const bytes = times(size - 1, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')
+      const bytes = repeat(size - 1, 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n')
       return async () => [
         await sendBytes(serviceUrl, `${bytes}GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
       ]
@@ -56,7 +56,7 @@ export const connections: readonly HostileInput[] = [
   },
   {
     subject,
-    name: 'request targets that are no path',
+    name: 'invalid request targets',
     size: 300,
     unit: 'requests',
     growsTo: null,
@@ -71,7 +71,7 @@ export const connections: readonly HostileInput[] = [
   },
   {
     subject,
-    name: 'bytes that are no request',
+    name: 'bytes that are not HTTP',
     size: 500,
     unit: 'connections',
     growsTo: null,
@@ -90,10 +90,10 @@ export const connections: readonly HostileInput[] = [
     statuses: [401, 429],
     isShort: true,
     open: async ({ hostile }, size) => {
-      const key = `sk_live_${times(48, '0')}`
+      const key = `sk_live_${repeat(48, '0')}`
       const basic = (at: number) =>
         `Basic ${Buffer.from(`acc_${at.toString(16).padStart(24, '0')}:${key}`).toString('base64')}`
-      return sends(
+      return playOf(
         ...Array.from(
           { length: size },
           (_, at) => () => hostile.send('GET', '/login', undefined, { authorization: basic(at) }),
@@ -111,7 +111,7 @@ export const connections: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const [head = '', claims = ''] = hostile.authorization.split('.')
       const authorization = (at: number) => `${head}.${claims}.${Buffer.from(`signature ${at}`).toString('base64url')}`
-      return sends(
+      return playOf(
         ...Array.from(
           { length: size },
           (_, at) => () => hostile.send('GET', '/customers', undefined, { authorization: authorization(at) }),
@@ -128,7 +128,7 @@ export const connections: readonly HostileInput[] = [
     statuses: [200, 429, 503],
     isOnce: true,
     open: async ({ hostile }, size) =>
-      sends(...Array.from({ length: size }, () => () => hostile.send('GET', '/customers?limit=100'))),
+      playOf(...Array.from({ length: size }, () => () => hostile.send('GET', '/customers?limit=100'))),
   },
   {
     subject,
@@ -140,12 +140,12 @@ export const connections: readonly HostileInput[] = [
     isOnce: true,
     open: async ({ hostile }, size) => {
       const headers = { 'idempotency-key': `key ${performance.now()}` }
-      return sends(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', {}, headers)))
+      return playOf(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', {}, headers)))
     },
   },
   {
     subject,
-    name: 'refused writes of objects that are there, at once',
+    name: 'refused writes of existing objects, at once',
     size: 100,
     unit: 'requests',
     growsTo: null,
@@ -153,7 +153,7 @@ export const connections: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const reference_id = `taken ${performance.now()}`
       await create(hostile, '/customers', { reference_id })
-      return sends(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', { reference_id })))
+      return playOf(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', { reference_id })))
     },
   },
 ]

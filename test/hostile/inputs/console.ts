@@ -1,5 +1,5 @@
 import { createPriced, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, sends, times } from '../input.ts'
+import { type HostileInput, playOf, repeat } from '../input.ts'
 import type { Target } from '../target.ts'
 
 const subject = 'console'
@@ -37,14 +37,15 @@ const signIn = async (target: Target): Promise<Visitor> => {
   return { cookie: session, csrf: csrfOf(page.text) }
 }
 
-const opensPage =
+/** Return the `open` of an input that reads a page as a signed-in visitor, `copies` times concurrently. */
+const openPageReads =
   (path: (target: Target, size: number) => Promise<string>, copies = 1): HostileInput['open'] =>
   async (target, size) => {
-    const [shown, { cookie }] = [await path(target, size), await signIn(target)]
-    return sends(
+    const [page, { cookie }] = [await path(target, size), await signIn(target)]
+    return playOf(
       ...Array.from(
         { length: copies },
-        () => () => target.hostile.send('GET', shown, undefined, { authorization: '', cookie }),
+        () => () => target.hostile.send('GET', page, undefined, { authorization: '', cookie }),
       ),
     )
   }
@@ -59,8 +60,8 @@ export const consolePages: readonly HostileInput[] = [
     statuses: [401, 403, 413, 429],
     open: async (target, size) => {
       const { cookie, csrf } = await openEntry(target)
-      const form = `csrf=${csrf}&${times(Math.floor(size / 2) - 60, '&a')}`
-      return sends(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
+      const form = `csrf=${csrf}&${repeat(Math.floor(size / 2) - 60, '&a')}`
+      return playOf(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
     },
   },
   {
@@ -71,8 +72,8 @@ export const consolePages: readonly HostileInput[] = [
     statuses: [401, 403, 413, 429],
     open: async (target, size) => {
       const { cookie, csrf } = await openEntry(target)
-      const form = `csrf=${csrf}&account=${times(Math.floor((size - 200) / 3), '%25')}&key=x`
-      return sends(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
+      const form = `csrf=${csrf}&account=${repeat(Math.floor((size - 200) / 3), '%25')}&key=x`
+      return playOf(() => target.hostile.send('POST', '/console/sign-in', form, formHeaders(target, cookie)))
     },
   },
   {
@@ -83,7 +84,7 @@ export const consolePages: readonly HostileInput[] = [
     statuses: [200, 400, 403, 409, 422],
     open: async (target, size) => {
       const { cookie, csrf } = await signIn(target)
-      const types = times(Math.floor(size / 8), 'a.b,  ')
+      const types = repeat(Math.floor(size / 8), 'a.b,  ')
       return () => {
         const form = new URLSearchParams({
           csrf,
@@ -91,7 +92,7 @@ export const consolePages: readonly HostileInput[] = [
           url: 'https://1.1.1.1/',
           event_types: types,
         }).toString()
-        return sends(() => target.hostile.send('POST', '/console/webhooks', form, formHeaders(target, cookie)))()
+        return playOf(() => target.hostile.send('POST', '/console/webhooks', form, formHeaders(target, cookie)))()
       }
     },
   },
@@ -101,7 +102,9 @@ export const consolePages: readonly HostileInput[] = [
     size: 1_440,
     unit: 'bands',
     statuses: [200],
-    open: opensPage(async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`),
+    open: openPageReads(
+      async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`,
+    ),
   },
   {
     subject,
@@ -109,7 +112,7 @@ export const consolePages: readonly HostileInput[] = [
     size: 1_440,
     unit: 'bands',
     statuses: [200, 503],
-    open: opensPage(
+    open: openPageReads(
       async ({ hostile }, size) => `/console/locations/${await createPriced(hostile, scheduleOf(size))}`,
       20,
     ),
@@ -121,14 +124,14 @@ export const consolePages: readonly HostileInput[] = [
     unit: 'reads',
     growsTo: null,
     statuses: [200, 503],
-    open: opensPage(async () => '/console/events/tail', 50),
+    open: openPageReads(async () => '/console/events/tail', 50),
   },
   {
     subject,
-    name: 'slashes behind a page, signed in',
+    name: 'slashes after the path of a page, signed in',
     size: 15_000,
     unit: 'slashes',
     statuses: [200, 404, 414],
-    open: opensPage(async (_, size) => `/console/locations${times(size, '/')}x`),
+    open: openPageReads(async (_, size) => `/console/locations${repeat(size, '/')}x`),
   },
 ]

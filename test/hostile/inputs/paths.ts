@@ -1,12 +1,12 @@
-import { type HostileInput, sends, times } from '../input.ts'
+import { type HostileInput, playOf, repeat } from '../input.ts'
 
 const subject = 'paths and headers'
 const unsigned = { authorization: '' }
-/** Beyond what a path, a query or a header may have: the server takes 16 KiB of headers. */
-const long = 15_000
+/** Just below the limit of the server, which accepts 16 KiB of headers. */
+const headerBytes = 15_000
 
-/** An input that is one request without a body. */
-const asks = (
+/** Return an input with one request without a body. */
+const requestInput = (
   name: string,
   statuses: readonly number[],
   request: (size: number) => {
@@ -18,67 +18,71 @@ const asks = (
 ): HostileInput => ({
   subject,
   name,
-  size: long,
+  size: headerBytes,
   unit: 'bytes',
   statuses,
   open: async ({ hostile }, size) => {
     const { path, method = 'GET', headers = {} } = request(size)
-    return sends(() => hostile.send(method, path, undefined, headers))
+    return playOf(() => hostile.send(method, path, undefined, headers))
   },
   ...more,
 })
 
-/** Repeat a text up to so many bytes. */
-const filled = (size: number, text: string): string => times(Math.ceil(size / text.length), text).slice(0, size)
+/** Repeat a text up to a number of bytes. */
+const filled = (size: number, text: string): string => repeat(Math.ceil(size / text.length), text).slice(0, size)
 
-/** Paths, queries and headers as long as the server takes them. */
+/** Paths, queries and headers of the maximum length that the server accepts. */
 export const paths: readonly HostileInput[] = [
-  asks(
-    'slashes behind the console, not signed in',
+  requestInput(
+    'slashes after the path of the console, not signed in',
     [302, 303, 404, 414],
-    size => ({ path: `/console${times(size, '/')}x`, headers: unsigned }),
+    size => ({ path: `/console${repeat(size, '/')}x`, headers: unsigned }),
     { isShort: true },
   ),
-  asks('slashes alone', [404, 414], size => ({ path: times(size, '/'), headers: unsigned })),
-  asks('segments of a path', [404, 414], size => ({ path: filled(size, '/a') })),
-  asks('dots of a path', [404, 414], size => ({ path: `/locations${filled(size, '/..')}/x` })),
-  asks('percent signs of a path', [400, 404, 414], size => ({
+  requestInput('only slashes', [404, 414], size => ({ path: repeat(size, '/'), headers: unsigned })),
+  requestInput('segments of a path', [404, 414], size => ({ path: filled(size, '/a') })),
+  requestInput('dots of a path', [404, 414], size => ({ path: `/locations${filled(size, '/..')}/x` })),
+  requestInput('percent signs of a path', [400, 404, 414], size => ({
     path: `/locations/${filled(size - 30, '%25').slice(0, -2)}`,
   })),
-  asks('parameters of a query', [400, 414], size => ({ path: `/customers?${filled(size - 30, 'a=1&')}limit=1` })),
-  asks('one parameter again and again', [400, 414], size => ({ path: `/customers?${filled(size - 30, 'limit=1&')}` })),
-  asks('spaces in an instant of a query', [400, 414], size => ({
+  requestInput('parameters of a query', [400, 414], size => ({
+    path: `/customers?${filled(size - 30, 'a=1&')}limit=1`,
+  })),
+  requestInput('one parameter many times', [400, 414], size => ({
+    path: `/customers?${filled(size - 30, 'limit=1&')}`,
+  })),
+  requestInput('spaces in an instant of a query', [400, 414], size => ({
     path: `/meters/records?location_id=loc_1&start_time=2025-01-01T00:00:00.${filled(size - 100, '0')}+01:0x`,
   })),
-  asks('where the sign-in page leads on to', [200, 414], size => ({
+  requestInput('the next page after the sign-in', [200, 414], size => ({
     path: `/console/sign-in?next=/console${filled(size - 60, '/a')}!`,
     headers: unsigned,
   })),
-  asks('parts of a cookie', [200, 302, 303], size => ({
+  requestInput('parts of a cookie', [200, 302, 303], size => ({
     path: '/console/sign-in',
     headers: { ...unsigned, cookie: filled(size, 'wattledger_console=a;') },
   })),
-  asks('media types that are accepted', [200], size => ({
+  requestInput('accepted media types', [200], size => ({
     path: '/customers',
     headers: { accept: filled(size, 'text/csv;q=0.1,') },
   })),
-  asks('codings that are accepted', [200], size => ({
+  requestInput('accepted encodings', [200], size => ({
     path: '/customers',
     headers: { 'accept-encoding': filled(size, 'gzip;q=0.0001,') },
   })),
-  asks('proxies on the way', [401], size => ({
+  requestInput('proxies in X-Forwarded-For', [401], size => ({
     path: '/login',
     headers: { authorization: 'Basic eDp5', 'x-forwarded-for': filled(size, '1.1.1.1, ') },
   })),
-  asks('dots of a token', [401], size => ({
+  requestInput('dots of a token', [401], size => ({
     path: '/customers',
     headers: { authorization: `Bearer ${filled(size, 'a.')}` },
   })),
-  asks('an account and key of Basic', [401, 429], size => ({
+  requestInput('account and key of a Basic header', [401, 429], size => ({
     path: '/login',
     headers: { authorization: `Basic ${Buffer.from(filled(Math.floor(size * 0.7), 'a:')).toString('base64')}` },
   })),
-  asks('a request id and an API version', [422], size => ({
+  requestInput('a request id and an API version', [422], size => ({
     path: '/customers',
     headers: { 'x-request-id': filled(size / 2, 'a-'), 'api-version': filled(size / 2, '2025-') },
   })),

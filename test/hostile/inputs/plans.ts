@@ -1,5 +1,5 @@
 import { createDevices, createPriced, dayMs, iso, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, type Play, sends } from '../input.ts'
+import { type HostileInput, type Play, playOf } from '../input.ts'
 import type { Target } from '../target.ts'
 
 const subject = 'plans'
@@ -18,8 +18,8 @@ type Plan = {
   readonly atOnce?: number
 }
 
-/** Plan windows of some devices over seven days. */
-const plans = async (target: Target, windows: number, plan: Plan): Promise<Play> => {
+/** Create a location and devices, and return a play that plans their windows over seven days. */
+const openPlan = async (target: Target, windows: number, plan: Plan): Promise<Play> => {
   const {
     bands = 1_440,
     tiers = 1,
@@ -40,7 +40,7 @@ const plans = async (target: Target, windows: number, plan: Plan): Promise<Play>
     energy: { units: 'KWH', value: energyKwh(at) },
   }))
   const body = JSON.stringify({ data, ...more })
-  return sends(
+  return playOf(
     ...Array.from(
       { length: plan.atOnce ?? 1 },
       () => () => hostile.send('POST', `/schedules/amount/${location}`, body),
@@ -54,11 +54,11 @@ const planInput = (name: string, size: number, plan: Plan, more: Partial<Hostile
   size,
   unit: 'windows',
   statuses: [200, 422, 503],
-  open: (target, windows) => plans(target, windows, plan),
+  open: (target, windows) => openPlan(target, windows, plan),
   ...more,
 })
 
-/** Plan a window by its length or by a limit of the price. */
+/** Return an input that plans a window by its duration or by a limit of the price. */
 const windowInput = (
   name: string,
   path: string,
@@ -74,31 +74,26 @@ const windowInput = (
   open: async ({ hostile }, size) => {
     const location = await createPriced(hostile, scheduleOf(1_440))
     const body = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs), ...request }
-    return sends(() => hostile.send('POST', `${path}/${location}`, body))
+    return playOf(() => hostile.send('POST', `${path}/${location}`, body))
   },
   ...more,
 })
 
 /** Plans at the limits of windows, devices, bands and tiers, and schedules of the longest window. */
-export const plansOfAll: readonly HostileInput[] = [
-  planInput('a plan of many windows at tiers', 1_000, { tiers: 4 }, { isShort: true }),
-  planInput('a plan of as many windows as there may be', 2_000, {}),
-  planInput('a plan under a cap that binds', 1_000, { bands: 288, energyKwh: () => 2, more: { max_power: power(20) } }),
-  planInput('a plan at 32 tiers', 500, { bands: 48, tiers: 32 }),
-  planInput(
-    'a plan that cannot be',
-    1_000,
-    { energyKwh: () => 5_000, more: { max_power: power(1) } },
-    { isShort: true },
-  ),
-  planInput('a plan that takes and gives, with a threshold', 1_000, {
+export const plans: readonly HostileInput[] = [
+  planInput('a plan with many windows and tiers', 1_000, { tiers: 4 }, { isShort: true }),
+  planInput('a plan with the maximum number of windows', 2_000, {}),
+  planInput('a plan with a low power limit', 1_000, { bands: 288, energyKwh: () => 2, more: { max_power: power(20) } }),
+  planInput('a plan with 32 tiers', 500, { bands: 48, tiers: 32 }),
+  planInput('an infeasible plan', 1_000, { energyKwh: () => 5_000, more: { max_power: power(1) } }, { isShort: true }),
+  planInput('a plan with import, export and a threshold', 1_000, {
     direction: at => (at % 2 === 0 ? 'IMPORT' : 'EXPORT'),
     more: { shaving_threshold: { relative: 0.5 } },
   }),
   planInput('plans at once', 300, { atOnce: 6, tiers: 2 }),
   windowInput('the cheapest time of three days', '/schedules/duration', { segment: 'LOW', duration: 1_500 }, 3),
   windowInput(
-    'the dearest run of three days',
+    'the most expensive contiguous time of three days',
     '/schedules/duration',
     { segment: 'HIGH', duration: 1_500, contiguous: true },
     3,
@@ -110,7 +105,7 @@ export const plansOfAll: readonly HostileInput[] = [
       const location = await createPriced(hostile, scheduleOf(1_440))
       const span = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
       const query = new URLSearchParams({ ...span, segment: 'LOW', duration: String(size * 700) })
-      return sends(() => hostile.send('GET', `/slots/time/${location}?${query}`, undefined, earlier))
+      return playOf(() => hostile.send('GET', `/slots/time/${location}?${query}`, undefined, earlier))
     },
   },
   {
@@ -119,7 +114,7 @@ export const plansOfAll: readonly HostileInput[] = [
       const location = await createPriced(hostile, scheduleOf(1_440))
       const span = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
       const query = new URLSearchParams({ ...span, segment: 'LOW', relative: '0.5' })
-      return sends(() => hostile.send('GET', `/slots/threshold/${location}?${query}`, undefined, earlier))
+      return playOf(() => hostile.send('GET', `/slots/threshold/${location}?${query}`, undefined, earlier))
     },
   },
 ]

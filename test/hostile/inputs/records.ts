@@ -1,10 +1,28 @@
-import { createPriced, dayMs, epoch, longRecord, scheduleOf, submit } from '../fixtures.ts'
-import { type HostileInput, sends } from '../input.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  create,
+  createLocation,
+  createMarket,
+  createMarketLocation,
+  createPriced,
+  dayMs,
+  epoch,
+  hourlyRecords,
+  hourMs,
+  iso,
+  longRecord,
+  scheduleOf,
+  submit,
+  submitAll,
+  tariffOf,
+  waitForCost,
+} from '../fixtures.ts'
+import { type HostileInput, playOf } from '../input.ts'
 
 const subject = 'records'
 const bands = 1_440
 
-/** Records whose cost takes long. */
+/** Records, readings and changes that are valid but need much work. */
 export const records: readonly HostileInput[] = [
   {
     subject,
@@ -12,7 +30,8 @@ export const records: readonly HostileInput[] = [
     size: bands,
     unit: 'bands',
     statuses: [200],
-    // Not in the suite: costing takes both CPUs for seconds, and beside other test files the stores of the probes wait for a CPU.
+    // Not in the test suite: the calculation uses both CPUs for seconds, so that the stores of the probes wait for a
+    // CPU.
     isOnce: true,
     endsWithinS: 60,
     open: async ({ hostile }, size) => {
@@ -33,7 +52,7 @@ export const records: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(size))
       const body = longRecord(location, 364)
-      return sends(() => hostile.send('POST', '/costs/instant?non_persistent=true', body))
+      return playOf(() => hostile.send('POST', '/costs/instant?non_persistent=true', body))
     },
   },
   {
@@ -49,6 +68,192 @@ export const records: readonly HostileInput[] = [
       const data = [0, 364].map(days => ({ time: (epoch + days * dayMs) / 1_000, value: 1_000 + days }))
       const body = { location_id: location, units: 'KWH', data }
       return async () => [await submit(hostile, '/meters/cumulative/epoch', body)]
+    },
+  },
+  {
+    subject,
+    name: 'hourly records at a band for each minute',
+    size: 5_000,
+    unit: 'records',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(1_440))
+      const body = JSON.stringify(hourlyRecords(location, size))
+      return async () => [await submit(hostile, '/meters/interval', body)]
+    },
+  },
+  {
+    subject,
+    name: 'records of the same year at many tiers',
+    size: 300,
+    unit: 'records',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
+      const records = Array.from({ length: size }, (_, at) =>
+        longRecord(location, 364, { record_reference_id: `year ${at}` }),
+      )
+      const body = JSON.stringify(records)
+      return async () => [await submit(hostile, '/meters/interval', body)]
+    },
+  },
+  {
+    subject,
+    name: 'a late record at the start of a month with tiers',
+    size: 10_000,
+    unit: 'records after it',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
+      const minutes = Array.from({ length: size }, (_, at) => ({
+        location_id: location,
+        units: 'WH',
+        value: 100,
+        start_time: iso(epoch + (at + 10) * 60_000),
+        end_time: iso(epoch + (at + 11) * 60_000),
+      }))
+      await submitAll(hostile, minutes)
+      const late = [longRecord(location, 0.001, { value: 150 })]
+      return async () => [await submit(hostile, '/meters/interval', late)]
+    },
+  },
+  {
+    subject,
+    name: 'an estimate of a year that actuals cover in part',
+    size: 5_000,
+    unit: 'actuals',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(24))
+      const actuals = hourlyRecords(location, size).map((record, at) => ({
+        ...record,
+        end_time: iso(epoch + at * hourMs + 1_800_000),
+      }))
+      await submitAll(hostile, actuals)
+      const estimate = [longRecord(location, 364, { confidence: 0.5 })]
+      return async () => [await submit(hostile, '/meters/interval', estimate)]
+    },
+  },
+  {
+    subject,
+    name: 'register readings from the last to the first',
+    size: 10_000,
+    unit: 'readings',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createPriced(hostile, scheduleOf(1_440))
+      const data = Array.from({ length: size }, (_, at) => ({
+        time: epoch / 1_000 + (size - at) * 600,
+        value: size - at,
+      }))
+      const body = JSON.stringify({ location_id: location, units: 'KWH', data })
+      return async () => [await submit(hostile, '/meters/cumulative/epoch', body)]
+    },
+  },
+  {
+    subject,
+    name: 'a voided tariff with many records',
+    size: 5_000,
+    unit: 'records',
+    statuses: [202],
+    isOnce: true,
+    endsWithinS: 60,
+    open: async ({ hostile }, size) => {
+      const location = await createLocation(hostile)
+      const tariff = await create(hostile, '/tariffs', tariffOf(location, scheduleOf(1)))
+      await submitAll(hostile, hourlyRecords(location, size))
+      return async () => {
+        const { status } = await hostile.send('DELETE', `/tariffs/${tariff}?void=true`)
+        await waitForCost(hostile, location, 365, 0)
+        return [status]
+      }
+    },
+  },
+  {
+    subject,
+    name: 'changed market prices of many records',
+    size: 8_000,
+    unit: 'prices',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 90,
+    open: async ({ hostile }, size) => {
+      const market = await createMarket(hostile)
+      const location = await createMarketLocation(hostile, market, { surcharge_fixed: 0 })
+      const prices = (value: number) =>
+        JSON.stringify(
+          Array.from({ length: size }, (_, at) => ({
+            start_time: iso(epoch + at * hourMs),
+            end_time: iso(epoch + (at + 1) * hourMs),
+            value,
+          })),
+        )
+      await hostile.ask('PUT', `/markets/${market}/prices`, prices(0.1))
+      await submitAll(hostile, hourlyRecords(location, size))
+      const changed = prices(0.2)
+      return async () => {
+        const { status } = await hostile.send('PUT', `/markets/${market}/prices`, changed)
+        await waitForCost(hostile, location, 365, size * 0.2)
+        return [status]
+      }
+    },
+  },
+  {
+    subject,
+    name: 'changed market prices of many locations',
+    size: 300,
+    unit: 'locations',
+    statuses: [200],
+    isOnce: true,
+    endsWithinS: 90,
+    open: async ({ hostile }, size) => {
+      const market = await createMarket(hostile)
+      const price = (value: number) => [{ start_time: iso(epoch), end_time: iso(epoch + 30 * dayMs), value }]
+      await hostile.ask('PUT', `/markets/${market}/prices`, price(0.1))
+
+      const locations: string[] = []
+      for (let at = 0; at < size; at += 1) {
+        locations.push(await createMarketLocation(hostile, market, { surcharge_fixed: 0 }))
+      }
+      await submitAll(
+        hostile,
+        locations.map(location => longRecord(location, 20)),
+      )
+      return async () => {
+        const { status } = await hostile.send('PUT', `/markets/${market}/prices`, price(0.2))
+        for (const location of locations) await waitForCost(hostile, location, 30, 20)
+        return [status]
+      }
+    },
+  },
+  {
+    subject,
+    name: 'a customer that is deleted with its locations',
+    size: 200,
+    unit: 'locations',
+    statuses: [202],
+    isOnce: true,
+    open: async ({ hostile }, size) => {
+      const customer = await create(hostile, '/customers', {})
+      for (let at = 0; at < size; at += 1) {
+        const location = await createLocation(hostile, { customer_id: customer })
+        await create(hostile, '/tariffs', tariffOf(location, scheduleOf(24)))
+      }
+      return async () => {
+        const { status } = await hostile.send('DELETE', `/customers/${customer}`)
+        await sleep(500)
+        return [status]
+      }
     },
   },
 ]

@@ -1,5 +1,4 @@
 import {
-  costBecomes,
   create,
   createLocation,
   createPriced,
@@ -9,8 +8,9 @@ import {
   scheduleOf,
   submitAll,
   tariffOf,
+  waitForCost,
 } from '../fixtures.ts'
-import { type HostileInput, sends } from '../input.ts'
+import { type HostileInput, playOf } from '../input.ts'
 
 const subject = 'tariffs'
 
@@ -20,8 +20,8 @@ const halfYears = [
   ['Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'],
 ]
 
-/** Entries of every rank, each of which covers the whole day in bands that wrap midnight. */
-const ranked = (bands: number): readonly object[] => {
+/** Return entries of every rank. Each covers the whole day, with a band that includes midnight. */
+const allRanks = (bands: number): readonly object[] => {
   const hours = hoursOf(bands, { shiftS: 30 })
   const blocks = [
     { days: weekDays, hours },
@@ -39,21 +39,21 @@ const ranked = (bands: number): readonly object[] => {
   ]
 }
 
-/** A tariff that is created as often as it is played, each time at a location of its own; refused ones change nothing. */
-const createsTariff = (schedule: (size: number) => readonly object[]): HostileInput['open'] => {
+/** Return the `open` of an input that creates a tariff at a new location. */
+const openTariffCreation = (schedule: (size: number) => readonly object[]): HostileInput['open'] => {
   return async ({ hostile }, size) => {
     const location = await createLocation(hostile)
     const body = JSON.stringify(tariffOf(location, schedule(size)))
-    return sends(() => hostile.send('POST', '/tariffs', body))
+    return playOf(() => hostile.send('POST', '/tariffs', body))
   }
 }
 
-const repriced = 5_000
+const repricedRecords = 5_000
 
-/** As many of 1,440 bands as fit into 1 MiB. */
+/** Maximum number of tiers of 1,440 bands in a body of 1 MiB. */
 const maxTiers = 22
 
-/** Tariffs that take long to validate, and changes that price many records again. */
+/** Tariffs whose validation is slow, and changes that reprice many records. */
 export const tariffs: readonly HostileInput[] = [
   {
     subject,
@@ -63,17 +63,17 @@ export const tariffs: readonly HostileInput[] = [
     statuses: [200],
     isShort: true,
     isOnce: true,
-    open: createsTariff(size => scheduleOf(size, { dates: everyDate })),
+    open: openTariffCreation(size => scheduleOf(size, { dates: everyDate })),
   },
   {
     subject,
-    name: 'bands of every rank that wrap midnight',
+    name: 'bands of every rank that include midnight',
     size: 120,
     unit: 'bands',
     statuses: [200],
     isShort: true,
     isOnce: true,
-    open: createsTariff(ranked),
+    open: openTariffCreation(allRanks),
   },
   {
     subject,
@@ -83,11 +83,11 @@ export const tariffs: readonly HostileInput[] = [
     statuses: [200],
     isShort: true,
     isOnce: true,
-    open: createsTariff(size => scheduleOf(1_440, { tiers: size })),
+    open: openTariffCreation(size => scheduleOf(1_440, { tiers: size })),
   },
   {
     subject,
-    name: 'tiers that fill a body, in place of others',
+    name: 'tiers that fill a body, replacing others',
     size: maxTiers,
     unit: 'tiers of 1,440 bands',
     statuses: [200],
@@ -98,7 +98,7 @@ export const tariffs: readonly HostileInput[] = [
       const since = { contract_start_date: '2025-01-01T00:00:00Z' }
       const tariff = await create(hostile, '/tariffs', tariffOf(location, schedule, since))
       const patch = JSON.stringify({ schedule, effective_from: '2024-01-01T00:00:00Z' })
-      return sends(() => hostile.send('PATCH', `/tariffs/${tariff}`, patch))
+      return playOf(() => hostile.send('PATCH', `/tariffs/${tariff}`, patch))
     },
   },
   {
@@ -108,14 +108,14 @@ export const tariffs: readonly HostileInput[] = [
     unit: 'bands',
     statuses: [400],
     isShort: true,
-    open: createsTariff(size => [
+    open: openTariffCreation(size => [
       { days_and_hours: [{ hours: Array.from({ length: size }, () => ({ valid_from: 1, rate: [] })) }] },
     ]),
   },
   {
     subject,
-    name: 'a second tariff prices records again',
-    size: repriced,
+    name: 'a second tariff that reprices records',
+    size: repricedRecords,
     unit: 'records',
     statuses: [200],
     isOnce: true,
@@ -126,15 +126,15 @@ export const tariffs: readonly HostileInput[] = [
       const surcharge = tariffOf(location, scheduleOf(1), { type: 'NON_COMMODITY' })
       return async () => {
         const { status } = await hostile.send('POST', '/tariffs', surcharge)
-        await costBecomes(hostile, location, 365, size * 0.2)
+        await waitForCost(hostile, location, 365, size * 0.2)
         return [status]
       }
     },
   },
   {
     subject,
-    name: 'another zone prices records again',
-    size: repriced,
+    name: 'another time zone that reprices records',
+    size: repricedRecords,
     unit: 'records',
     statuses: [200],
     isOnce: true,
@@ -142,7 +142,7 @@ export const tariffs: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
       await create(hostile, '/tariffs', tariffOf(location, scheduleOf(24)))
-      // An hour of each day is not priced by any record, so that every zone gives another sum.
+      // Records cover only twelve hours of each day, so that every time zone has a different sum.
       const records = hourlyRecords(location, Math.ceil((size * 24) / 12)).filter((_, at) => at % 24 < 12)
       await submitAll(hostile, records.slice(0, size))
       const total = (shift: number): number => {
@@ -152,7 +152,7 @@ export const tariffs: readonly HostileInput[] = [
       }
       return async () => {
         const { status } = await hostile.send('PATCH', `/locations/${location}`, { timezone: 'Etc/GMT-7' })
-        await costBecomes(hostile, location, 450, total(6))
+        await waitForCost(hostile, location, 450, total(6))
         return [status]
       }
     },

@@ -8,10 +8,10 @@ import type { Target } from '../target.ts'
 const subject = 'webhooks'
 const mebibyte = 2 ** 20
 
-/** How a subscriber answers: it hangs, answers with bytes as long as they are taken, or fails at once. */
-type EndpointBehaviour = 'hangs' | 'pours' | 'fails'
+/** Behaviour of a subscriber: it does not answer, sends an endless answer, or fails immediately. */
+type EndpointBehaviour = 'hangs' | 'is endless' | 'fails'
 
-/** Run a subscriber of this process; it ends when the process ends. Returns its address. */
+/** Run a subscriber in this process until the process exits. Returns its address. */
 const openSubscriber = (behaviour: EndpointBehaviour): Promise<string> =>
   new Promise(resolve => {
     const server = createServer((_, response) => {
@@ -22,11 +22,11 @@ const openSubscriber = (behaviour: EndpointBehaviour): Promise<string> =>
       }
       response.writeHead(200)
       const bytes = Buffer.alloc(mebibyte, 'x')
-      const pour = (): void => {
+      const fill = (): void => {
         while (!response.destroyed && response.write(bytes));
       }
-      response.on('drain', pour)
-      pour()
+      response.on('drain', fill)
+      fill()
     })
     server.listen(0, '127.0.0.1', () => {
       server.unref()
@@ -36,8 +36,12 @@ const openSubscriber = (behaviour: EndpointBehaviour): Promise<string> =>
 
 const endpointsAtOnce = 20
 
-/** Subscribe endpoints to everything, then cause events. The endpoints are deleted after the play. */
-const events = async ({ hostileTest: hostile }: Target, count: number, behaviour: EndpointBehaviour): Promise<Play> => {
+/** Return a play that creates endpoints for all events, causes events, and deletes the endpoints. */
+const openEvents = async (
+  { hostileTest: hostile }: Target,
+  count: number,
+  behaviour: EndpointBehaviour,
+): Promise<Play> => {
   const url = await openSubscriber(behaviour)
   return async () => {
     const endpoints: string[] = []
@@ -60,17 +64,17 @@ const eventsInput = (name: string, behaviour: EndpointBehaviour): HostileInput =
   statuses: [200],
   isOnce: true,
   endsWithinS: 60,
-  open: (target, size) => events(target, size, behaviour),
+  open: (target, size) => openEvents(target, size, behaviour),
 })
 
-/** Deliveries to subscribers that misbehave, and events sent again. */
+/** Deliveries to subscribers that misbehave, and repeated events. */
 export const webhooks: readonly HostileInput[] = [
   eventsInput('subscribers that hang', 'hangs'),
-  eventsInput('subscribers whose answer does not end', 'pours'),
+  eventsInput('subscribers whose answer does not end', 'is endless'),
   eventsInput('subscribers that fail', 'fails'),
   {
     subject,
-    name: 'events of all time sent again',
+    name: 'a resend of all events',
     size: 500,
     unit: 'events',
     growsTo: null,
