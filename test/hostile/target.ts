@@ -4,7 +4,8 @@ import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { closeWithRun } from '../bench/interrupted.ts'
 import { type RawReply, rawSender } from '../support/http/raw-http.ts'
 import { createOtherAccount, openRecords, tokenOf } from '../support/registry/accounts.ts'
-import { dataFolder, removeData, startSystem } from '../support/system/running-system.ts'
+import { startPrepared } from '../support/system/prepared-folder.ts'
+import { dataFolder, removeData } from '../support/system/running-system.ts'
 import { allDay } from './fixtures.ts'
 import type { ProbeRequest } from './probe.ts'
 
@@ -116,7 +117,7 @@ const postmasterOf = (folder: string): readonly number[] => {
 /** Start an embedded service on a new data folder, with two accounts. Webhooks may go to this machine. */
 export const openTarget = async (): Promise<Target & AsyncDisposable> => {
   const folder = dataFolder()
-  const system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+  const system = await startPrepared(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
   const { sandbox } = system
   const database = await openRecords(folder)
   const otherAccount = await createOtherAccount(database, folder, sandbox)

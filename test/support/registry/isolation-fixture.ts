@@ -1,7 +1,8 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type DocumentedOperation, operationsOf, readDocument } from '../openapi/openapi.ts'
 import { type ApiVersion, type Client, login } from '../system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
+import { startPrepared } from '../system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../system/running-system.ts'
 import { until } from '../system/until.ts'
 import { createOtherAccount, openRecords } from './accounts.ts'
 import { createLocation, createObjectFixture, flatSchedule, type ObjectFixture } from './object-fixture.ts'
@@ -135,7 +136,7 @@ export const useIsolationFixtures = (): void => {
   let system: RunningSystem | undefined
   let records: Awaited<ReturnType<typeof openRecords>> | undefined
   beforeAll(async () => {
-    system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+    system = await startPrepared(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
     const { sandbox } = system
     records = await openRecords(folder)
     const otherAccountSandbox = await createOtherAccount(records, folder, sandbox)

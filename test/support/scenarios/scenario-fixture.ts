@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { type Scenario, scenarios } from '../oracle/generate.ts'
-import { type Client, login } from '../system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../system/running-system.ts'
+import type { Client } from '../system/client.ts'
+import { useSharedSystem } from '../system/use-system.ts'
 import { expressible } from './scenario-over-http.ts'
 
 /**
@@ -11,19 +11,13 @@ import { expressible } from './scenario-over-http.ts'
 export let client: Client
 export const deviceIds = new Map<string, string>()
 
-/** Start a system with the devices of the scenarios before the tests of a file. Stop it after the tests. */
+/** Create an account before the tests of a file, with the devices that scenarios name. */
 export const useScenarios = (): void => {
-  const folder = dataFolder()
-  let system: RunningSystem | undefined
+  const system = useSharedSystem()
   beforeAll(async () => {
-    system = await startSystem(folder)
-    client = await login(system.sandbox)
+    client = await system.login()
     for (const name of ['dev_1', 'dev_2'])
       deviceIds.set(name, ((await client.ask('POST', '/devices', { reference_id: name })) as { id: string }).id)
-  })
-  afterAll(async () => {
-    await system?.[Symbol.asyncDispose]()
-    removeData(folder)
   })
 }
 

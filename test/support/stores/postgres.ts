@@ -94,7 +94,7 @@ const startServer = async (folder: string) => {
 /** The folder `starting` can be made once: whoever makes it starts the server, the others wait for its address. */
 const sharedServer = async (folder: string): Promise<SocketAddress> => {
   const note = join(folder, 'address.json')
-  if (!existsSync(note) && claim(join(folder, 'starting'))) {
+  if (!existsSync(note) && claimFolder(join(folder, 'starting'))) {
     const { address } = await startServer(folder)
     writeFileSync(`${note}.part`, JSON.stringify(address))
     renameSync(`${note}.part`, note)
@@ -105,7 +105,8 @@ const sharedServer = async (folder: string): Promise<SocketAddress> => {
   return JSON.parse(readFileSync(note, 'utf8'))
 }
 
-const claim = (folder: string): boolean => {
+/** Create a folder. Return whether this call created it: of several processes, one gets `true`. */
+export const claimFolder = (folder: string): boolean => {
   try {
     mkdirSync(folder)
     return true

@@ -51,17 +51,24 @@ export const startArgs = (): readonly string[] => {
   return scripts.start.split('/node ')[1]?.split(' ') ?? []
 }
 
-/** Launch a system on a folder of data. */
+/** Return the command that starts a system on a data folder, for `spawn`. */
+export const systemCommand = (folder: string, environment: Readonly<Record<string, string>> = {}) => {
+  // Tests and measurements send more requests than the default rate limit allows. Tests of the limit set it.
+  const defaults = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_RATE_LIMIT: '0' }
+  const settings = { ...defaults, WATTLEDGER_DATA_DIR: folder, ...environment }
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_'))
+  const env = { ...Object.fromEntries(inherited), ...settings }
+  return { program: process.execPath, args: startArgs(), options: { cwd: root, env } }
+}
+
+/** Launch a system on a data folder. */
 export const launchSystem = (
   folder: string,
   environment: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
 ): LaunchedSystem => {
-  // Tests and measurements send more than an account may; those of the rate limit set it.
-  const free = { WATTLEDGER_PORT: '0', WATTLEDGER_METRICS_PORT: '0', WATTLEDGER_RATE_LIMIT: '0' }
-  const settings = { ...free, WATTLEDGER_DATA_DIR: folder, ...environment }
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('WATTLEDGER_')))
-  const child = spawn(process.execPath, [...startArgs(), ...args], { cwd: root, env: { ...inherited, ...settings } })
+  const command = systemCommand(folder, environment)
+  const child = spawn(command.program, [...command.args, ...args], command.options)
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', text => (output += text))
@@ -84,6 +91,10 @@ export const launchSystem = (
   }
 }
 
+/** Read the account, the keys and the address of the system of a data folder. */
+export const readSandbox = (folder: string): Sandbox =>
+  JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8')) as Sandbox
+
 /** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
 export const startSystem = async (
   folder: string,
@@ -91,14 +102,13 @@ export const startSystem = async (
 ): Promise<RunningSystem> => {
   const { process: child, output, errors, ready } = launchSystem(folder, environment)
   await ready()
-  const file = join(folder, 'sandbox.json')
-  if (!existsSync(file)) throw new Error(`there is no ${file}:\n${output()}`)
+  if (!existsSync(join(folder, 'sandbox.json'))) throw new Error(`The system wrote no sandbox.json:\n${output()}`)
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal)
     return exited(child)
   }
   return {
-    sandbox: JSON.parse(readFileSync(file, 'utf8')) as Sandbox,
+    sandbox: readSandbox(folder),
     process: child,
     output,
     errors,

@@ -1,40 +1,67 @@
 import { afterAll, beforeAll } from 'vitest'
+import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import { type ApiVersion, type Client, login } from './client.ts'
+import { fillDataFolder } from './prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from './running-system.ts'
+import { openSharedAccount } from './shared-system.ts'
+
+/** An account of a running system for the tests of one file. */
+export type AccountInUse = {
+  /** Return the keys of the account and the address of the system. Throws before the first test. */
+  readonly sandbox: () => Sandbox
+  /** Log in to the running system. A client stays valid until the system is started again. */
+  readonly login: (mode?: 'live' | 'test', apiVersion?: ApiVersion) => Promise<Client>
+}
 
 /** A running system for the tests of one file. */
-export type SystemInUse = {
+export type SystemInUse = AccountInUse & {
   readonly folder: string
   /** Return the running system. Throws before the first test and after the last one. */
   readonly running: () => RunningSystem
-  /** Log in to the running system. A client stays valid until the system is started again. */
-  readonly login: (mode?: 'live' | 'test', apiVersion?: ApiVersion) => Promise<Client>
   /** End the process with SIGKILL, and start a new one on the same data. */
   readonly killAndStart: () => Promise<void>
 }
 
-/** Start a system on an empty folder before the tests of the calling file, and stop it after them. */
+const assertOpen = <T>(value: T | undefined): T => {
+  if (value === undefined) throw new Error('The system is not running.')
+  return value
+}
+
+/** Start a system before the tests of the calling file, and stop it after them. */
 export const useSystem = (environment: Readonly<Record<string, string>> = {}): SystemInUse => {
   const folder = dataFolder()
   let system: RunningSystem | undefined
   beforeAll(async () => {
+    await fillDataFolder(folder)
     system = await startSystem(folder, environment)
   })
   afterAll(async () => {
     await system?.[Symbol.asyncDispose]()
     removeData(folder)
   })
-  const running = (): RunningSystem => {
-    if (system === undefined) throw new Error('The system is not running.')
-    return system
-  }
+  const running = (): RunningSystem => assertOpen(system)
+  const sandbox = (): Sandbox => running().sandbox
   return {
     folder,
     running,
-    login: (mode, apiVersion) => login(running().sandbox, mode, apiVersion),
+    sandbox,
+    login: (mode, apiVersion) => login(sandbox(), mode, apiVersion),
     killAndStart: async () => {
       await running().kill()
       system = await startSystem(folder, environment)
     },
   }
+}
+
+/**
+ * Create an account for the tests of the calling file, on a system that several files share. Files that stop the system, read its
+ * output or metrics, or change its settings need `useSystem`.
+ */
+export const useSharedSystem = (): AccountInUse => {
+  let account: Sandbox | undefined
+  beforeAll(async () => {
+    account = await openSharedAccount()
+  })
+  const sandbox = (): Sandbox => assertOpen(account)
+  return { sandbox, login: (mode, apiVersion) => login(sandbox(), mode, apiVersion) }
 }

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { startEmbeddedServer } from '../../../services/platform/postgres/embedded/embedded-server.ts'
 import { runFolderVariable, sharedFolderVariable } from '../stores/postgres.ts'
 import { unmountWithin } from '../stores/small-disk.ts'
+import { stopSharedSystems } from '../system/shared-system.ts'
 
 /**
- * Give the test files of a run one folder for all their temporary files, and within it the folder of the PostgreSQL that they share. The
- * first file that needs the server starts it. After the run a reaper ends every process that names the folder, also after Ctrl-C or kill -9.
+ * Give the test files of a run one folder for all their temporary files. It also has the folders of the PostgreSQL server and of the
+ * systems that files share: the first file that needs one starts it. After the run a reaper ends every process that names the folder, also after Ctrl-C or kill -9.
  */
 export const setup = (): (() => Promise<void>) => {
   const folder = mkdtempSync('/var/tmp/wattledger-run-')
@@ -27,6 +28,7 @@ export const setup = (): (() => Promise<void>) => {
   process.env[runFolderVariable] = folder
   process.env[sharedFolderVariable] = shared
   return async () => {
+    await stopSharedSystems(folder)
     // The process that started it is gone: take it over, and end it.
     if (existsSync(join(shared, 'postgres', 'postmaster.pid'))) {
       const server = await startEmbeddedServer({ dataFolder: shared })

@@ -14,8 +14,9 @@ import {
   waitForTitle,
 } from '../../support/connect/connect-browser.ts'
 import { type Client, login } from '../../support/system/client.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** Start a server for images on this machine, with one image. */
@@ -46,7 +47,7 @@ describe.skipIf(!hasBrowser)('the Connect page in a browser', () => {
   let references = 0
 
   beforeAll(async () => {
-    system = await startSystem(folder)
+    system = await startPrepared(folder)
     const file = join(folder, 'providers.json')
     const whole = [
       { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.2712 }] }] }] },

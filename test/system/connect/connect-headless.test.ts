@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ProviderApp, postAsApp, startProviderApp } from '../../support/connect/provider-app.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeOne } from '../../support/system/home.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { costsOf } from '../../support/system/stored-costs.ts'
@@ -15,7 +16,7 @@ let system: RunningSystem | undefined
 let app: ProviderApp | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
+  system = await startPrepared(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
   app = await startProviderApp()
 })
 afterAll(async () => {

@@ -5,7 +5,8 @@ import type { Browser, BrowserContext, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeHome } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 import { hasBrowser, launchBrowser } from '../../support/web/browser.ts'
 
 /** Folder for screenshots, such as CONSOLE_SHOTS=/tmp/shots. */
@@ -40,7 +41,7 @@ describe.skipIf(!hasBrowser)('the console in a browser', () => {
   const address = (path: string): string => `${system.sandbox.base_url}${path}`
 
   beforeAll(async () => {
-    system = await startSystem(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+    system = await startPrepared(folder, { WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
     client = await login(system.sandbox)
     subscriber = await startSubscriber()
     browser = await launchBrowser()

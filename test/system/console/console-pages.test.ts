@@ -1,25 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 import { paths, type SeenPage, signIn as signInAt, type Visitor } from '../../support/web/console-visitor.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  records = await openRecords(folder)
+  records = await openRecords(system.folder)
 })
 
 afterAll(async () => {
   await records?.[Symbol.asyncDispose]()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
-const sandbox = () => system?.sandbox ?? expect.fail('no system runs')
+const sandbox = () => system.sandbox()
 const database = () => records ?? expect.fail('no system runs')
 
 const signIn = (account: string, key: string): Promise<Visitor> => signInAt(sandbox().base_url, account, key)
@@ -60,7 +56,7 @@ describe('the page of the account', () => {
     }
     expect((await one.send(page, page, { privacy_url: '', terms_url: ' ', logo_url: '' })).status).toBe(200)
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'live', '--json'], {
-      WATTLEDGER_DATA_DIR: folder,
+      WATTLEDGER_DATA_DIR: system.folder,
     })
     const entries = (JSON.parse(out) as { action: string; actor: string; detail: unknown }[]).filter(
       one => one.action === 'account.update',
@@ -86,7 +82,7 @@ describe('the page of the account', () => {
   })
 
   it('is read-only for test keys and other scopes, and refuses forms of other sites', async () => {
-    const { key } = await makeKey(database(), folder, sandbox(), 'read')
+    const { key } = await makeKey(database(), system.folder, sandbox(), 'read')
     for (const one of [await testVisitor(), await signIn(sandbox().account_id, key)]) {
       const { status, text } = await one.get(page)
       expect([status, text.includes('Sign in with a live key'), text.includes(`action="${page}"`)]).toEqual([
@@ -126,7 +122,7 @@ describe('the page of keys', () => {
     expect(revoked.text).toContain(`ending in ${key.slice(-4)} is revoked`)
     expect(await canLogIn(key)).toBe(false)
     const { out } = await runCommand(['audit-log', 'list', sandbox().account_id, '--mode', 'test', '--json'], {
-      WATTLEDGER_DATA_DIR: folder,
+      WATTLEDGER_DATA_DIR: system.folder,
     })
     const entries = (JSON.parse(out) as { action: string; object_id: string; actor: string }[]).filter(
       entry => entry.object_id === id,
@@ -140,7 +136,7 @@ describe('the page of keys', () => {
 
   it('requires a key with scope all', async () => {
     for (const scope of ['read', 'metering'] as const) {
-      const { key } = await makeKey(database(), folder, sandbox(), scope)
+      const { key } = await makeKey(database(), system.folder, sandbox(), scope)
       const one = await signIn(sandbox().account_id, key)
       const page = await one.get('/console/keys')
       expect([page.status, page.text.includes('…')]).toEqual([403, false])

@@ -4,7 +4,7 @@ import { revokeApiKey } from '../../../services/platform/postgres/registry/api-k
 import { createOtherAccount, makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { createLocation } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 import {
   openVisitor,
   paths,
@@ -15,22 +15,18 @@ import {
   type Visitor,
 } from '../../support/web/console-visitor.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  records = await openRecords(folder)
+  records = await openRecords(system.folder)
 })
 
 afterAll(async () => {
   await records?.[Symbol.asyncDispose]()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
-const sandbox = () => system?.sandbox ?? expect.fail('no system runs')
+const sandbox = () => system.sandbox()
 const database = () => records ?? expect.fail('no system runs')
 
 const visitor = (): Visitor => openVisitor(sandbox().base_url)
@@ -113,7 +109,7 @@ describe('the console', () => {
     const evil = '<script>alert(1)</script>"\'&'
     const client = await login(own)
     const mine = await createLocation(client, { reference_id: evil })
-    const otherAccount = await createOtherAccount(database(), folder, own)
+    const otherAccount = await createOtherAccount(database(), system.folder, own)
     const foreign = [await createLocation(await login(otherAccount)), await createLocation(await login(own, 'live'))]
     const one = await testVisitor()
     const list = await one.get('/console/locations')
@@ -182,7 +178,7 @@ describe('the console', () => {
 
 describe('signing in', () => {
   it('answers ten wrong keys with 401, then 429; the correct key always works', async () => {
-    const otherAccount = await createOtherAccount(database(), folder, sandbox())
+    const otherAccount = await createOtherAccount(database(), system.folder, sandbox())
     const one = visitor()
     for (let n = 0; n < 10; n += 1) {
       const failed = await one.send(signInPath, signInPath, { account: otherAccount.account_id, key: 'sk_test_wrong' })
@@ -219,12 +215,12 @@ describe('signing in', () => {
   })
 
   it('ends if the key is revoked or the account is disabled', async () => {
-    const { id, key } = await makeKey(database(), folder, sandbox(), 'all')
+    const { id, key } = await makeKey(database(), system.folder, sandbox(), 'all')
     const one = await signIn(sandbox().account_id, key)
     expect((await one.get('/console')).status).toBe(200)
     await revokeApiKey(database().operator, { accountId: sandbox().account_id, liveMode: false }, id, Date.now())
     expect((await one.get('/console')).status).toBe(303)
-    const otherAccount = await createOtherAccount(database(), folder, sandbox())
+    const otherAccount = await createOtherAccount(database(), system.folder, sandbox())
     const other = await signIn(otherAccount.account_id, otherAccount.test_key)
     await database().operator(sql`update accounts set disabled_at = now() where id = ${otherAccount.account_id}`)
     expect((await other.get('/console')).status).toBe(303)

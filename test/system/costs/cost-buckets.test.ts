@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
   costOfInterval,
   type ExactEnergyCost,
@@ -8,23 +8,16 @@ import {
   type TextInterval,
 } from '../../support/exact/exact-answers.ts'
 import { bucketEdges } from '../../support/oracle/buckets.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 import { hourEdges, offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  client = await system.login()
 })
 
 const hourMs = 3_600_000

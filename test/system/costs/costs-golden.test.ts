@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { goldenText } from '../../support/golden.ts'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
+import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
-
-beforeAll(async () => {
-  system = await startSystem(folder)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
+const system = useSharedSystem()
 
 const times = { start_time: '2025-09-14T12:00:00+02:00', end_time: '2025-09-14T12:15:00+02:00' }
 const span = { start_time: '2025-09-14T00:00:00+02:00', end_time: '2025-09-16T00:00:00+02:00' }
@@ -87,12 +77,7 @@ const answersIn = async (
 
 describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes metering and costs as published', async () => {
-    if (system === undefined) throw new Error('the system did not start')
-    const answers = await answersIn(
-      await login(system.sandbox, 'test', apiVersion),
-      await login(system.sandbox),
-      apiVersion,
-    )
+    const answers = await answersIn(await system.login('test', apiVersion), await system.login(), apiVersion)
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
       await expect(goldenText(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)

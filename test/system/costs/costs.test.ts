@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { costOfInterval, onlyElement, type TextInterval } from '../../support/exact/exact-answers.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client
 let live: Client
 let account: string
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-  live = await login(system.sandbox, 'live')
-  account = system.sandbox.account_id
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  client = await system.login()
+  live = await system.login('live')
+  account = system.sandbox().account_id
 })
 
 const hour: TextInterval = ['2025-06-01T10:00:00Z', '2025-06-01T11:00:00Z']

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client
 let home: string
 
@@ -37,16 +36,10 @@ const everyMinute = {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
+  client = await system.login()
   home = await makeHome(client, {})
   await makeOne(client, '/tariffs', { location_id: home, ...everyMinute })
   await client.submit(Array.from({ length: days }, (_, day) => bought(home, 24, iso(day), iso(day + 1))))
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 type RecordPage = {

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { costsOf, costsUntil, recordsOf } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  client = await system.login()
 })
 
 const hour = (day: number, at: number): string =>

@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { ExactEnergyCost } from '../../support/exact/exact-answers.ts'
 import { askExactly } from '../../support/exact/exact-json.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client
 let home: string
 let car: string
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
+  client = await system.login()
   home = await makeHome(client, { import: 0.1, export: 0.05 })
   car = await makeOne(client, '/devices', { reference_id: 'car' })
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const session = (id: string, query = ''): Promise<ExactEnergyCost> =>

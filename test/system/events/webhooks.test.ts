@@ -5,12 +5,14 @@ import type { Database } from '../../../services/platform/postgres/database.ts'
 import { goldenText } from '../../support/golden.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { until } from '../../support/system/until.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 import { openReceiver, type ReceivedRequest, type Receiver } from '../../support/webhooks/receiver.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem({
+  WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+  WATTLEDGER_LOG_LEVEL: 'debug',
+})
 let ready:
   | {
       readonly own: Client
@@ -22,11 +24,7 @@ let ready:
   | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder, {
-    WATTLEDGER_WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
-    WATTLEDGER_LOG_LEVEL: 'debug',
-  })
-  const { sandbox } = system
+  const sandbox = system.sandbox()
   ready = {
     own: await login(sandbox),
     live: await login(sandbox, 'live'),
@@ -34,15 +32,13 @@ beforeAll(async () => {
     there: await openReceiver(({ path }) =>
       path.startsWith('/failing') ? { status: 500, body: 'no' } : { status: 204 },
     ),
-    records: await openRecords(folder),
+    records: await openRecords(system.folder),
   }
 })
 
 afterAll(async () => {
   await ready?.records[Symbol.asyncDispose]()
   await ready?.there[Symbol.asyncDispose]()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const parts = () => {
@@ -248,7 +244,7 @@ describe('the stored data', () => {
     const logText = rows.map(({ text }) => text).join('\n')
     expect(logText).toContain(id)
     expect(logText).not.toContain(secret.slice(6))
-    expect(system?.output()).not.toContain(secret.slice(6))
+    expect(system.running().output()).not.toContain(secret.slice(6))
     expect((await own.send('GET', `/webhooks/${id}`)).text).not.toContain('secret')
   })
 

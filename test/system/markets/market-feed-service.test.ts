@@ -7,8 +7,9 @@ import { sharedSourceId } from '../../../services/platform/postgres/pricing/mark
 import { energyChartsUntil, type FeedServer, startFeedServer } from '../../support/markets/market-feed-server.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { bought, makeOne } from '../../support/system/home.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 import { costsUntil } from '../../support/system/stored-costs.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -25,7 +26,7 @@ const json = async <T>(...args: readonly string[]): Promise<T> =>
 
 beforeAll(async () => {
   feed = await startFeedServer()
-  system = await startSystem(folder, { WATTLEDGER_MARKET_FEEDS: `energy-charts=${feed.baseUrl}` })
+  system = await startPrepared(folder, { WATTLEDGER_MARKET_FEEDS: `energy-charts=${feed.baseUrl}` })
   client = await login(system.sandbox)
 })
 

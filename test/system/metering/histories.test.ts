@@ -1,13 +1,12 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Comparison, comparePlays, compareRows } from '../../support/history/compare-plays.ts'
 import { histories } from '../../support/history/generate-history.ts'
 import type { History } from '../../support/history/history.ts'
 import type { PlayContext } from '../../support/history/play.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
-import { login } from '../../support/system/client.ts'
 import { makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const count = Number(process.env['HISTORIES'] ?? 24)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
@@ -21,22 +20,15 @@ const shrinkQuietMs = 4_000
 const shrinkLimitMs = 90_000
 const timeout = 60_000 + count * 5_000 + 2 * shrinkLimitMs
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let stage: PlayContext
 const compared: Comparison[] = []
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  const client = await login(system.sandbox, 'live')
+  const client = await system.login('live')
   const deviceIds: string[] = []
   for (const name of ['one', 'two', 'three']) deviceIds.push(await makeOne(client, '/devices', { reference_id: name }))
-  stage = { client, accountId: system.sandbox.account_id, liveMode: true, deviceIds }
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  stage = { client, accountId: system.sandbox().account_id, liveMode: true, deviceIds }
 })
 
 /** `first`: faults before the history was reduced. */

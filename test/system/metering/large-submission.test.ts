@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
-import { type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import type { Client } from '../../support/system/client.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
 const locationCount = 5_000
 const recordCount = 10_000
 const atOnce = 32
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client | undefined
 const locations: string[] = []
 
@@ -18,8 +17,7 @@ const caller = (): Client => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
+  client = await system.login()
   const makeSome = async (): Promise<void> => {
     while (locations.length < locationCount) {
       // The index is taken before the answer, so that all requests together create exactly the wanted number.
@@ -29,11 +27,6 @@ beforeAll(async () => {
   }
   await Promise.all(Array.from({ length: atOnce }, makeSome))
 }, 180_000)
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
 
 /** Every hundredth record has an error: an end before its start, an unknown location, or a value below 0. */
 const faults = [
@@ -86,7 +79,7 @@ it('10,000 records over 5,000 locations are answered, stored and readable; error
   ).toEqual(bad.map(index => [index + 1, `record-${index + 1}`]))
   expect(receipt.failed_records.map(({ error }) => error)).toEqual(bad.map(index => faultOf(index)?.[0]))
 
-  const account = system?.sandbox.account_id
+  const account = system.sandbox().account_id
   const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }
   type Cost = {
     readonly data: readonly {
@@ -129,7 +122,7 @@ it('counts once if it is sent again', async () => {
   )
   await caller().submit(records)
   const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }
-  const { data } = (await caller().ask('POST', `/costs/interval/${system?.sandbox.account_id}`, span)) as {
+  const { data } = (await caller().ask('POST', `/costs/interval/${system.sandbox().account_id}`, span)) as {
     readonly data: readonly { readonly unpriced_records: number }[]
   }
   expect(data[0]?.unpriced_records).toBe(records.length - 2)

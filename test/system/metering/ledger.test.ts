@@ -1,23 +1,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { audit, faultsOf, type Verdict } from '../../support/ledger/audit.ts'
 import { decimal, units } from '../../support/ledger/exact-decimal.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
 import { openLedger } from '../../support/ledger/ledger.ts'
 import { seeded } from '../../support/ledger/random.ts'
-import { type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import type { Client } from '../../support/system/client.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-const file = join(folder, '..', 'ledger.ndjson')
-let system: RunningSystem | undefined
+const system = useSystem()
+const file = join(system.folder, '..', 'ledger.ndjson')
 let client: Client
 let journal: readonly JournalEntry[] = []
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
+  client = await system.login()
   await using ledger = await openLedger({
     file,
     random: seeded(5),
@@ -33,11 +31,6 @@ beforeAll(async () => {
   enough.abort()
   await load
   journal = readJournal(file)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 /** Audit the same service against a journal with other contents. */

@@ -13,6 +13,7 @@ import type { AcceptedRecord, DeadLetter } from '../../../services/platform/log/
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
 import { measureCpuTime } from '../../support/cpu/measure-cpu-time.ts'
 import { type Client, login } from '../../support/system/client.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
@@ -107,7 +108,7 @@ const readLetters = async (log: Log): Promise<void> => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
+  system = await startPrepared(folder)
   client = await login(system.sandbox)
   const { id } = (await client.ask('POST', '/locations', { timezone: 'UTC', currency_code: 'EUR' })) as { id: string }
   locationId = id

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { recordsOf } from '../../support/acceptance/cost-cases.ts'
 import {
   askPrices,
@@ -9,22 +9,14 @@ import {
   type MarketCase,
   priceCases,
 } from '../../support/acceptance/price-cases.ts'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import type { ApiVersion, Client } from '../../support/system/client.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 const clients: Partial<Record<ApiVersion, Client>> = {}
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const)
-    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  for (const apiVersion of ['current', 'earlier'] as const) clients[apiVersion] = await system.login('test', apiVersion)
 })
 
 const {

@@ -1,31 +1,23 @@
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { columnChart } from '../../../services/command-line/price-chart.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
-import { login } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-const variables = { WATTLEDGER_DATA_DIR: folder }
-let system: RunningSystem | undefined
+const system = useSystem()
+const variables = { WATTLEDGER_DATA_DIR: system.folder }
 let home = ''
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  const client = await login(system.sandbox)
+  const client = await system.login()
   // A zone without clock changes, so that its day always has the same hours.
   home = await makeHome(client, {}, { timezone: 'Asia/Tokyo' })
   const band = (from: string, to: string, fixed: number) => ({ valid_from: from, valid_to: to, rate: [{ fixed }] })
   const hours = [band('00:00:00', '12:00:00', 0.2), band('12:00:00', '00:00:00', 0.4)]
   const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
   await makeOne(client, '/tariffs', { location_id: home, direction: 'IMPORT', type: 'COMMODITY', schedule })
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 describe('wattledger prices', () => {

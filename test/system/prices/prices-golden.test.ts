@@ -1,23 +1,13 @@
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toTimestamp } from '../../../services/platform/postgres/column.ts'
 import { goldenText } from '../../support/golden.ts'
 import { openRecords } from '../../support/registry/accounts.ts'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
+import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
-
-beforeAll(async () => {
-  system = await startSystem(folder)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
+const system = useSystem()
 
 /** Create a location with market price, percentage and tiered fee, and records that fill the first tier. */
 const makeMarketHome = async (client: Client): Promise<string> => {
@@ -79,9 +69,8 @@ const blotted = (text: string): string =>
 
 describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes prices and audits as published', async () => {
-    if (system === undefined) throw new Error('the system did not start')
-    const home = await makeMarketHome(await login(system.sandbox))
-    const client = await login(system.sandbox, 'test', apiVersion)
+    const home = await makeMarketHome(await system.login())
+    const client = await system.login('test', apiVersion)
     for (const [name, { status, text }] of Object.entries(await answersIn(client, home, apiVersion))) {
       expect(status, `${name}: ${text}`).toBe(200)
       await expect(blotted(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)
@@ -96,9 +85,8 @@ describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion 
   })
 
   it('contains the last change of prices, and in the earlier version the next update', async () => {
-    if (system === undefined) throw new Error('the system did not start')
-    const maker = await login(system.sandbox)
-    const client = await login(system.sandbox, 'test', apiVersion)
+    const maker = await system.login()
+    const client = await system.login('test', apiVersion)
     const home = await makeHome(maker, {})
     const before = Date.now()
     await maker.ask('POST', '/tariffs', {
@@ -122,12 +110,11 @@ describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion 
 
 describe('the next update of the earlier API version', () => {
   it('is the next publication of the market source of the location, if it is before 23:00', async () => {
-    if (system === undefined) throw new Error('the system did not start')
-    const maker = await login(system.sandbox)
-    const client = await login(system.sandbox, 'test', 'earlier')
+    const maker = await system.login()
+    const client = await system.login('test', 'earlier')
     const home = await makeMarketHome(maker)
     const { market_sources } = (await maker.ask('GET', `/locations/${home}`)) as { market_sources: { import: string } }
-    await using records = await openRecords(folder)
+    await using records = await openRecords(system.folder)
     const publication = Math.floor(Date.now() / 1000) * 1000 + 60_000
     await records.operator(
       sql`insert into market_feeds (source_id, next_at) values (${market_sources.import}, ${toTimestamp(publication)})`,

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { askPrices } from '../../support/acceptance/price-cases.ts'
-import { type Client, login, type Reply } from '../../support/system/client.ts'
+import type { Client, Reply } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 import { addTiers, makeTieredHome } from '../../support/tariffs/tier-tariff.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let ready: { readonly client: Client; readonly earlier: Client } | undefined
 
 const clients = () => {
@@ -15,13 +14,7 @@ const clients = () => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  ready = { client: await login(system.sandbox), earlier: await login(system.sandbox, 'test', 'earlier') }
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  ready = { client: await system.login(), earlier: await system.login('test', 'earlier') }
 })
 
 type Answer = {

@@ -4,15 +4,13 @@ import { findEmbeddedServer } from '../../../services/platform/postgres/embedded
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let superuser: pg.Client | undefined
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  const address = await findEmbeddedServer(folder)
+  const address = await findEmbeddedServer(system.folder)
   if (address === null || 'url' in address) throw new Error('no server runs')
   superuser = new pg.Client({ ...address })
   await superuser.connect()
@@ -20,12 +18,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await superuser?.end()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
-const account = (): string => system?.sandbox.account_id ?? ''
-const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: folder })
+const account = (): string => system.sandbox().account_id
+const run = (...args: readonly string[]) => runCommand(args, { WATTLEDGER_DATA_DIR: system.folder })
 const json = async <T>(...args: readonly string[]): Promise<T> => {
   const { out, err } = await run(...args, '--json')
   if (out === '') throw new Error(err)
@@ -113,7 +109,7 @@ const asSuperuser = async (statement: string): Promise<void> => {
 
 describe('the audit log', () => {
   it('contains every change of keys and tariffs and every deletion, and nothing else', async () => {
-    const client = await login(system?.sandbox ?? expect.fail())
+    const client = await login(system.sandbox())
     const [sandboxKey] = await entries('test')
     const ledger = await work(client)
     const written = await entries('test')
@@ -128,7 +124,7 @@ describe('the audit log', () => {
   })
 
   it('adds entries of concurrent requests to one chain', async () => {
-    const client = await login(system?.sandbox ?? expect.fail())
+    const client = await login(system.sandbox())
     const before = (await testChain()).entries
     const locations = await Promise.all(Array.from({ length: 12 }, () => createLocation(client)))
     await Promise.all(locations.map(id => client.ask('DELETE', `/locations/${id}`)))
@@ -199,7 +195,7 @@ describe('the audit log', () => {
 
   it('contains a hash that was noted earlier, and a rewritten chain does not', async () => {
     const { hash } = await testChain()
-    const client = await login(system?.sandbox ?? expect.fail())
+    const client = await login(system.sandbox())
     await client.ask('DELETE', `/locations/${await createLocation(client)}`)
     expect(await run('audit-log', 'verify', '--holds', hash)).toMatchObject({ code: 0 })
     const never = await run('audit-log', 'verify', '--holds', 'a'.repeat(64))
@@ -208,7 +204,7 @@ describe('the audit log', () => {
   })
 
   it('keeps its chain after an erasure has emptied details', async () => {
-    const client = await login(system?.sandbox ?? expect.fail())
+    const client = await login(system.sandbox())
     const id = await createLocation(client)
     const { id: tariff } = (await client.ask('POST', '/tariffs', {
       location_id: id,

@@ -1,28 +1,19 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { until } from '../../support/system/until.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let client: Client | undefined
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-})
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  client = await system.login()
 })
 
-const ready = () => {
-  if (system === undefined || client === undefined) throw new Error('the system is not ready')
-  return { system, client }
-}
+const ready = (): Client => client ?? expect.fail('the system is not ready')
 
 type Receipt = {
   readonly id: string
@@ -30,11 +21,11 @@ type Receipt = {
 }
 
 const receiptOf = (id: string): Promise<Receipt> =>
-  ready().client.ask('GET', `/meters/batch?batch_id=${id}`) as Promise<Receipt>
+  ready().ask('GET', `/meters/batch?batch_id=${id}`) as Promise<Receipt>
 
 /** Create submissions with a marker word in every text field, each refused at another field of a record. */
 const submitWords = async (locationId: string, deviceId: string, word: string): Promise<readonly string[]> => {
-  const { client: caller } = ready()
+  const caller = ready()
   const [start, end] = ['2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z']
   const words = { record_reference_id: `${word} record`, session_reference_id: `${word} session` }
   const good = bought(locationId, 1, start, end, words)
@@ -71,12 +62,12 @@ const submitWords = async (locationId: string, deviceId: string, word: string): 
 const submitEarly = async (word: string): Promise<string> => {
   const words = { record_reference_id: `${word} record` }
   const record = bought(`reference:${word} home`, 1, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z', words)
-  return ((await ready().client.ask('PUT', '/meters/interval', [record, { ...record, value: -1 }])) as Receipt).id
+  return ((await ready().ask('PUT', '/meters/interval', [record, { ...record, value: -1 }])) as Receipt).id
 }
 
 describe('failure texts about an erased location', () => {
   it('are in no receipt and no table, and texts about other locations remain', async () => {
-    const { system: running, client: caller } = ready()
+    const caller = ready()
     const device = await makeOne(caller, '/devices', { reference_id: 'a wall box' })
     const early = await Promise.all(['canary-erased', 'canary-stays'].map(submitEarly))
     const createWordHome = (word: string) => makeHome(caller, { import: 0.3 }, { reference_id: `${word} home` })
@@ -92,8 +83,8 @@ describe('failure texts about an erased location', () => {
     )
     const count = seen.slice(0, gone.length).map(({ failed_records: failed }) => failed.length)
     expect(JSON.stringify(seen)).toContain('canary-erased record')
-    const named = ['--account', running.sandbox.account_id, '--mode', 'test']
-    expect((await runCommand(['erase', erased, ...named], { WATTLEDGER_DATA_DIR: folder })).code).toBe(0)
+    const named = ['--account', system.sandbox().account_id, '--mode', 'test']
+    expect((await runCommand(['erase', erased, ...named], { WATTLEDGER_DATA_DIR: system.folder })).code).toBe(0)
     const receipts = await until(
       () => Promise.all(gone.map(receiptOf)),
       after => !JSON.stringify(after).includes('canary-erased'),
@@ -105,8 +96,8 @@ describe('failure texts about an erased location', () => {
         expect(one).toMatchObject({ record_reference_id: null, error: 'The record was erased.' })
     expect(JSON.stringify(await Promise.all(stays.map(receiptOf)))).toContain('canary-stays record')
 
-    expect(await running.stop()).toBe(0)
-    const db = await openChdb({ folder: join(folder, 'clickhouse') })
+    expect(await system.running().stop()).toBe(0)
+    const db = await openChdb({ folder: join(system.folder, 'clickhouse') })
     try {
       const tables = await db.rows(
         "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, login } from '../../support/system/client.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne, priceSchedule } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let client: Client | undefined
 let earlier: Client | undefined
 beforeAll(async () => {
-  system = await startSystem(folder)
-  client = await login(system.sandbox)
-  earlier = await login(system.sandbox, 'test', 'earlier')
+  client = await system.login()
+  earlier = await system.login('test', 'earlier')
 })
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
-
 const ready = (): Client => {
   if (client === undefined) throw new Error('the system is not ready')
   return client

@@ -1,25 +1,21 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRecords } from '../../support/registry/accounts.ts'
-import { type Client, login } from '../../support/system/client.ts'
+import type { Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 let client: Client | undefined
 let earlier: Client | undefined
 beforeAll(async () => {
-  system = await startSystem(folder)
-  records = await openRecords(folder)
-  client = await login(system.sandbox)
-  earlier = await login(system.sandbox, 'test', 'earlier')
+  records = await openRecords(system.folder)
+  client = await system.login()
+  earlier = await system.login('test', 'earlier')
 })
 afterAll(async () => {
   await records?.[Symbol.asyncDispose]()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const ready = () => {

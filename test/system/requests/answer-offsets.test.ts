@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { writeInstant } from '../../../services/domain/instant.ts'
 import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
+import type { ApiVersion, Client } from '../../support/system/client.ts'
 import { bought, makeHome, makeOne } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 import { offsetMinutesAt } from '../../support/tariffs/hour-edges.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let clients: Readonly<Record<ApiVersion, Client>>
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  clients = { current: await login(system.sandbox), earlier: await login(system.sandbox, 'test', 'earlier') }
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  clients = { current: await system.login(), earlier: await system.login('test', 'earlier') }
 })
 
 const hourMs = 3_600_000

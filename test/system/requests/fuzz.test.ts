@@ -14,7 +14,8 @@ import {
 import { tokenOf } from '../../support/registry/accounts.ts'
 import { createObjectFixture } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 
 /** Number of requests per API version. `FUZZ_RUNS` and `FUZZ_SEED` set others. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 1_500)
@@ -30,7 +31,7 @@ const running = (): RunningSystem => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
+  system = await startPrepared(folder)
 })
 
 afterAll(async () => {

@@ -7,6 +7,7 @@ import { takeIdempotencyLock } from '../../../services/platform/postgres/registr
 import { seeded } from '../../support/ledger/random.ts'
 import { makeTenants, openTestDatabase } from '../../support/stores/postgres.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -38,7 +39,7 @@ describe('a process that died during a request', () => {
   const folder = dataFolder()
   let system: RunningSystem | null = null
   beforeAll(async () => {
-    system = await startSystem(folder)
+    system = await startPrepared(folder)
   })
   afterAll(async () => {
     await system?.[Symbol.asyncDispose]()

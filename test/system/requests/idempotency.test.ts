@@ -5,10 +5,9 @@ import { createOtherAccount, openRecords } from '../../support/registry/accounts
 import { createLocation, flatSchedule } from '../../support/registry/object-fixture.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSystem()
 let records: Awaited<ReturnType<typeof openRecords>> | undefined
 let ready:
   | { readonly client: Client; readonly live: Client; readonly otherAccount: Client; readonly earlier: Client }
@@ -20,10 +19,9 @@ const clients = () => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  const { sandbox } = system
-  records = await openRecords(folder)
-  const otherAccount = await createOtherAccount(records, folder, sandbox)
+  const sandbox = system.sandbox()
+  records = await openRecords(system.folder)
+  const otherAccount = await createOtherAccount(records, system.folder, sandbox)
   ready = {
     client: await login(sandbox),
     live: await login(sandbox, 'live'),
@@ -34,8 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await records?.[Symbol.asyncDispose]()
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const codeOf = ({ text }: Reply): unknown => (JSON.parse(text) as { readonly code?: string }).code
@@ -106,7 +102,7 @@ const copies = 12
 describe('an Idempotency-Key', () => {
   it('makes concurrent duplicates one request, at every operation that accepts a key', async () => {
     const { client } = clients()
-    const document = await readDocument(system?.sandbox.base_url ?? '', 'current')
+    const document = await readDocument(system.sandbox().base_url, 'current')
     const operations = operationsOf(document).filter(one => one.takesIdempotencyKey)
     expect(operations.map(({ id }) => id).toSorted()).toEqual(Object.keys(bodies).toSorted())
     for (const [index, { id, method, path: documented, success }] of operations.entries()) {

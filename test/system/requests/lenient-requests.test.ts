@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createObjectFixture, type ObjectFixture } from '../../support/registry/object-fixture.ts'
-import { type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import type { Client } from '../../support/system/client.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 let current: Client
 let earlier: Client
 let fixture: ObjectFixture
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  current = await login(system.sandbox)
-  earlier = await login(system.sandbox, 'test', 'earlier')
+  current = await system.login()
+  earlier = await system.login('test', 'earlier')
   fixture = await createObjectFixture(current, 'session-17')
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const span = { start_time: '2025-09-14T00:00:00Z', end_time: '2025-09-15T00:00:00Z' }

@@ -1,32 +1,21 @@
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { makeDevices } from '../../support/acceptance/schedule-cases.ts'
 import { login } from '../../support/system/client.ts'
 import { makeHome, makeOne } from '../../support/system/home.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-const variables = { WATTLEDGER_DATA_DIR: folder }
-let system: RunningSystem | undefined
+const system = useSystem()
+const variables = { WATTLEDGER_DATA_DIR: system.folder }
 let home = ''
 let device = ''
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  const client = await login(system.sandbox)
+  const client = await system.login()
   home = await makeHome(client, { import: 0.25 })
   device = (await makeDevices(client, 1))[0] ?? ''
 })
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
-
-const fail = (): never => {
-  throw new Error('the system did not start')
-}
 
 const args = (more: readonly string[] = []) => [
   'schedule',
@@ -53,7 +42,7 @@ describe('wattledger schedule', () => {
   })
 
   it('plans and draws until the end of known prices', async () => {
-    const client = await login(system?.sandbox ?? fail())
+    const client = await login(system.sandbox())
     const source = await makeOne(client, '/markets', { display_name: 'known for some hours', currency_code: 'EUR' })
     const hour = Math.floor(Date.now() / 3_600_000)
     const iso = (hours: number): string => new Date((hour + hours) * 3_600_000).toISOString()

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createPrices, planRequest } from '../../support/acceptance/schedule-cases.ts'
 import { goldenText } from '../../support/golden.ts'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
+import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { makeOne, priceSchedule } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
-
-beforeAll(async () => {
-  system = await startSystem(folder)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
-})
+const system = useSharedSystem()
 
 /** Create a market location without a price in the third hour, and a one-price location with expected generation. */
 const createLocations = async (client: Client) => {
@@ -88,12 +78,7 @@ const blotted = (text: string): string => goldenText(text).replace(/("next_updat
 
 describe.each(['current', 'earlier'] as const)('the %s API version', apiVersion => {
   it('writes schedules as published', async () => {
-    if (system === undefined) throw new Error('the system did not start')
-    const answers = await answersIn(
-      await login(system.sandbox, 'test', apiVersion),
-      apiVersion,
-      await login(system.sandbox),
-    )
+    const answers = await answersIn(await system.login('test', apiVersion), apiVersion, await system.login())
     for (const [name, { status, text }] of Object.entries(answers)) {
       expect(status, `${name}: ${text}`).toBe(200)
       await expect(blotted(text)).toMatchFileSnapshot(`../../golden/${apiVersion}/${name}.json`)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
   askPlan,
   createPrices,
@@ -6,12 +6,11 @@ import {
   type PlanAnswer,
   planRequest,
 } from '../../support/acceptance/schedule-cases.ts'
-import { type ApiVersion, type Client, login, type Reply } from '../../support/system/client.ts'
+import type { ApiVersion, Client, Reply } from '../../support/system/client.ts'
 import { makeHome } from '../../support/system/home.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 const ready: Partial<Record<ApiVersion, Client>> = {}
 
 const clientOf = (apiVersion: ApiVersion): Client => {
@@ -21,14 +20,7 @@ const clientOf = (apiVersion: ApiVersion): Client => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
-  for (const apiVersion of ['current', 'earlier'] as const)
-    ready[apiVersion] = await login(system.sandbox, 'test', apiVersion)
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
+  for (const apiVersion of ['current', 'earlier'] as const) ready[apiVersion] = await system.login('test', apiVersion)
 })
 
 const refusalOf = ({ status, text }: Reply) => {

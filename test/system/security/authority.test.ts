@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { makeKey, openRecords } from '../../support/registry/accounts.ts'
 import { type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -29,7 +30,7 @@ const folder = dataFolder()
 let system: RunningSystem | undefined
 let owner: Client | undefined
 beforeAll(async () => {
-  system = await startSystem(folder)
+  system = await startPrepared(folder)
   owner = await login(system.sandbox)
 })
 afterAll(async () => {

@@ -6,7 +6,8 @@ import { errorFaults } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
 import { type SlowEnd, slowClient } from '../../support/http/slow-client.ts'
 import { tokenOf } from '../../support/registry/accounts.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 const mebibyte = 2 ** 20
@@ -23,7 +24,7 @@ const running = (): RunningSystem => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
+  system = await startPrepared(folder)
   const { sandbox } = system
   headers = { authorization: `Bearer ${await tokenOf(sandbox, sandbox.test_key)}`, 'content-type': 'application/json' }
   const begin = 'PUT /meters/interval HTTP/1.1\r\nHost: wattledger\r\n'

@@ -7,7 +7,8 @@ import { type RawReply, type RawSender, rawSender } from '../../support/http/raw
 import { encoded, signed } from '../../support/http/signed-token.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { createOtherAccount, makeKey, openRecords, secretOf, tokenOf } from '../../support/registry/accounts.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import { startPrepared } from '../../support/system/prepared-folder.ts'
+import { dataFolder, type RunningSystem, removeData } from '../../support/system/running-system.ts'
 
 const folder = dataFolder()
 
@@ -24,7 +25,7 @@ type Ready = {
 let ready: Ready | undefined
 
 beforeAll(async () => {
-  const system = await startSystem(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
+  const system = await startPrepared(folder, { WATTLEDGER_LOG_LEVEL: 'debug' })
   const records = await openRecords(folder)
   const { id, key } = await makeKey(records, folder, system.sandbox, 'all')
   const subject = { accountId: system.sandbox.account_id, liveMode: false, keyId: id }

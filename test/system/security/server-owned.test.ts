@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { generateValue } from '../../support/fuzz/generate-value.ts'
 import { seededRandom } from '../../support/fuzz/random.ts'
 import type { JsonSchema } from '../../support/openapi/json-schema.ts'
 import { type DocumentedOperation, operationsOf, readDocument } from '../../support/openapi/openapi.ts'
 import { createLocation, createObjectFixture, type ObjectFixture } from '../../support/registry/object-fixture.ts'
-import { type ApiVersion, type Client, login } from '../../support/system/client.ts'
-import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
+import type { ApiVersion, Client } from '../../support/system/client.ts'
+import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const folder = dataFolder()
-let system: RunningSystem | undefined
+const system = useSharedSystem()
 type Fixture = ObjectFixture & { readonly webhook: string }
 let fixture: Fixture | undefined
 const clients: Partial<Record<ApiVersion, Client>> = {}
@@ -20,20 +19,14 @@ const given = <T>(value: T | undefined): T => {
 }
 
 beforeAll(async () => {
-  system = await startSystem(folder)
   for (const apiVersion of ['current', 'earlier'] as const) {
-    clients[apiVersion] = await login(system.sandbox, 'test', apiVersion)
-    documents[apiVersion] = operationsOf(await readDocument(system.sandbox.base_url, apiVersion))
+    clients[apiVersion] = await system.login('test', apiVersion)
+    documents[apiVersion] = operationsOf(await readDocument(system.sandbox().base_url, apiVersion))
   }
   const client = given(clients.current)
   const { id: webhook } = (await client.ask('POST', '/webhooks', { url: 'https://example.com' })) as { id: string }
   await client.ask('PATCH', `/webhooks/${webhook}`, { status: 'DISABLED' })
   fixture = { ...(await createObjectFixture(client, 'session-17')), webhook }
-})
-
-afterAll(async () => {
-  await system?.[Symbol.asyncDispose]()
-  removeData(folder)
 })
 
 const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
