@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openJournal } from '../support/ledger/journal.ts'
 import { type Random, seeded } from '../support/ledger/random.ts'
 import type { Client } from '../support/system/client.ts'
+import { fillDataFolder } from '../support/system/prepared-folder.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
 import { type AuditedSystem, listDeadLetters } from './audited-system.ts'
 import { distributedSystem } from './distributed/distributed-system.ts'
@@ -94,6 +95,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   opening.defer(() => {
     if (!isDataRetained) removeData(folder)
   })
+  if (!isDistributed) await fillDataFolder(folder)
   const system = opening.use(isDistributed ? await distributedSystem(folder) : embeddedSystem(folder))
   const random = seeded(seed)
   const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], faults: [] as string[] }

@@ -31,9 +31,6 @@ const raisePriority = (): void => {
   }
 }
 
-/** Maximum number of measurements of an input. Other processes can disturb one measurement; a fault misses in all. */
-const attempts = 3
-
 /** Start a service with its probe, and measure it at rest. */
 export const openSetup = async (open: () => Promise<Target & AsyncDisposable>): Promise<CorpusSetup> => {
   await using opening = new AsyncDisposableStack()
@@ -81,7 +78,7 @@ export const openCorpusRun = async (
   return {
     play: async input => {
       let best = await once(input)
-      for (let left = attempts - 1; left > 0 && best.verdict.misses.length > 0; left -= 1) {
+      for (let left = effort.attempts - 1; left > 0 && best.verdict.misses.length > 0; left -= 1) {
         const next = await once(input)
         if (next.verdict.misses.length <= best.verdict.misses.length) best = next
       }

@@ -8,7 +8,7 @@ import { openSubscriber } from './subscriber.ts'
 import { listAll, verifyEvents, verifyReceived } from './verify-events.ts'
 
 /** Settings of a longer run: EVENT_ROUNDS=20 (kills of each part), EVENT_CHANGES=10000, EVENT_SEED=7. */
-export const rounds = Number(process.env['EVENT_ROUNDS'] ?? 2)
+export const rounds = Number(process.env['EVENT_ROUNDS'] ?? 1)
 export const wanted = Number(process.env['EVENT_CHANGES'] ?? rounds * 150)
 export const seed = Number(process.env['EVENT_SEED'] ?? 1)
 

@@ -42,7 +42,7 @@ const recordCost = (
 ): number => (apiVersion === 'current' ? record.data.tariff.cost.value : record.data.tariff.value)
 
 describe.each(['current', 'earlier'] as const)('published bills in the %s API version', apiVersion => {
-  it.each(costCases().map(one => [one.id, one] as const))('%s', async (_, one) => {
+  it.concurrent.each(costCases().map(one => [one.id, one] as const))('%s', async (_, one) => {
     const client = clients[apiVersion] as Client
     const locationId = await prepareCase(client, one.tariffs, apiVersion)
     const records = recordsOf(one, locationId, apiVersion)
@@ -74,7 +74,7 @@ describe.each(['current', 'earlier'] as const)('published bills in the %s API ve
 
   const alone = costCases().filter(one => one.records.length === 1 || !one.features.includes('tiers'))
 
-  it.each(alone.map(one => [one.id, one] as const))('%s, as an instant cost', async (_, one) => {
+  it.concurrent.each(alone.map(one => [one.id, one] as const))('%s, as an instant cost', async (_, one) => {
     const client = clients[apiVersion] as Client
     const locationId = await prepareCase(client, one.tariffs, apiVersion)
     const records = recordsOf(one, locationId, apiVersion)

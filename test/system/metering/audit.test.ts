@@ -5,7 +5,7 @@ import { isClean } from '../../audit/report.ts'
 import { type Audit, openAudit } from '../../audit/run-audit.ts'
 
 const left = ['--without', 'repricing,estimates,registers']
-const words = ['--records', '2000', '--kills', '1', '--locations', '10', '--seed', '3']
+const words = ['--records', '1000', '--kills', '1', '--locations', '10', '--seed', '3']
 
 const optionsOf = (of: readonly string[]): AuditOptions => {
   const options = parseOptions(of)
@@ -34,7 +34,7 @@ describe('the audit', () => {
     expect(verdict.differences).toEqual([])
     expect(isClean(verdict)).toBe(true)
     expect(progress.faults).toHaveLength(1)
-    expect(verdict.expected).toBeGreaterThan(1_800)
+    expect(verdict.expected).toBeGreaterThan(900)
     expect(verdict.found).toBe(verdict.expected)
     expect(verdict.pieces).toBeGreaterThan(verdict.expected)
     expect(verdict.unpriced).toBeGreaterThan(0)
@@ -47,7 +47,7 @@ describe('the audit', () => {
     timeout: 60_000,
   }, async () => {
     await using other = await openAudit(
-      optionsOf(['--records', '500', '--kills', '0', '--locations', '4', ...left]),
+      optionsOf(['--records', '300', '--kills', '0', '--locations', '4', ...left]),
       () => undefined,
     )
     const { load, alter, verify } = other

@@ -8,7 +8,7 @@ import { describeHistory } from '../../support/history/stored-state.ts'
 import { makeOne } from '../../support/system/home.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 
-const count = Number(process.env['HISTORIES'] ?? 24)
+const count = Number(process.env['HISTORIES'] ?? 12)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
 const path = process.env['HISTORY_PATH']
 /** Number of histories that are played at a time. A failing history is reduced in parallel with the others. */

@@ -15,7 +15,7 @@ import {
 } from '../../support/system/running-system.ts'
 
 /** For more rounds or other moments: KILL_ROUNDS=100 KILL_SEED=7. */
-const rounds = Number(process.env['KILL_ROUNDS'] ?? 12)
+const rounds = Number(process.env['KILL_ROUNDS'] ?? 5)
 const size = { locations: 5, maxRecords: 100, maxTotalRecords: 4_000, restMs: 100 }
 const seed = Number(process.env['KILL_SEED'] ?? 1)
 
@@ -139,7 +139,7 @@ describe('kill -9', () => {
   it('of a first start leaves nothing that prevents a later start', { timeout: 120_000 }, async () => {
     const random = seeded(seed)
     // Each kill is later, so that each part of the first start is interrupted once.
-    for (let kills = 0; kills < 8; kills += 1) await killWhileStarting(100 + kills * 200 + random.whole(200))
+    for (let kills = 0; kills < 5; kills += 1) await killWhileStarting(100 + kills * 320 + random.whole(320))
     const current = await start()
     await using ledger = await openLedgerHere(random)
     const enough = new AbortController()

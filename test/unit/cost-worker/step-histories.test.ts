@@ -6,7 +6,7 @@ import type { History } from '../../support/history/history.ts'
 import { playSteps } from '../../support/history/play-steps.ts'
 import { describeHistory } from '../../support/history/stored-state.ts'
 
-const count = Number(process.env['STEP_HISTORIES'] ?? 24)
+const count = Number(process.env['STEP_HISTORIES'] ?? 12)
 const seed = Number(process.env['HISTORY_SEED'] ?? 14)
 /** Number of histories of one setting that are played together: a step costs one request of each. */
 const together = 125
