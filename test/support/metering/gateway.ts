@@ -25,6 +25,7 @@ import { type Tenant, withTenant } from '../../../services/platform/postgres/tra
 import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { referenceChanges } from '../../../services/platform/role-module.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
+import { acceptedValue } from '../accepted-value.ts'
 import { locationDraft } from '../registry/drafts.ts'
 import { type Call, caller } from '../registry/service.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
@@ -120,10 +121,11 @@ export const callAs = (app: Hono, { accountId, liveMode }: Tenant): Call =>
 /** Create a location and a device of a tenant. */
 export const makeObjects = ({ database }: Pick<Gateway, 'database'>, tenant: Tenant, reference: string) =>
   withTenant(database, tenant, async transaction => {
-    const location = await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant())
-    if (!location.ok) throw new Error(location.refusal.message)
+    const location = acceptedValue(
+      await createLocation(transaction, locationDraft({ referenceId: reference }), currentInstant()),
+    )
     const device = await createDevice(transaction, { referenceId: reference, metadata: {} }, currentInstant())
-    return { locationId: location.value.id, deviceId: device.id }
+    return { locationId: location.id, deviceId: device.id }
   })
 
 /** Read all messages that the partitions contain now. */

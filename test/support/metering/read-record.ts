@@ -1,6 +1,7 @@
 import type { ApiVersion } from '../../../services/contract/api-version.ts'
 import { parseJson } from '../../../services/contract/json/strict-json.ts'
 import { readMeterRecord } from '../../../services/contract/metering/meter-record.ts'
+import { acceptedValue } from '../accepted-value.ts'
 
 /** Time at which the records arrive, in ms. */
 export const at = Date.UTC(2026, 2, 1)
@@ -16,11 +17,8 @@ export const base = {
 /** Read a record from its JSON text. */
 export const read = (members: object, apiVersion: ApiVersion = 'current') =>
   readText(JSON.stringify(members), apiVersion)
-export const readText = (text: string, apiVersion: ApiVersion = 'current') => {
-  const parsed = parseJson(Buffer.from(text))
-  if (!parsed.ok) throw new Error(parsed.refusal.message)
-  return readMeterRecord(parsed.value, apiVersion, at)
-}
+export const readText = (text: string, apiVersion: ApiVersion = 'current') =>
+  readMeterRecord(acceptedValue(parseJson(Buffer.from(text))), apiVersion, at)
 
 /** Write the base record with the exact text of a number. */
 export const withNumber = (name: string, written: string): string =>

@@ -6,28 +6,20 @@ import { createCustomer } from '../../../services/platform/postgres/registry/cus
 import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../accepted-value.ts'
 import { locationDraft, tariffDraft } from './drafts.ts'
-
-const value = <T>(
-  result:
-    | { readonly ok: true; readonly value: T }
-    | { readonly ok: false; readonly refusal: { readonly message: string } },
-): T => {
-  if (!result.ok) throw new Error(result.refusal.message)
-  return result.value
-}
 
 /** Create a customer with a home, another location and a device. Both locations have a tariff, each object an event. */
 export const createErasureFixture = (database: Database, tenant: Tenant) =>
   withTenant(database, tenant, async transaction => {
     const at = currentInstant()
     const customer = (await createCustomer(transaction, { referenceId: 'someone', metadata: {} }, at)).id
-    const home = value(
+    const home = acceptedValue(
       await createLocation(transaction, locationDraft({ customerId: customer, referenceId: 'home' }), at),
     ).id
-    const other = value(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id
+    const other = acceptedValue(await createLocation(transaction, locationDraft({ referenceId: 'other' }), at)).id
     const device = (await createDevice(transaction, { referenceId: 'charger', metadata: {} }, at)).id
-    for (const location of [home, other]) value(await createTariff(transaction, tariffDraft(location), at))
+    for (const location of [home, other]) acceptedValue(await createTariff(transaction, tariffDraft(location), at))
     for (const id of [customer, home, other, device])
       await writeEvents(transaction, [{ type: 'x.create', objectId: id, data: { id } }], at)
     return { customer, home, other, device }

@@ -18,6 +18,7 @@ import { createDevice } from '../../../services/platform/postgres/registry/devic
 import { beginIdempotent, finishIdempotent } from '../../../services/platform/postgres/registry/idempotency.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { type Tenant, type TenantTransaction, withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../accepted-value.ts'
 import { locationDraft, tariffDraft } from './drafts.ts'
 
 const hourMs = 3_600_000
@@ -31,11 +32,6 @@ export type Person = {
   readonly sessions: readonly string[]
 }
 
-const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
-  if (!result.ok) throw new Error('A draft was refused.')
-  return result.value
-}
-
 /** Create a person of a tenant, with rows in every table that can contain personal data. */
 export const makePerson = (database: Database, tenant: Tenant, name: string): Promise<Person> =>
   withTenant(database, tenant, async transaction => {
@@ -45,10 +41,10 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const { postalAddress } = locationDraft()
     const draft = locationDraft({ customerId: customer, referenceId: `location ${name}`, metadata })
     const address = postalAddress === null ? null : { ...postalAddress, address_line1: `Street of ${name}` }
-    const location = must(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
+    const location = acceptedValue(await createLocation(transaction, { ...draft, postalAddress: address }, at)).id
     const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
-    const tariff = must(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
+    const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
     const sessions = await leaveConnect(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
     await leaveTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
     return { customer, location, device, tariff, sessions }

@@ -20,6 +20,7 @@ import type { Provider, QueryServiceDependencies } from '../../../services/query
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
+import { useTestDatabase } from './use-database.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 export const operatorKey = 'ok_operator_key_of_the_tests'
@@ -95,6 +96,10 @@ export const openService = (
   })
   return { app, database, facts, published, errors }
 }
+
+/** Open the HTTP API over a new database for the tests of a file. Close the database after the tests. */
+export const useService = async (at?: () => number): Promise<Service> =>
+  openService((await useTestDatabase()).database, at)
 
 /** An answer with its body as text and as an object. */
 export type Answer = {

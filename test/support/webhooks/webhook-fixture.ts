@@ -17,6 +17,7 @@ import {
 import { newWebhookSecret, webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
 import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
 import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
+import { acceptedValue } from '../accepted-value.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { until } from '../system/until.ts'
 
@@ -64,9 +65,10 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
     const secret = newWebhookSecret()
     const sealedSecret = (id: string) => webhookSeal(installationSecret).seal(secret, id)
     const draft = { url, eventTypes, description: null, apiVersion: 'current', sealedSecret } as const
-    const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at()))
-    if (!made.ok) throw new Error(made.refusal.message)
-    return { id: made.value.id, secret }
+    const made = acceptedValue(
+      await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at())),
+    )
+    return { id: made.id, secret }
   },
   endpoint: async (id: string): Promise<StoredEndpoint> => {
     const found = await withTenant(database, tenant, transaction => retrieveEndpoint(transaction, id))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startLeasedWork } from '../../../services/background/leased-work.ts'
 import { publishContractEndEvents, recordTimers } from '../../../services/background/record-timers.ts'
 import { apiVersionDates, apiVersions } from '../../../services/contract/api-version.ts'
@@ -15,19 +15,16 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../support/registry/service.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
 import { until } from '../../support/system/until.ts'
 
 const dayMs = 86_400_000
-const opened = await openTestDatabase()
-const { database } = opened
-afterAll(() => opened[Symbol.asyncDispose]())
 
 /** Clock of the timers, ahead of the clock of the service. It only moves forward. */
 let now = Date.now()
-const service = openService(database)
+const service = await useService()
+const { database } = service
 const { live: client } = await makeAccount(service)
 const logger = { warn: () => undefined }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { forecastWork } from '../../../services/background/forecast-work.ts'
 import { nextDueForecast, priceGaps, storeForecasts } from '../../../services/platform/postgres/pricing/forecasts.ts'
 import { putMarketPrices } from '../../../services/platform/postgres/pricing/market-prices.ts'
@@ -9,12 +9,10 @@ import type { PriceInterval } from '../../../services/platform/postgres/pricing/
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
+import { useTestDatabase } from '../../support/registry/use-database.ts'
 
-const opened = await openTestDatabase()
-const { database } = opened
+const { database } = await useTestDatabase()
 const { operator } = database
-afterAll(() => opened[Symbol.asyncDispose]())
 
 const hour = 3_600_000
 const start = Date.UTC(2025, 5, 2)

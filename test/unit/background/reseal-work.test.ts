@@ -10,6 +10,7 @@ import {
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { createEndpoint, retrieveEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
 import { makeTenants, openTestDatabase, type TestDatabase } from '../../support/stores/postgres.ts'
 
@@ -38,9 +39,7 @@ const makeEndpoint = (tenant: Tenant, secret: string): Promise<string> =>
       apiVersion: 'current',
       sealedSecret,
     } as const
-    const made = await createEndpoint(transaction, draft, at)
-    if (!made.ok) throw new Error(made.refusal.message)
-    return made.value.id
+    return acceptedValue(await createEndpoint(transaction, draft, at)).id
   })
 
 const makeCredentials = async (tenant: Tenant, id: string, key: string): Promise<void> => {

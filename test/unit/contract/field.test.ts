@@ -18,11 +18,10 @@ import { parseJson } from '../../../services/contract/json/strict-json.ts'
 import { nearestName } from '../../../services/contract/message-text.ts'
 import { flag, instantParameter, parameters, wholeNumber } from '../../../services/contract/parameter.ts'
 import { readShape } from '../../../services/contract/read-shape.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
 
 const parsed = (json: string): unknown => {
-  const value = parseJson(new TextEncoder().encode(json))
-  if (!value.ok) throw new Error(value.refusal.message)
-  return value.value
+  return acceptedValue(parseJson(new TextEncoder().encode(json)))
 }
 
 const price = scaledDecimal({ scale: 9, min: -(10n ** 15n), max: 10n ** 15n })

@@ -8,6 +8,7 @@ import { pricingCache } from '../../../services/platform/pricing-cache/pricing-c
 import { createLogger } from '../../../services/platform/telemetry/logger.ts'
 import { createMetrics } from '../../../services/platform/telemetry/metrics.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
 import {
   callAs,
   type Gateway,
@@ -56,10 +57,11 @@ const home = async (reference: string, tiered: boolean | null) => {
   if (tiered !== null) {
     const upper = { fixed: 300_000_000n, to: null }
     const schedule = always(tiered ? [{ fixed: 200_000_000n, to: 100_000_000_000n }, upper] : [upper])
-    const made = await withTenant(gateway.database, live, transaction =>
-      createTariff(transaction, tariffDraft(objects.locationId, { schedule }), currentInstant()),
+    acceptedValue(
+      await withTenant(gateway.database, live, transaction =>
+        createTariff(transaction, tariffDraft(objects.locationId, { schedule }), currentInstant()),
+      ),
     )
-    if (!made.ok) throw new Error(made.refusal.message)
   }
   return objects
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { createLocation, deleteLocation } from '../../../services/platform/postgres/registry/locations.ts'
 import { withTenant } from '../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
 import { readPartitions, recordsOf } from '../../support/metering/gateway.ts'
 import {
   deviceId,
@@ -23,11 +24,12 @@ const elsewhere = {
   delete: (id: string) =>
     withTenant(gateway.database, live, transaction => deleteLocation(transaction, id, currentInstant())),
   create: async (referenceId: string): Promise<string> => {
-    const made = await withTenant(gateway.database, live, transaction =>
-      createLocation(transaction, locationDraft({ referenceId }), currentInstant()),
+    const made = acceptedValue(
+      await withTenant(gateway.database, live, transaction =>
+        createLocation(transaction, locationDraft({ referenceId }), currentInstant()),
+      ),
     )
-    if (!made.ok) throw new Error(made.refusal.message)
-    return made.value.id
+    return made.id
   },
 }
 

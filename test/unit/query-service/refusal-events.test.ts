@@ -1,23 +1,22 @@
 import sql from 'sql-template-tag'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { maxRefusalEvents } from '../../../services/query-service/refusal-events.ts'
 import { caller, makeAccount, openService } from '../../support/registry/service.ts'
-import { openTestDatabase } from '../../support/stores/postgres.ts'
+import { useTestDatabase } from '../../support/registry/use-database.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database } = await useTestDatabase()
 afterEach(() => void vi.useRealTimers())
 
 describe('refused writes of a key without write access', () => {
   it('cause at most 100 events per minute, and the others are counted in the log', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
-    const service = openService(opened.database)
+    const service = openService(database)
     const { live, test } = await makeAccount(service)
     const tenant = { accountId: live.accountId, liveMode: true }
     const draft = { scope: 'read', description: null } as const
     const { apiKey, secret } = await createApiKey(
-      opened.database.operator,
+      database.operator,
       tenant,
       draft,
       'a secret of at least thirty-two characters',
@@ -25,7 +24,7 @@ describe('refused writes of a key without write access', () => {
     )
     const read = caller(service.app, { authorization: `Bearer ${secret}` })
     const events = async (): Promise<number> => {
-      const { rows } = await opened.database.operator<{ count: string }>(sql`
+      const { rows } = await database.operator<{ count: string }>(sql`
         select count(*) from events where account_id = ${live.accountId} and type = 'customer.create.failed'`)
       return Number(rows[0]?.count)
     }

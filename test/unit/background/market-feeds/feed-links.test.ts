@@ -18,6 +18,7 @@ import {
 import type { LocationDraft } from '../../../../services/platform/postgres/registry/location-row.ts'
 import { createLocation, retrieveLocation } from '../../../../services/platform/postgres/registry/locations.ts'
 import { withOperator, withTenant } from '../../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { locationDraft } from '../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
 
@@ -41,9 +42,9 @@ const link = () =>
   })
 
 const make = async (change: Partial<LocationDraft> = {}, tenant = live): Promise<string> => {
-  const made = await withTenant(database, tenant, transaction => createLocation(transaction, locationDraft(change), at))
-  if (!made.ok) throw new Error(made.refusal.message)
-  return made.value.id
+  return acceptedValue(
+    await withTenant(database, tenant, transaction => createLocation(transaction, locationDraft(change), at)),
+  ).id
 }
 const read = async (id: string, tenant = live) => {
   const location = await withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
@@ -96,9 +97,9 @@ describe('shared sources', () => {
     const page = await withTenant(database, test, keeper =>
       listMarkets(keeper, null, { limit: 100, startingAfter: null, endingBefore: null }),
     )
-    if (!page.ok) throw new Error(page.refusal.message)
-    expect(page.value.items.length).toBe(sharedSources.length - 1)
-    expect(new Set(page.value.items.map(({ accountId }) => accountId))).toEqual(new Set([null]))
+    const { items } = acceptedValue(page)
+    expect(items.length).toBe(sharedSources.length - 1)
+    expect(new Set(items.map(({ accountId }) => accountId))).toEqual(new Set([null]))
   })
 })
 

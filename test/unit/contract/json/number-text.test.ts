@@ -12,14 +12,13 @@ import { readShape } from '../../../../services/contract/read-shape.ts'
 import { readTariffTerms } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { scheduleFrame } from '../../../../services/contract/tariffs/tariff-schedule.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { cpuGrowth } from '../../../support/cpu/cpu-growth.ts'
 
 const at = Date.UTC(2026, 2, 1)
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parsed = (json: string): unknown => {
-  const value = parseJson(bytesOf(json))
-  if (!value.ok) throw new Error(value.refusal.message)
-  return value.value
+  return acceptedValue(parseJson(bytesOf(json)))
 }
 
 /** The number one, written with `length` characters. */

@@ -4,14 +4,14 @@ import { prefillOf, tariffStartOf, tariffsToReplace } from '../../../../services
 import { newConnectState } from '../../../../services/domain/connect/session.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 
 const kind = { direction: 'IMPORT', type: 'COMMODITY' } as const
 const open = { start: null, end: null }
 
 const scheduleIn = (state: object) => {
-  const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
-  if (!terms.ok) throw new Error(terms.refusal.message)
-  return terms.value.schedule[0]?.daysAndHours[0]?.hours ?? []
+  const terms = acceptedValue(runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open)))
+  return terms.schedule[0]?.daysAndHours[0]?.hours ?? []
 }
 
 describe('captured prices', () => {
@@ -55,9 +55,8 @@ describe('captured prices', () => {
             : null,
         surcharge: structure === 'MARKET' ? { fixed: '0.02', percentage: '18.5' } : null,
       }
-      const terms = runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open))
-      if (!terms.ok) throw new Error(terms.refusal.message)
-      expect(prefillOf(terms.value)).toEqual(state)
+      const terms = acceptedValue(runToEnd(tariffTermsOf(kind, { ...newConnectState, ...state }, open)))
+      expect(prefillOf(terms)).toEqual(state)
     },
   )
 })

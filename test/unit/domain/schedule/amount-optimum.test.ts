@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { expectFeasible, money, plan } from './plan.ts'
+import { expectFeasible, money, plan, planned } from './plan.ts'
 import { hourMs, monthEnd, type Site, sites } from './site.ts'
 import { optimumOf } from './site-optimum.ts'
 
@@ -125,13 +125,12 @@ describe('plans under a price threshold', () => {
   ])('%s hold the most energy and cost the least of that', { timeout: 60_000 }, (_, options) => {
     fc.assert(
       fc.property(sites({ ...options, limited: true, fullest: 100 }), site => {
-        const made = plan(site)
+        const made = planned(site)
         const optimum = optimumOf(site)
-        if (!made.ok) throw new Error(made.refusal.message)
-        expectFeasible(site, made.value)
-        const energy = made.value.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
+        expectFeasible(site, made)
+        const energy = made.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
         expect(Math.abs(energy - optimum.energy)).toBeLessThan(1e-6)
-        expect(Math.abs(money(made.value.cost) - optimum.cost)).toBeLessThanOrEqual(tolerance(optimum.cost) + 1e-8)
+        expect(Math.abs(money(made.cost) - optimum.cost)).toBeLessThanOrEqual(tolerance(optimum.cost) + 1e-8)
       }),
       { numRuns: 60 },
     )
@@ -142,14 +141,13 @@ describe('plans under a price threshold', () => {
   }, () => {
     fc.assert(
       fc.property(sites({ tiered: true, generating: true, limited: true, fullest: 100 }), site => {
-        const made = plan(site)
+        const made = planned(site)
         const optimum = optimumOf(site)
-        if (!made.ok) throw new Error(made.refusal.message)
-        expectFeasible(site, made.value)
-        const energy = made.value.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
+        expectFeasible(site, made)
+        const energy = made.devices.reduce((sum, one) => sum + Number(one.energy) / 1e9, 0)
         expect(energy).toBeLessThan(optimum.energy + 1e-6)
         if (energy < optimum.energy - 1e-6) return
-        expect(money(made.value.cost)).toBeGreaterThan(optimum.cost - tolerance(optimum.cost) - 1e-8)
+        expect(money(made.cost)).toBeGreaterThan(optimum.cost - tolerance(optimum.cost) - 1e-8)
       }),
       { numRuns: 60 },
     )

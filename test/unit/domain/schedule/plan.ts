@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Result } from '../../../../services/domain/refusal.ts'
 import { type AmountPlan, planAmount } from '../../../../services/domain/schedule/amount.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { hourMs, marketOf, type Site } from './site.ts'
 
 /** Plan a site to its end. */
@@ -14,9 +15,7 @@ export const plan = (site: Site): Result<AmountPlan> => {
 
 /** Plan a site that can be planned. */
 export const planned = (site: Site): AmountPlan => {
-  const made = plan(site)
-  if (!made.ok) throw new Error(made.refusal.message)
-  return made.value
+  return acceptedValue(plan(site))
 }
 
 export const money = (amount: bigint): number => Number(amount) / 1e9

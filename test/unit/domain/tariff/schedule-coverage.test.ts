@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type HoursInput, readTariffTerms } from '../../../../services/contract/tariffs/read-tariff-terms.ts'
 import { dayPattern } from '../../../../services/domain/tariff/day-pattern.ts'
 import { validateCoverage } from '../../../../services/domain/tariff/validate-coverage.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { schedules } from '../../../support/oracle/generate-schedule.ts'
 import { bandAt } from '../../../support/oracle/price-at.ts'
 import { days, entry, hours, refusalOf, terms, wholeDay } from '../../../support/tariffs/tariff-terms.ts'
@@ -37,21 +38,22 @@ describe('the whole calendar', () => {
   })
 
   it('lets a higher rank fall through where it leaves hours uncovered', () => {
-    const read = readTariffTerms(
-      terms([
-        entry([
-          days(['All'], wholeDay([{ fixed: 1 }])),
-          days(['Weekdays'], hours('06:00:00', '20:00:00', [{ fixed: 2 }])),
-          days(['Mon'], hours('07:00:00', '08:00:00', [{ fixed: 3 }])),
+    const read = acceptedValue(
+      readTariffTerms(
+        terms([
+          entry([
+            days(['All'], wholeDay([{ fixed: 1 }])),
+            days(['Weekdays'], hours('06:00:00', '20:00:00', [{ fixed: 2 }])),
+            days(['Mon'], hours('07:00:00', '08:00:00', [{ fixed: 3 }])),
+          ]),
+          entry([days(['All'], hours('12:00:00', '13:00:00', [{ fixed: 4 }]))], { months: ['Jan'] }),
+          entry([days(['All'], hours('12:30:00', '14:00:00', [{ fixed: 5 }]))], { dates: [1] }),
+          entry([days(['All'], hours('13:00:00', '13:30:00', [{ fixed: 6 }]))], { dates: [1], months: ['Jan'] }),
         ]),
-        entry([days(['All'], hours('12:00:00', '13:00:00', [{ fixed: 4 }]))], { months: ['Jan'] }),
-        entry([days(['All'], hours('12:30:00', '14:00:00', [{ fixed: 5 }]))], { dates: [1] }),
-        entry([days(['All'], hours('13:00:00', '13:30:00', [{ fixed: 6 }]))], { dates: [1], months: ['Jan'] }),
-      ]),
+      ),
     )
-    if (!read.ok) throw new Error(read.refusal.message)
     const pattern = (month: number, date: number, weekday: number) =>
-      dayPattern(read.value.schedule, { month, date, weekday }).map(segment => [
+      dayPattern(read.schedule, { month, date, weekday }).map(segment => [
         segment.startSecond / 3600,
         Number(segment.timeBands[0]?.hours.rate[0]?.fixed ?? 0n) / 1e9,
       ])

@@ -1,14 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { accepted, refused } from '../../../../services/domain/refusal.ts'
 import { idempotencyKeys } from '../../../../services/platform/http/idempotency-store.ts'
 import { createDevice, listDevices } from '../../../../services/platform/postgres/registry/devices.ts'
 import { changeTenant, withTenant } from '../../../../services/platform/postgres/transaction.ts'
-import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
+import { useTenants } from '../../../support/registry/use-database.ts'
 
-const opened = await openTestDatabase()
-const { database } = opened
-const { live } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database, live } = await useTenants()
 
 const at = Date.UTC(2026, 0, 1)
 const answer = { status: 201, apiVersion: 'earlier', body: '{"id":"dev_1"}' } as const

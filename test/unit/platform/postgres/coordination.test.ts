@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { eventTopic, recordTopic } from '../../../../services/platform/log/log.ts'
 import {
   deleteExpiredEvents,
@@ -24,17 +24,14 @@ import {
   finishIdempotent,
 } from '../../../../services/platform/postgres/registry/idempotency.ts'
 import { raiseTopicGeneration, readTopicGeneration } from '../../../../services/platform/postgres/topic-generation.ts'
-import { type TenantTransaction, withTenant } from '../../../../services/platform/postgres/transaction.ts'
-import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
+import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
+import { useTenants } from '../../../support/registry/use-database.ts'
 
 const at = 1_760_000_000_000
-const opened = await openTestDatabase()
-const { database } = opened
+const { database, live, test, inLive } = await useTenants()
 const { operator } = database
-const { live, test } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
 
-const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
 const newest = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('events', () => {
@@ -94,9 +91,8 @@ describe('events', () => {
     const ids = written.map(({ id }) => id).toReversed()
     const page = async (paging: Partial<Paging>) => {
       const filter = { types: null, objectId: 'sae_large', from: null, to: null }
-      const listed = await inLive(tx => listEvents(tx, filter, { ...newest, ...paging }))
-      if (!listed.ok) throw new Error(listed.refusal.message)
-      return { ids: listed.value.items.map(({ id }) => id), hasMore: listed.value.hasMore, items: listed.value.items }
+      const listed = acceptedValue(await inLive(tx => listEvents(tx, filter, { ...newest, ...paging })))
+      return { ids: listed.items.map(({ id }) => id), hasMore: listed.hasMore, items: listed.items }
     }
     const first = await page({})
     expect(first.ids.length).toBeGreaterThan(1)

@@ -1,11 +1,11 @@
 import sql, { raw } from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Database } from '../../../../services/platform/postgres/database.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
-import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
+import { useTestDatabase } from '../../../support/registry/use-database.ts'
+import { makeTenants } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database } = await useTestDatabase()
 
 const pools = ['tenant', 'operator'] as const
 
@@ -19,8 +19,6 @@ const onOne = (database: Database, pool: (typeof pools)[number], ...statements: 
   })
 
 describe.each(pools)('a connection of the %s pool', pool => {
-  const { database } = opened
-
   it('keeps its role after reset role and reset session authorization', async () => {
     const who = `select session_user::text as session, current_user::text as current,
       (select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication from pg_roles where rolname = session_user) as powerful`
@@ -57,7 +55,6 @@ describe.each(pools)('a connection of the %s pool', pool => {
 
 describe('a connection of the tenant pool', () => {
   it('sees no rows outside its tenant after any change of the role, and cannot become the operator', async () => {
-    const { database } = opened
     const { live } = await makeTenants(database)
     await withTenant(database, live, ({ query }) =>
       query(

@@ -1,16 +1,13 @@
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Query } from '../../../../services/platform/postgres/database.ts'
 import { ownedBy, readBoundedPage } from '../../../../services/platform/postgres/page.ts'
 import { createLocation } from '../../../../services/platform/postgres/registry/locations.ts'
 import { changeTenant, withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { locationDraft } from '../../../support/registry/drafts.ts'
-import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
+import { useTenants } from '../../../support/registry/use-database.ts'
 
-const opened = await openTestDatabase()
-const { database } = opened
-const { live } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database, live } = await useTenants()
 beforeAll(async () => {
   for (let made = 0; made < 5; made += 1)
     await changeTenant(database, live, tx => createLocation(tx, locationDraft(), 1_760_000_000_000))

@@ -9,16 +9,12 @@ import { createLocation } from '../../../../services/platform/postgres/registry/
 import { type TenantTransaction, withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { type PricingCache, pricingCache } from '../../../../services/platform/pricing-cache/pricing-cache.ts'
 import { timeZone } from '../../../../services/platform/time-zone.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { locationDraft, tariffDraft } from '../../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase } from '../../../support/stores/postgres.ts'
 
 const at = 1_760_000_000_000
 const hourMs = 3_600_000
-
-const must = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
-  if (!result.ok) throw new Error('a draft was refused')
-  return result.value
-}
 
 /** Two sources; one location buys from the first alone, another buys from the first and sells to the second. */
 const makeFixture = (transaction: TenantTransaction) => {
@@ -27,10 +23,12 @@ const makeFixture = (transaction: TenantTransaction) => {
     return (await createMarket(transaction, draft, at)).id
   }
   const location = async (importSourceId: string, exportSourceId: string | null): Promise<string> => {
-    const { id } = must(await createLocation(transaction, locationDraft({ importSourceId, exportSourceId }), at))
+    const { id } = acceptedValue(
+      await createLocation(transaction, locationDraft({ importSourceId, exportSourceId }), at),
+    )
     for (const direction of exportSourceId === null ? (['IMPORT'] as const) : (['IMPORT', 'EXPORT'] as const)) {
       const schedule = [{ ...open, daysAndHours: [{ days: ['All'] as const, hours: [band] }] }]
-      must(await createTariff(transaction, tariffDraft(id, { direction, marketRates: true, schedule }), at))
+      acceptedValue(await createTariff(transaction, tariffDraft(id, { direction, marketRates: true, schedule }), at))
     }
     return id
   }
@@ -63,7 +61,7 @@ it('prices a location from all its sources, also if one changes while another is
     const { source, location } = makeFixture(transaction)
     const [bought, sold] = [await source(), await source()]
     for (const id of [bought, sold])
-      must(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
+      acceptedValue(await putMarketPrices(transaction, id, [{ start: at, end: at + hourMs, value: 7n }], at))
     return { bought, sold, buyer: await location(bought, null), both: await location(bought, sold) }
   })
   const interruption = { nth: 0, what: async (): Promise<void> => undefined }

@@ -8,6 +8,7 @@ import {
   type RunningWork,
   type WorkThread,
 } from '../../../../services/platform/work-thread/work-thread.ts'
+import { acceptedValue } from '../../../support/accepted-value.ts'
 import { until } from '../../../support/system/until.ts'
 import type { StepsInput } from './work-thread-process.ts'
 
@@ -39,9 +40,7 @@ const beginSteps = (thread: WorkThread, of: StepsInput, account = 'acc_1', signa
   thread.begin({ account, name: 'steps', input: of, signal })
 
 const beganSteps = async (...of: Parameters<typeof beginSteps>): Promise<RunningWork> => {
-  const begun = await beginSteps(...of)
-  if (!begun.ok) throw new Error(begun.refusal.message)
-  return begun.value
+  return acceptedValue(await beginSteps(...of))
 }
 
 const textOf = async ({ chunks }: RunningWork): Promise<string> => {

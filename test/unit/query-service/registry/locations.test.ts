@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createMarket } from '../../../../services/platform/postgres/pricing/markets.ts'
 import { withOperator } from '../../../../services/platform/postgres/transaction.ts'
 import {
@@ -10,14 +10,11 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
 let at = Date.UTC(2026, 0, 15, 12)
-const service = openService(opened.database, () => at++)
+const service = await useService(() => at++)
 const { live } = await makeAccount(service)
 
 const orders = () => service.published.splice(0).map(({ payload }) => JSON.parse(payload))
@@ -109,7 +106,7 @@ describe('a location', () => {
   it('has a hint instead of a market source if its address fits several market areas', async () => {
     const markets = await Promise.all(
       ['SE3', 'SE4'].map(area =>
-        withOperator(opened.database, transaction =>
+        withOperator(service.database, transaction =>
           createMarket(
             transaction,
             { displayName: area, currencyCode: 'SEK', area, resolutionMinutes: 60, importer: null },
@@ -205,7 +202,7 @@ describe('market prices', () => {
       unchanged: 0,
     })
     const fanOuts = async () =>
-      (await opened.database.operator(sql`select * from price_fan_outs where source_id = ${path.slice(9)}`)).rows
+      (await service.database.operator(sql`select * from price_fan_outs where source_id = ${path.slice(9)}`)).rows
     expect(await fanOuts()).toMatchObject([
       { revision: 1, from_time: Date.UTC(2026, 0, 1), to_time: Date.UTC(2026, 0, 1, 2) },
     ])

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
 import {
@@ -10,12 +10,10 @@ import {
   makeAccount,
   openService,
   operatorKey,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
-const service = openService(opened.database)
+const service = await useService()
 const { live, test } = await makeAccount(service)
 const stranger = (await makeAccount(service)).live
 
@@ -38,7 +36,7 @@ describe('login', () => {
 
   it('uses the default version of the account if Api-Version is absent', async () => {
     const { live: early } = await makeAccount(service)
-    await updateAccount(opened.database.operator, early.accountId, { defaultApiVersion: 'earlier' })
+    await updateAccount(service.database.operator, early.accountId, { defaultApiVersion: 'earlier' })
     for (const [client, version] of [
       [live, '2025-09-14'],
       [early, '2024-08-24'],
@@ -89,7 +87,7 @@ describe('an API key', () => {
       url: 'https://1.1.1.1/hooks',
       event_types: ['*'],
     })
-    const { rows } = await opened.database.operator<{ actor: string }>(
+    const { rows } = await service.database.operator<{ actor: string }>(
       sql`select actor from audit_log where object_id = ${body['id']}`,
     )
     expect(rows).toEqual([{ actor: live.keyId }])
@@ -97,7 +95,7 @@ describe('an API key', () => {
 
   it('is refused within 60 s of its revocation, and with a clear error if its account is disabled', async () => {
     let clock = Date.UTC(2026, 0, 1)
-    const timed = openService(opened.database, () => clock)
+    const timed = openService(service.database, () => clock)
     const { live: ending, test: waiting } = await makeAccount(timed)
     const ask = async (client: Client) => {
       const { status, body } = await caller(timed.app, { authorization: client.basic })('GET', '/account')
@@ -107,8 +105,8 @@ describe('an API key', () => {
       [200, undefined],
       [200, undefined],
     ])
-    await revokeApiKey(opened.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
-    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: clock })
+    await revokeApiKey(service.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
+    await updateAccount(service.database.operator, ending.accountId, { disabledAt: clock })
     clock += 60_000
     expect([await ask(ending), await ask(waiting)]).toEqual([
       [401, 'bad_credentials'],
@@ -120,12 +118,12 @@ describe('an API key', () => {
 describe('a token', () => {
   it('is refused within 60 s after its key, and works again after its account is enabled', async () => {
     let clock = Date.UTC(2026, 0, 1)
-    const timed = openService(opened.database, () => clock)
+    const timed = openService(service.database, () => clock)
     const { live: ending, test: waiting } = await makeAccount(timed)
     const codeOf = async (client: Client) => (await client.call('GET', '/account')).body['code']
     expect([await codeOf(ending), await codeOf(waiting)]).toEqual([undefined, undefined])
-    await revokeApiKey(opened.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
-    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: clock })
+    await revokeApiKey(service.database.operator, { accountId: ending.accountId, liveMode: true }, ending.keyId, clock)
+    await updateAccount(service.database.operator, ending.accountId, { disabledAt: clock })
     clock += 60_000
     expect([await codeOf(ending), await codeOf(waiting)]).toEqual(['bad_credentials', 'account_disabled'])
     const logIn = (client: Client) => caller(timed.app, { authorization: client.basic })('GET', '/login')
@@ -133,7 +131,7 @@ describe('a token', () => {
       'bad_credentials',
       'account_disabled',
     ])
-    await updateAccount(opened.database.operator, ending.accountId, { disabledAt: null })
+    await updateAccount(service.database.operator, ending.accountId, { disabledAt: null })
     clock += 60_000
     expect(await codeOf(waiting)).toBeUndefined()
   })

@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import {
   contractYear,
   flatSchedule,
@@ -7,14 +7,11 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
 let at = Date.UTC(2026, 0, 15, 12)
-const service = openService(opened.database, () => at++)
+const service = await useService(() => at++)
 const { live } = await makeAccount(service)
 
 /** Return the data of the price.update events of a location since the last call, oldest first. */

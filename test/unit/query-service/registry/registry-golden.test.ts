@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
 import {
   type Answer,
@@ -6,13 +6,10 @@ import {
   flatTariff,
   idOf,
   makeAccount,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
-const service = openService(opened.database)
+const service = await useService()
 
 /** Return the text of an answer with masked ids and creation times. */
 const masked = (answer: Answer): string =>

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { changeTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { createEndpoint } from '../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import {
@@ -10,13 +10,10 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
-const service = openService(opened.database)
+const service = await useService()
 
 /** Change between two pages: objects are created, and the object at this index (newest first) is deleted. */
 const changes = fc.array(
@@ -168,7 +165,7 @@ it('an endpoint that was stored with a former event type remains unchanged', asy
   const { live: own } = await makeAccount(service)
   const { body: account } = await own.call('GET', '/account')
   const stored = await changeTenant(
-    opened.database,
+    service.database,
     { accountId: String(account['id']), liveMode: true },
     transaction =>
       createEndpoint(

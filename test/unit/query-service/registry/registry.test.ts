@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readAudit } from '../../../../services/platform/postgres/registry/audit-log.ts'
 import { withTenant } from '../../../../services/platform/postgres/transaction.ts'
 import {
@@ -11,13 +11,10 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
-const service = openService(opened.database)
+const service = await useService()
 const { live, test } = await makeAccount(service)
 const stranger = (await makeAccount(service)).live
 const earlier = { 'api-version': '2024-08-24' }
@@ -217,7 +214,7 @@ describe('the audit log', () => {
     }
     await client.call('DELETE', `/devices/${device}`)
     const tenant = { accountId: client.accountId, liveMode: true }
-    const entries = await withTenant(opened.database, tenant, transaction => readAudit(transaction, 100))
+    const entries = await withTenant(service.database, tenant, transaction => readAudit(transaction, 100))
     expect(entries.map(({ action, objectId, actor }) => [action, objectId, actor]).toReversed()).toEqual(
       [
         ['tariff.create', first],

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   contractYear,
   flatSchedule,
@@ -9,14 +9,11 @@ import {
   make,
   makeAccount,
   makeLocation,
-  openService,
+  useService,
 } from '../../../support/registry/service.ts'
-import { openTestDatabase } from '../../../support/stores/postgres.ts'
 
-const opened = await openTestDatabase()
-afterAll(() => opened[Symbol.asyncDispose]())
 let at = Date.UTC(2026, 0, 15, 12)
-const service = openService(opened.database, () => at++)
+const service = await useService(() => at++)
 const { live } = await makeAccount(service)
 const earlier = { 'api-version': '2024-08-24' }
 const current = { 'api-version': '2025-09-14' }
@@ -200,7 +197,7 @@ describe('a tariff', () => {
     expect(versionsIn(listed(await live.call('GET', `/tariffs?location_id=${location}`))[0])).toEqual(
       versionsIn(read.body),
     )
-    const { rows } = await opened.database.operator<{ action: string; detail: { versions: unknown[] } }>(sql`
+    const { rows } = await service.database.operator<{ action: string; detail: { versions: unknown[] } }>(sql`
       select action, detail from audit_log where object_id = ${id} order by place`)
     expect(rows.map(({ action, detail }) => [action, detail.versions.length])).toEqual([
       ['tariff.create', 1],

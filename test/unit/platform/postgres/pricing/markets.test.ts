@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
-import type { Result } from '../../../../../services/domain/refusal.ts'
+import { describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import { storeForecasts } from '../../../../../services/platform/postgres/pricing/forecasts.ts'
 import { putMarketPrices, readMarketPrices } from '../../../../../services/platform/postgres/pricing/market-prices.ts'
@@ -24,31 +23,21 @@ import {
 import { createTariff } from '../../../../../services/platform/postgres/pricing/tariffs.ts'
 import { createLocation, deleteLocation } from '../../../../../services/platform/postgres/registry/locations.ts'
 import {
-  changeTenant,
   type TenantTransaction,
   withOperator,
   withTenant,
 } from '../../../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../../../support/accepted-value.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
-import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+import { useTenants } from '../../../../support/registry/use-database.ts'
 
 const at = 1_760_000_000_000
 const hourMs = 3_600_000
-const opened = await openTestDatabase()
-const { database } = opened
-const { live, test } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database, live, test, inLive, change } = await useTenants()
 
-const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
-  changeTenant(database, live, work)
 const pricesOf = async (
   read: (transaction: TenantTransaction) => Promise<{ readonly blocks: readonly string[] } | null>,
 ) => runToEnd(pricesFrom((await inLive(read))?.blocks ?? []))
-const must = <T>(result: Result<T>): T => {
-  if (!result.ok) throw new Error(result.refusal.message)
-  return result.value
-}
 const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: 60, importer: null }
 const hours = (from: number, ...values: bigint[]): PriceInterval[] =>
   values.map((value, index) => ({ start: at + (from + index) * hourMs, end: at + (from + index + 1) * hourMs, value }))
@@ -77,7 +66,7 @@ describe('market prices', () => {
   it('replace overlapping prices, count once each, and have a fan-out over the changed interval', async () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const put = async (prices: readonly PriceInterval[]) =>
-      must(await change(tx => putMarketPrices(tx, id, prices, at)))
+      acceptedValue(await change(tx => putMarketPrices(tx, id, prices, at)))
     const first = await put(hours(0, 1n, 2n, 3n))
     expect(first).toMatchObject({ stored: 3, replaced: 0, unchanged: 0, market: { priceRevision: 1 } })
     expect(first.fanOut).toEqual({ sourceId: id, revision: 1, from: at, to: at + 3 * hourMs })
@@ -147,7 +136,7 @@ describe('market prices', () => {
     const { id } = await inLive(tx => createMarket(tx, draft, at))
     const edge = hours(0, 1_000_000_000_000_000n, -1_000_000_000_000_000n, 1n, -1n, 0n, 123_456_789n)
     const body = [...edge, ...hours(10, ...Array.from({ length: 9_994 }, (_, i) => BigInt(i)))]
-    expect(must(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
+    expect(acceptedValue(await change(tx => putMarketPrices(tx, id, body, at)))).toMatchObject({ stored: 10_000 })
     expect(await pricesOf(tx => readMarketPrices(tx, id, { from: at, to: at + 6 * hourMs }))).toEqual(edge)
     const [loaded] = await loadSourcePrices(database.operator, [{ sourceId: id, from: at, to: at + 6 * hourMs }])
     expect(loaded?.published).toEqual({
@@ -162,7 +151,7 @@ describe('market prices', () => {
     const duplicates = await Promise.all(
       [1n, 2n, 3n, 4n].map(value => change(tx => putMarketPrices(tx, id, hours(0, value, value), at))),
     )
-    expect(duplicates.map(duplicate => must(duplicate).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
+    expect(duplicates.map(duplicate => acceptedValue(duplicate).market.priceRevision).toSorted()).toEqual([1, 2, 3, 4])
     expect(await pricesOf(tx => readMarketPrices(tx, id, span))).toHaveLength(2)
   })
 })
@@ -184,7 +173,7 @@ describe('market sources', () => {
     expect(others.own).toBeNull()
     expect(others.shared).toMatchObject({ id: shared.id, accountId: null, priceRevision: 1 })
     expect(others.ofArea?.id).toBe(shared.id)
-    expect(must(others.listed).items.map(({ id }) => id)).toEqual([shared.id])
+    expect(acceptedValue(others.listed).items.map(({ id }) => id)).toEqual([shared.id])
     expect(others.prices).toEqual([{ source_id: shared.id, value: '0.000000005' }])
 
     expect(await change(tx => putMarketPrices(tx, shared.id, hours(0, 1n), at))).toMatchObject({
@@ -199,10 +188,12 @@ describe('market sources', () => {
 
   it('cannot be deleted while a location uses them', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
-    const location = must(await change(tx => createLocation(tx, locationDraft({ exportSourceId: own.id }), at)))
+    const location = acceptedValue(
+      await change(tx => createLocation(tx, locationDraft({ exportSourceId: own.id }), at)),
+    )
     expect(await change(tx => deleteMarket(tx, own.id, at))).toMatchObject({ refusal: { code: 'market_in_use' } })
-    must(await change(tx => deleteLocation(tx, location.id, at)))
-    expect(must(await change(tx => deleteMarket(tx, own.id, at)))).toEqual(own)
+    acceptedValue(await change(tx => deleteLocation(tx, location.id, at)))
+    expect(acceptedValue(await change(tx => deleteMarket(tx, own.id, at)))).toEqual(own)
     expect(await inLive(tx => retrieveMarket(tx, own.id))).toBeNull()
     const made = await change(tx => createLocation(tx, locationDraft({ exportSourceId: own.id }), at))
     expect(made).toMatchObject({ refusal: { code: 'market_source_not_found' } })
@@ -212,15 +203,15 @@ describe('market sources', () => {
 describe('the pricing of a location', () => {
   it('is read at one instant: revision, tariffs, sources and their revisions', async () => {
     const own = await inLive(tx => createMarket(tx, draft, at))
-    const priced = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
-    const plain = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
+    const priced = acceptedValue(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
+    const plain = acceptedValue(await change(tx => createLocation(tx, locationDraft({ importSourceId: own.id }), at)))
     const schedule = tieredSchedule(0n)
-    const { tariff } = must(
+    const { tariff } = acceptedValue(
       await change(tx =>
         createTariff(tx, tariffDraft(priced.id, { marketRates: true, schedule, contractStart: at }), at),
       ),
     )
-    must(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), at)))
+    acceptedValue(await change(tx => putMarketPrices(tx, own.id, hours(0, 5n), at)))
 
     const keys = [priced.id, plain.id, 'loc_none'].map(locationId => ({ ...live, locationId }))
     const importSource = { sourceId: own.id, revision: 1 }

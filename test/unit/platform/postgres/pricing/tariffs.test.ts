@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
-import type { Result } from '../../../../../services/domain/refusal.ts'
+import { describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../../../services/domain/run-to-end.ts'
 import type { ScheduleEntry } from '../../../../../services/domain/tariff/tariff.ts'
 import { recordTopic } from '../../../../../services/platform/log/log.ts'
@@ -22,29 +21,17 @@ import {
   deleteLocation,
   retrieveLocation,
 } from '../../../../../services/platform/postgres/registry/locations.ts'
-import {
-  changeTenant,
-  type TenantTransaction,
-  withTenant,
-} from '../../../../../services/platform/postgres/transaction.ts'
+import { changeTenant } from '../../../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../../../support/accepted-value.ts'
 import { locationDraft, tariffDraft, tieredSchedule } from '../../../../support/registry/drafts.ts'
-import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+import { useTenants } from '../../../../support/registry/use-database.ts'
 
 const at = 1_760_000_000_000
 const dayMs = 86_400_000
-const opened = await openTestDatabase()
-const { database } = opened
-const { live, test } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database, live, test, inLive, change } = await useTenants()
 
-const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
-  changeTenant(database, live, work)
-const must = <T>(result: Result<T>): T => {
-  if (!result.ok) throw new Error(result.refusal.message)
-  return result.value
-}
-const newLocation = async (): Promise<string> => must(await change(tx => createLocation(tx, locationDraft(), at))).id
+const newLocation = async (): Promise<string> =>
+  acceptedValue(await change(tx => createLocation(tx, locationDraft(), at))).id
 const orderOf = (changed: { readonly recostRequest: { readonly payload: string } | null }) =>
   JSON.parse(changed.recostRequest?.payload ?? 'null')
 const filterAll = { direction: null, type: null }
@@ -58,15 +45,15 @@ describe('a tariff', () => {
       contractStart: at - dayMs,
       contractEnd: at + dayMs,
     })
-    const { tariff } = must(await change(tx => createTariff(tx, draft, at)))
+    const { tariff } = acceptedValue(await change(tx => createTariff(tx, draft, at)))
     expect(tariff).toMatchObject({ ...draft, ...live, timezone: 'Europe/Berlin', closedAt: null, createdAt: at })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toEqual(tariff)
-    expect(must(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({
+    expect(acceptedValue(await inLive(tx => listTariffs(tx, { locationId, ...filterAll }, newest)))).toEqual({
       items: [tariff],
       hasMore: false,
     })
     expect(
-      must(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items,
+      acceptedValue(await inLive(tx => listTariffs(tx, { locationId, direction: 'EXPORT', type: null }, newest))).items,
     ).toEqual([])
     const { id, direction, type, status, marketRates, contractStart, contractEnd } = tariff
     expect((await inLive(tx => retrieveLocation(tx, locationId)))?.tariffs).toEqual([
@@ -76,16 +63,16 @@ describe('a tariff', () => {
 
   it("raises its location's revision and requests recosts from its start to the next tariff", async () => {
     const locationId = await newLocation()
-    const later = must(
+    const later = acceptedValue(
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 10 * dayMs }), at)),
     )
     expect(orderOf(later)).toMatchObject({ locations: [locationId], revision: 1, from: at + 10 * dayMs, to: null })
-    must(
+    acceptedValue(
       await change(tx =>
         createTariff(tx, tariffDraft(locationId, { type: 'NON_COMMODITY', contractStart: at + dayMs }), at),
       ),
     )
-    const earlier = must(
+    const earlier = acceptedValue(
       await change(tx =>
         createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + 5 * dayMs }), at),
       ),
@@ -101,7 +88,7 @@ describe('a tariff', () => {
 
   it('is refused if another tariff of its kind overlaps, and leaves no trace of the attempt', async () => {
     const locationId = await newLocation()
-    const { tariff } = must(
+    const { tariff } = acceptedValue(
       await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at, contractEnd: at + dayMs }), at)),
     )
     for (const [contractStart, contractEnd, fits] of [
@@ -134,7 +121,7 @@ describe('a tariff', () => {
 
   it('cannot overlap by a constraint of the table', async () => {
     const locationId = await newLocation()
-    must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
+    acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
     const forced = changeTenant(database, live, async ({ query }) => {
       await query(sql`
         insert into tariffs select (jsonb_populate_record(t, '{"id": "trf_forced"}')).* from tariffs t
@@ -148,7 +135,7 @@ describe('a tariff', () => {
     const locationId = await newLocation()
     const elsewhere = await changeTenant(database, test, tx => createTariff(tx, tariffDraft(locationId), at))
     expect(elsewhere).toMatchObject({ refusal: { code: 'location_not_found', field: 'location_id' } })
-    must(await change(tx => deleteLocation(tx, locationId, at)))
+    acceptedValue(await change(tx => deleteLocation(tx, locationId, at)))
     expect(await change(tx => createTariff(tx, tariffDraft(locationId), at))).toMatchObject({
       refusal: { code: 'location_not_found' },
     })
@@ -161,8 +148,10 @@ describe('a tariff', () => {
   it('follows the market only if its location has a source in its currency', async () => {
     const draft = { displayName: 'Own', currencyCode: 'EUR', area: null, resolutionMinutes: null, importer: null }
     const market = await inLive(tx => createMarket(tx, draft, at))
-    const { id } = must(await change(tx => createLocation(tx, locationDraft({ importSourceId: market.id }), at)))
-    must(await change(tx => createTariff(tx, tariffDraft(id, { marketRates: true }), at)))
+    const { id } = acceptedValue(
+      await change(tx => createLocation(tx, locationDraft({ importSourceId: market.id }), at)),
+    )
+    acceptedValue(await change(tx => createTariff(tx, tariffDraft(id, { marketRates: true }), at)))
     const exported = tariffDraft(id, { marketRates: true, direction: 'EXPORT' })
     expect(await change(tx => createTariff(tx, exported, at))).toMatchObject({
       refusal: { code: 'currency_mismatch', field: 'market_rates' },
@@ -173,13 +162,15 @@ describe('a tariff', () => {
 describe('a changed tariff', () => {
   it('requests recosts from its old or new end on, and none for a new name', async () => {
     const locationId = await newLocation()
-    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
-    const named = must(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
+    const { tariff } = acceptedValue(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)),
+    )
+    const named = acceptedValue(await change(tx => updateTariff(tx, tariff.id, { displayName: null }, at)))
     expect(named).toEqual({ tariff: { ...tariff, displayName: null }, recostRequest: null })
-    const ended = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * dayMs }, at)))
+    const ended = acceptedValue(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 3 * dayMs }, at)))
     expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + 3 * dayMs, to: null })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * dayMs }), at)))
-    const moved = must(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * dayMs }, at)))
+    acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at + 5 * dayMs }), at)))
+    const moved = acceptedValue(await change(tx => updateTariff(tx, tariff.id, { contractEnd: at + 4 * dayMs }, at)))
     expect(orderOf(moved)).toMatchObject({ revision: 4, from: at + 3 * dayMs, to: at + 5 * dayMs })
     expect(await change(tx => updateTariff(tx, tariff.id, { contractEnd: null }, at))).toMatchObject({
       refusal: { code: 'tariff_overlap', field: 'contract_end_date' },
@@ -192,21 +183,23 @@ describe('a changed tariff', () => {
 
   it('keeps its prices after its end, allows a next tariff, and is hidden', async () => {
     const locationId = await newLocation()
-    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
-    const ended = must(await change(tx => endTariff(tx, tariff.id, at + dayMs)))
+    const { tariff } = acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId), at)))
+    const ended = acceptedValue(await change(tx => endTariff(tx, tariff.id, at + dayMs)))
     expect(ended.tariff).toEqual(tariff)
     expect(orderOf(ended)).toMatchObject({ revision: 2, from: at + dayMs, to: null })
     expect(await inLive(tx => retrieveTariff(tx, tariff.id))).toBeNull()
     expect(await change(tx => endTariff(tx, tariff.id, at))).toMatchObject({ refusal: { code: 'not_found' } })
-    must(await change(tx => createTariff(tx, tariffDraft(locationId), at + dayMs)))
+    acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId), at + dayMs)))
     const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
     expect(pricing?.tariffs.map(({ closedAt }) => closedAt)).toEqual([at + dayMs, null])
   })
 
   it('has no effect after it was voided: all its costs are recalculated', async () => {
     const locationId = await newLocation()
-    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)))
-    const voided = must(await change(tx => voidTariff(tx, tariff.id, at + dayMs)))
+    const { tariff } = acceptedValue(
+      await change(tx => createTariff(tx, tariffDraft(locationId, { contractStart: at }), at)),
+    )
+    const voided = acceptedValue(await change(tx => voidTariff(tx, tariff.id, at + dayMs)))
     expect(orderOf(voided)).toMatchObject({ revision: 2, from: at, to: null })
     const [pricing] = await loadLocationPricing(database.operator, [{ ...live, locationId }])
     expect(pricing).toMatchObject({ revision: 2, tariffs: [] })
@@ -235,13 +228,14 @@ describe('a page of tariffs that have many prices', () => {
       const contract = { contractStart: at + index * dayMs, contractEnd: at + (index + 1) * dayMs }
       const schedule = largeSchedule(index)
       ids.unshift(
-        must(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at))).tariff.id,
+        acceptedValue(await change(tx => createTariff(tx, tariffDraft(locationId, { ...contract, schedule }), at)))
+          .tariff.id,
       )
     }
     const filter = { locationId, ...filterAll }
     const list = async (page: Partial<Paging>) => {
       const { items, hasMore } = await inLive(async tx =>
-        must(await listTariffPage(tx, filter, { ...newest, ...page })),
+        acceptedValue(await listTariffPage(tx, filter, { ...newest, ...page })),
       )
       return { items: items.map(read => runToEnd(read())), hasMore }
     }
@@ -249,7 +243,7 @@ describe('a page of tariffs that have many prices', () => {
     expect(first.hasMore).toBe(true)
     expect(first.items.length).toBeGreaterThan(0)
     expect(first.items.length).toBeLessThan(12)
-    expect(must(await inLive(tx => listTariffs(tx, filter, newest))).items.length).toBe(12)
+    expect(acceptedValue(await inLive(tx => listTariffs(tx, filter, newest))).items.length).toBe(12)
     const found = first.items.map(({ id }) => id)
     for (let page = first; page.hasMore; ) {
       page = await list({ startingAfter: found.at(-1) ?? null })

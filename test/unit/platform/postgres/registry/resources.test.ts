@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
-import { accepted, type Result } from '../../../../../services/domain/refusal.ts'
+import { describe, expect, it } from 'vitest'
+import { accepted } from '../../../../../services/domain/refusal.ts'
 import { recordTopic } from '../../../../../services/platform/log/log.ts'
 import { readOutbox } from '../../../../../services/platform/postgres/events/outbox.ts'
 import type { Paging } from '../../../../../services/platform/postgres/page.ts'
@@ -35,22 +35,14 @@ import {
   type TenantTransaction,
   withTenant,
 } from '../../../../../services/platform/postgres/transaction.ts'
+import { acceptedValue } from '../../../../support/accepted-value.ts'
 import { locationDraft, tariffDraft } from '../../../../support/registry/drafts.ts'
-import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+import { useTenants } from '../../../../support/registry/use-database.ts'
+import { makeTenants } from '../../../../support/stores/postgres.ts'
 
 const at = 1_760_000_000_000
-const opened = await openTestDatabase()
-const { database } = opened
-const { live, test } = await makeTenants(database)
-afterAll(() => opened[Symbol.asyncDispose]())
+const { database, live, test, inLive, change } = await useTenants()
 
-const inLive = <T>(work: (transaction: TenantTransaction) => Promise<T>): Promise<T> => withTenant(database, live, work)
-const change = <T>(work: (transaction: TenantTransaction) => Promise<Result<T>>): Promise<Result<T>> =>
-  changeTenant(database, live, work)
-const must = <T>(result: Result<T>): T => {
-  if (!result.ok) throw new Error(result.refusal.message)
-  return result.value
-}
 const newest: Paging = { limit: 100, startingAfter: null, endingBefore: null }
 
 describe('devices', () => {
@@ -58,8 +50,8 @@ describe('devices', () => {
     const device = await inLive(tx => createDevice(tx, { referenceId: 'charger-1', metadata: { bay: '7' } }, at))
     expect(await inLive(tx => retrieveDevice(tx, device.id))).toEqual(device)
     const renamed = await change(tx => updateDevice(tx, device.id, { referenceId: 'charger-2' }))
-    expect(must(renamed)).toEqual({ ...device, referenceId: 'charger-2' })
-    expect(must(await change(tx => updateDevice(tx, device.id, { metadata: {} })))).toEqual({
+    expect(acceptedValue(renamed)).toEqual({ ...device, referenceId: 'charger-2' })
+    expect(acceptedValue(await change(tx => updateDevice(tx, device.id, { metadata: {} })))).toEqual({
       ...device,
       referenceId: 'charger-2',
       metadata: {},
@@ -87,7 +79,7 @@ describe('devices', () => {
     expect(await changeTenant(database, test, tx => deleteDevice(tx, id, at))).toMatchObject({
       refusal: { code: 'not_found' },
     })
-    must(await change(tx => deleteDevice(tx, id, at)))
+    acceptedValue(await change(tx => deleteDevice(tx, id, at)))
     expect(await inLive(tx => retrieveDevice(tx, id))).toBeNull()
     expect(await change(tx => deleteDevice(tx, id, at))).toMatchObject({ refusal: { code: 'not_found' } })
     expect(await change(tx => updateDevice(tx, id, {}))).toMatchObject({ refusal: { code: 'not_found' } })
@@ -114,7 +106,7 @@ describe('lists', () => {
       const seen: string[] = []
       let paging: Paging = { limit, startingAfter: null, endingBefore: backwards ? (stay.at(-1) ?? null) : null }
       for (;;) {
-        const page = must(await scoped(tx => listDevices(tx, { referenceId: null }, paging)))
+        const page = acceptedValue(await scoped(tx => listDevices(tx, { referenceId: null }, paging)))
         const ids = page.items.map(({ id }) => id)
         if (backwards) seen.unshift(...ids)
         else seen.push(...ids)
@@ -147,7 +139,7 @@ describe('lists', () => {
     const page = await inLive(tx =>
       listDevices(tx, { referenceId: null }, { limit: 1, startingAfter: cursor.id, endingBefore: null }),
     )
-    expect(must(page).items).toEqual([older])
+    expect(acceptedValue(page).items).toEqual([older])
     const unknown = await inLive(tx =>
       listDevices(tx, { referenceId: null }, { ...newest, endingBefore: 'dev_000000000000000000000000' }),
     )
@@ -159,13 +151,13 @@ describe('locations and customers', () => {
   it('are read as they were created, each with the id of the other', async () => {
     const customer = await inLive(tx => createCustomer(tx, { referenceId: 'household', metadata: {} }, at))
     const draft = locationDraft({ referenceId: 'home', customerId: customer.id, metadata: { floor: '2' } })
-    const location = must(await change(tx => createLocation(tx, draft, at)))
+    const location = acceptedValue(await change(tx => createLocation(tx, draft, at)))
     expect(location).toMatchObject({ ...draft, tariffs: [], pricingRevision: 0, createdAt: at })
     expect(await inLive(tx => retrieveLocation(tx, location.id))).toEqual(location)
     expect(await inLive(tx => retrieveCustomer(tx, customer.id))).toEqual({ ...customer, locationIds: [location.id] })
     const listed = await inLive(tx => listLocations(tx, { referenceId: null, customerId: customer.id }, newest))
-    expect(must(listed)).toEqual({ items: [location], hasMore: false })
-    expect(must(await change(tx => updateCustomer(tx, customer.id, { referenceId: null })))).toMatchObject({
+    expect(acceptedValue(listed)).toEqual({ items: [location], hasMore: false })
+    expect(acceptedValue(await change(tx => updateCustomer(tx, customer.id, { referenceId: null })))).toMatchObject({
       referenceId: null,
     })
   })
@@ -175,7 +167,7 @@ describe('locations and customers', () => {
       createCustomer(tx, { referenceId: null, metadata: {} }, at),
     )
     const deleted = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
-    must(await change(tx => deleteCustomer(tx, deleted.id, at)))
+    acceptedValue(await change(tx => deleteCustomer(tx, deleted.id, at)))
     for (const customerId of [elsewhere.id, deleted.id, 'cus_none']) {
       const made = await change(tx => createLocation(tx, locationDraft({ customerId }), at))
       expect(made).toMatchObject({ refusal: { code: 'customer_not_found', field: 'customer_id' } })
@@ -192,16 +184,16 @@ describe('locations and customers', () => {
   })
 
   it('request recosts over all time for a new zone, and none for a new name', async () => {
-    const { id } = must(await change(tx => createLocation(tx, locationDraft(), at)))
+    const { id } = acceptedValue(await change(tx => createLocation(tx, locationDraft(), at)))
     const update = (draft: Parameters<typeof locationDraft>[0]) =>
       change(async tx => {
         const before = await lockLocation(tx, id)
         if (before === null) throw new Error('no location')
         return updateLocation(tx, before, { ...before, ...draft }, at)
       })
-    const renamed = must(await update({ referenceId: 'renamed' }))
+    const renamed = acceptedValue(await update({ referenceId: 'renamed' }))
     expect(renamed).toMatchObject({ location: { referenceId: 'renamed', pricingRevision: 0 }, recostRequest: null })
-    const moved = must(await update({ timezone: 'Europe/Vienna' }))
+    const moved = acceptedValue(await update({ timezone: 'Europe/Vienna' }))
     expect(moved.location.pricingRevision).toBe(1)
     expect(JSON.parse(moved.recostRequest?.payload ?? '')).toMatchObject({
       locations: [id],
@@ -209,7 +201,7 @@ describe('locations and customers', () => {
       from: null,
       to: null,
     })
-    must(await change(tx => createTariff(tx, tariffDraft(id), at)))
+    acceptedValue(await change(tx => createTariff(tx, tariffDraft(id), at)))
     expect(await update({ currencyCode: 'CHF' })).toMatchObject({ refusal: { code: 'currency_in_use' } })
     expect(await inLive(tx => retrieveLocation(tx, id))).toMatchObject({
       timezone: 'Europe/Vienna',
@@ -220,10 +212,12 @@ describe('locations and customers', () => {
 
   it('are deleted together: the locations of a customer are deleted, and their tariffs end', async () => {
     const customer = await inLive(tx => createCustomer(tx, { referenceId: null, metadata: {} }, at))
-    const with_ = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
-    const without = must(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
-    const { tariff } = must(await change(tx => createTariff(tx, tariffDraft(with_.id), at)))
-    const gone = must(await change(tx => deleteCustomer(tx, customer.id, at + 1_000)))
+    const with_ = acceptedValue(await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)))
+    const without = acceptedValue(
+      await change(tx => createLocation(tx, locationDraft({ customerId: customer.id }), at)),
+    )
+    const { tariff } = acceptedValue(await change(tx => createTariff(tx, tariffDraft(with_.id), at)))
+    const gone = acceptedValue(await change(tx => deleteCustomer(tx, customer.id, at + 1_000)))
     expect(gone.customer.id).toBe(customer.id)
     expect(gone.locations.map(({ id, tariffs }) => [id, tariffs.map(shown => shown.id)])).toEqual([
       [with_.id, [tariff.id]],

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { accepted } from '../../../../../services/domain/refusal.ts'
 import { writeEvents } from '../../../../../services/platform/postgres/events/events.ts'
 import {
@@ -32,14 +32,14 @@ import {
   readSubscriptions,
 } from '../../../../../services/platform/postgres/webhooks/webhook-queue.ts'
 import { createResend, stepResend } from '../../../../../services/platform/postgres/webhooks/webhook-resends.ts'
-import { makeTenants, openTestDatabase } from '../../../../support/stores/postgres.ts'
+import { acceptedValue } from '../../../../support/accepted-value.ts'
+import { useTestDatabase } from '../../../../support/registry/use-database.ts'
+import { makeTenants } from '../../../../support/stores/postgres.ts'
 
 const at = 1_760_000_000_000
 const dayMs = 86_400_000
-const opened = await openTestDatabase()
-const { database } = opened
+const { database } = await useTestDatabase()
 const { operator } = database
-afterAll(() => opened[Symbol.asyncDispose]())
 
 const page = { limit: 1_000, startingAfter: null, endingBefore: null }
 
@@ -51,9 +51,7 @@ const makeEndpoint = async (tenant: Tenant): Promise<string> => {
     apiVersion: 'current',
     sealedSecret: () => 'sealed',
   } as const
-  const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
-  if (!made.ok) throw new Error(made.refusal.message)
-  return made.value.id
+  return acceptedValue(await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))).id
 }
 
 /** Create an account with an endpoint and some deliveries, due at `at`. */
