@@ -17,7 +17,7 @@ const read = (folder: string): readonly Source[] =>
     }),
   )
 
-/** Maximum number of hard sentences in 1,000. The rules flag a correct sentence now and then. */
+/** Maximum number of hard sentences in 1,000. The rules flag some correct sentences. */
 const maxRate = (folder: string): number => (folder === 'test' ? 75 : 15)
 
 describe('comments and documents', () => {

@@ -1,4 +1,4 @@
-/** A public building in a city of the Central European time zone and of the euro. */
+/** Address of a public building in a city with Central European time and the euro. */
 export type DemoAddress = {
   readonly address_line1: string
   readonly city: string

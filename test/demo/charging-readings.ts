@@ -8,22 +8,25 @@ type Charge = {
   readonly start: number
   readonly energyWh: number
   readonly powerW: number
-  /** How often the charger reports. */
+  /** Interval between two reports of the charger. */
   readonly stepMs: number
 }
 
-/** Above four fifths of a charge a car takes less and less, down to a quarter of the power. */
+/** Return the share of the full power. From 80 % of the energy on, the power falls to a quarter. */
 const taper = (share: number): number => (share < 0.8 ? 1 : Math.max(0.25, 1 - (share - 0.8) * 3.75))
 
-/** The readings of one charging session: full power, then a taper; the last one ends when the energy is reached. */
+/**
+ * Yield the readings of one charging session: full power, then less and less. The last reading ends when the car is
+ * full.
+ */
 export function* chargingSession({ device, session, start, energyWh, powerW, stepMs }: Charge): Iterable<Reading> {
   let left = energyWh
   for (let at = start; left > 0; ) {
     const power = powerW * taper(1 - left / energyWh)
-    const step = Math.round((power * stepMs) / hourMs)
-    const energy = Math.min(left, step)
+    const stepWh = Math.round((power * stepMs) / hourMs)
+    const energy = Math.min(left, stepWh)
     // Chargers report whole seconds.
-    const length = energy === step ? stepMs : Math.max(1_000, Math.round((stepMs * energy) / step / 1_000) * 1_000)
+    const length = energy === stepWh ? stepMs : Math.max(1_000, Math.round((stepMs * energy) / stepWh / 1_000) * 1_000)
     yield { device, session, flow: 'INBOUND', tariff: 'IMPORT', energyWh: energy, start: at, end: at + length }
     left -= energy
     at += length
@@ -32,7 +35,7 @@ export function* chargingSession({ device, session, start, energyWh, powerW, ste
 
 const powers = [22_000, 50_000, 150_000] as const
 
-/** A charging site: each charger has one car after the other, more of them by day; it reports every five minutes. */
+/** Yield the readings of a charging site. Each charger charges one car after the other and reports every 5 min. */
 export function* chargingReadings(site: Site, period: Period, seed: number): Iterable<Reading> {
   for (let charger = 1; charger <= site.chargers; charger += 1) {
     const device = `charger-${charger}`

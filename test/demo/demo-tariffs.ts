@@ -10,7 +10,7 @@ type Rate = {
 }
 type Hours = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly Rate[] }
 
-/** A tariff as it is sent, without its location. */
+/** Body of a tariff without its location. */
 export type DemoTariff = {
   readonly direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
   readonly type: 'COMMODITY' | 'NON_COMMODITY'
@@ -26,7 +26,7 @@ const band = (from: number, to: number, fixed: number): Hours => {
   return { valid_from: clock(from), valid_to: clock(to), rate: [{ fixed }] }
 }
 
-/** The factory's price falls with what it has used since the contract began in this month. */
+/** Tiers of a factory. The price falls with the energy since the start of the contract in this month. */
 export const factoryTiers: readonly Rate[] = [
   { fixed: 0.238, to_kwh: 2_500 },
   { fixed: 0.204, to_kwh: 5_500 },
@@ -40,8 +40,8 @@ const dayAndNight: DemoTariff = {
   schedule: schedule(band(6, 22, 0.334), band(22, 6, 0.218)),
 }
 
-/** The dearest price per kWh that a charging session can meet, on any of the tariffs below. */
-export const dearestPrice = 0.4
+/** Upper limit of the price per kWh of a charging session in all tariffs below. */
+export const maxPrice = 0.4
 
 export const tariffsOf: Readonly<Record<SiteKind, readonly DemoTariff[]>> = {
   household: [dayAndNight],
@@ -73,10 +73,10 @@ export const tariffsOf: Readonly<Record<SiteKind, readonly DemoTariff[]>> = {
   ],
 }
 
-/** Price per kWh on the market for an hour (ms), in steps of 1e-5. */
+/** Market price per kWh for one hour, with five decimals. `start` and `end` are in ms. */
 export type MarketPrice = { readonly start: number; readonly end: number; readonly value: number }
 
-/** Simulate a market of long summer days: a morning and an evening peak, and an afternoon in which the sun pushes prices below zero. */
+/** Simulate market prices of summer days: peaks in the morning and evening, and negative prices in the afternoon. */
 export const marketPrices = (period: Period, seed: number): readonly MarketPrice[] => {
   const random = seededRandom(seed, 'market')
   return Array.from({ length: period.days * 24 }, (_, index) => {

@@ -4,10 +4,10 @@ import { CallError, logIn, type ServiceClient } from '../../services/command-lin
 import { readTarget } from '../../services/command-line/target.ts'
 import { currentInstant } from '../../services/platform/clock.ts'
 import { ConfigError } from '../../services/platform/failure.ts'
+import { type CreatedFleet, createFleet } from './create-fleet.ts'
 import { minLocations, planFleet } from './fleet.ts'
-import { type CreatedFleet, makeFleet } from './make-fleet.ts'
 import type { Period } from './reading.ts'
-import { reportBought, reportDearestSession, reportFactory, reportMarket, reportSolar } from './report.ts'
+import { reportBought, reportCostliestSession, reportFactory, reportMarket, reportSolar } from './report.ts'
 import { planSubmissions, sendAll } from './send-readings.ts'
 import { heading, paint, print, showProgress, whole } from './terminal.ts'
 
@@ -15,15 +15,15 @@ const help = `Simulates a fleet of homes, charging sites and factories against a
 
   npm run demo -- [--locations N] [--days N] [--seed N]
 
-  --locations N     Sites of the fleet, ${minLocations} to 10000 (100).
-  --days N          Days of readings, 1 to 31 (1).
-  --seed N          Another number gives other readings; the same one the same readings and costs (1).
-  --base-url URL    Where the system answers; else as sandbox.json in the data folder says.
+  --locations N     Sites of the fleet, ${minLocations} to 10000 (default 100).
+  --days N          Days of readings, 1 to 31 (default 1).
+  --seed N          Seed of the readings. The same seed gives the same readings and costs (default 1).
+  --base-url URL    Address of the service (default: the address in sandbox.json in the data folder).
   --account ACCOUNT --key KEY
-                    Whose test mode is used; else the sandbox's.
+                    Account and test key (default: those of the sandbox).
   --help            Show this help.
 
-Everything that it makes stays, under references that begin with "demo-", for you to look at.
+The demo does not delete its objects. Their references start with "demo-".
 `
 
 type Options = { readonly locations: number; readonly days: number; readonly seed: number }
@@ -34,7 +34,7 @@ const firstDay = Date.UTC(2025, 5, 15, 22)
 const parseNumber = (name: string, text: string, min: number, max: number): number => {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new UsageError(`--${name} is a whole number from ${min} to ${max}, not "${text}"`)
+    throw new UsageError(`--${name} must be a whole number from ${min} to ${max}, not "${text}".`)
   return value
 }
 
@@ -63,7 +63,7 @@ const connect = async (baseUrl: string, account: string, key: string): Promise<S
   } catch (error) {
     if (!(error instanceof CallError) || error.status !== null) throw error
     throw new CommandError(
-      `no system answers at ${baseUrl}: start one with "npm start" in another terminal, or name one with --base-url`,
+      `No service answers at ${baseUrl}. Start the service with "npm start" in another terminal, or use --base-url.`,
       {
         cause: error,
       },
@@ -78,14 +78,13 @@ const deliver = async (client: ServiceClient, fleet: CreatedFleet, period: Perio
   const delivery = await sendAll(client, plan, {
     sent: sending.update,
     allSent: ms => {
-      sending.end(
-        `${whole(plan.records)} records in ${plan.submissions.length} submissions, durable after ${(ms / 1_000).toFixed(2)} s`,
-      )
+      const submissions = `${whole(plan.records)} records in ${plan.submissions.length} submissions`
+      sending.end(`${submissions}, durable after ${(ms / 1_000).toFixed(2)} s`)
       storing = showProgress('Pricing', plan.records, 'records')
     },
     stored: records => storing.update(records),
   })
-  storing.end(`all receipts say processed after ${(delivery.storedMs / 1_000).toFixed(2)} s`)
+  storing.end(`all records processed after ${(delivery.storedMs / 1_000).toFixed(2)} s`)
   return { plan, delivery }
 }
 
@@ -93,23 +92,21 @@ const simulate = async (client: ServiceClient, { locations, days, seed }: Option
   const run = `demo-${currentInstant().toString(36)}`
   const period: Period = { start: firstDay, days }
   print()
-  print(
-    `  ${paint('bold', 'Wattledger')}  ${whole(locations)} sites, ${days === 1 ? 'one day' : `${days} days`}, from Monday, 16 June 2025`,
-  )
+  const length = days === 1 ? 'one day' : `${days} days`
+  print(`  ${paint('bold', 'Wattledger')}  ${whole(locations)} sites, ${length}, from Monday, 16 June 2025`)
   print()
-  const making = showProgress('Making', locations, 'sites')
-  const fleet = await makeFleet({ client, run, period, seed }, planFleet(locations), making.update)
-  making.end(
-    `${whole(locations)} locations with tariffs, ${whole(fleet.sites.reduce((sum, site) => sum + site.deviceIds.size, 0))} devices, one market`,
-  )
+  const creating = showProgress('Creating', locations, 'sites')
+  const fleet = await createFleet({ client, run, period, seed }, planFleet(locations), creating.update)
+  const devices = fleet.sites.reduce((sum, site) => sum + site.deviceIds.size, 0)
+  creating.end(`${whole(locations)} locations with tariffs, ${whole(devices)} devices, one market`)
   const { plan, delivery } = await deliver(client, fleet, period, seed, run)
   await reportBought(client, fleet, period)
   reportMarket(period, seed)
   await reportSolar(client, fleet, period)
-  await reportDearestSession(client, plan.sessions)
+  await reportCostliestSession(client, plan.sessions)
   await reportFactory(client, fleet, period)
   const rate = (ms: number): string => `${whole(delivery.records / (ms / 1_000))} records/s`
-  heading('Rate', 'one client that waits for every answer; "npm run bench" measures the limits')
+  heading('Rate', 'one client that waits for each answer; "npm run bench" measures the limits')
   print(`  accepted and durable   ${rate(delivery.acceptedMs)}`)
   print(`  priced and readable    ${rate(delivery.storedMs)}`)
   print()

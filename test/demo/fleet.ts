@@ -1,10 +1,13 @@
 import { addresses, type DemoAddress } from './addresses.ts'
 
 export const siteKinds = ['household', 'market', 'solar', 'charging', 'factory'] as const
-/** What a site is: a home on a day and night tariff, on market prices, or with a solar roof; a charging site; a factory. */
+/**
+ * Kind of a site: a home with a day and night tariff, with market prices or with a solar roof; a charging site; a
+ * factory.
+ */
 export type SiteKind = (typeof siteKinds)[number]
 
-/** A site of the fleet; `name` is unique in the fleet and stays the same for the same number. */
+/** Site of the fleet. `name` is unique in the fleet. */
 export type Site = {
   readonly kind: SiteKind
   readonly name: string
@@ -12,7 +15,7 @@ export type Site = {
   readonly chargers: number
 }
 
-/** Shares of a fleet in sites of a hundred; homes on day and night tariffs make up the rest. */
+/** Shares of the sites in percent. All other sites are homes with day and night tariffs. */
 const shares: Readonly<Record<Exclude<SiteKind, 'household'>, number>> = {
   factory: 1,
   charging: 15,
@@ -31,24 +34,24 @@ const countsOf = (locations: number): Readonly<Record<SiteKind, number>> => {
   return { household: locations - rest.market - rest.solar - rest.charging - rest.factory, ...rest }
 }
 
-/** Two of three homes on day and night tariffs, and every home on market prices, charge a car. */
-const chargersOf = (kind: SiteKind, place: number): number => {
-  if (kind === 'charging') return 2 + (place % 3)
+/** Return the number of chargers. All homes with market prices and two thirds of the other homes have one charger. */
+const chargersOf = (kind: SiteKind, index: number): number => {
+  if (kind === 'charging') return 2 + (index % 3)
   if (kind === 'market') return 1
-  return kind === 'household' && place % 3 !== 0 ? 1 : 0
+  return kind === 'household' && index % 3 !== 0 ? 1 : 0
 }
 
 export const minLocations = siteKinds.length
 
-/** Plan a fleet of `locations` sites, at least one of each kind; the same number gives the same fleet. */
+/** Plan a fleet with at least one site of each kind. The same number of locations gives the same fleet. */
 export const planFleet = (locations: number): readonly Site[] => {
   const counts = countsOf(locations)
   return siteKinds.flatMap((kind, group) =>
-    Array.from({ length: counts[kind] }, (_, place) => ({
+    Array.from({ length: counts[kind] }, (_, index) => ({
       kind,
-      name: `${kind}-${place + 1}`,
-      address: addresses[(group * 7 + place) % addresses.length] as DemoAddress,
-      chargers: chargersOf(kind, place),
+      name: `${kind}-${index + 1}`,
+      address: addresses[(group * 7 + index) % addresses.length] as DemoAddress,
+      chargers: chargersOf(kind, index),
     })),
   )
 }

@@ -1,9 +1,9 @@
-/** A source of chance that gives the same numbers for the same seed. */
+/** Seeded generator of random numbers. */
 export type Random = {
-  /** At least 0 and below 1. */
+  /** Random number in [0, 1). */
   readonly fraction: () => number
   readonly between: (low: number, high: number) => number
-  /** A whole number, both ends included. */
+  /** Random whole number from `low` to `high`, both included. */
   readonly whole: (low: number, high: number) => number
 }
 
@@ -13,10 +13,12 @@ const mix = (text: string): number => {
   return hash >>> 0
 }
 
-/** Make the chance of one thing: things of one seed do not share their numbers, so adding one leaves the others as they were. */
-export const seededRandom = (seed: number, thing: string): Random => {
-  let state = mix(`${seed} ${thing}`)
-  // mulberry32: one multiplication deep, even enough for load curves.
+/**
+ * Create the generator of one object. Each object has its own numbers, so that a new object does not change the others.
+ */
+export const seededRandom = (seed: number, objectName: string): Random => {
+  let state = mix(`${seed} ${objectName}`)
+  // Algorithm mulberry32: short, and uniform enough for load curves.
   const fraction = (): number => {
     state = (state + 0x6d2b79f5) | 0
     let value = Math.imul(state ^ (state >>> 15), 1 | state)

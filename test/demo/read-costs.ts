@@ -1,7 +1,7 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
-import { dearestPrice } from './demo-tariffs.ts'
-import type { CreatedFleet, CreatedSite } from './make-fleet.ts'
+import type { CreatedFleet, CreatedSite } from './create-fleet.ts'
+import { maxPrice } from './demo-tariffs.ts'
 import { dayMs, type Period } from './reading.ts'
 import { inParallel, requestWithRetries } from './retry.ts'
 import type { SentSession } from './send-readings.ts'
@@ -23,7 +23,7 @@ type Piece = {
 }
 type RecordList = { readonly data: readonly { readonly pieces: readonly Piece[] }[] }
 
-/** Energy in Wh and what it cost or earned, as the service adds it up. */
+/** Energy in Wh with its cost or revenue, as summed by the service. */
 export type Cost = { readonly energyWh: number; readonly cost: number; readonly unpricedRecords: number }
 
 export const flows = {
@@ -38,7 +38,7 @@ const spanOf = ({ start, days }: Period) => ({
   end_time: writeInstant(start + days * dayMs),
 })
 
-/** Read what an object's energy of one kind cost in the period. */
+/** Read the cost of one flow of energy of an object in the period. */
 export const readCost = async (
   client: ServiceClient,
   objectId: string,
@@ -59,11 +59,11 @@ export const readCost = async (
   }
 }
 
-/** Read what each kind of site bought. */
+/** Read the cost of the bought energy for each kind of site. */
 export const readBought = async (client: ServiceClient, { customers }: CreatedFleet, period: Period) => {
   const kinds = Object.entries(customers)
   const costs = await inParallel(kinds, kinds.length, ([, id]) => readCost(client, id, 'bought', period))
-  return new Map(kinds.map(([kind], place) => [kind, costs[place] ?? { energyWh: 0, cost: 0, unpricedRecords: 0 }]))
+  return new Map(kinds.map(([kind], index) => [kind, costs[index] ?? { energyWh: 0, cost: 0, unpricedRecords: 0 }]))
 }
 
 export type CostedSession = SentSession & { readonly cost: number; readonly start: string; readonly end: string }
@@ -71,25 +71,25 @@ export type CostedSession = SentSession & { readonly cost: number; readonly star
 const readSession = async (client: ServiceClient, session: SentSession): Promise<CostedSession> => {
   const { data } = await requestWithRetries<EnergyCost>(client, 'POST', `/costs/session/${session.reference}`)
   const [element] = data
-  if (element === undefined) throw new Error(`session ${session.reference} has no cost`)
+  if (element === undefined) throw new Error(`Session ${session.reference} has no cost.`)
   return { ...session, cost: element.tariff.cost.value, start: element.start_time, end: element.end_time }
 }
 
 const sessionsAtOnce = 8
 
 /**
- * Find the session that cost the most. They are read from the greatest energy down, until even the dearest price could not lift
- * the next one above the best.
+ * Find the session with the highest cost; null without sessions. Sessions are read in descending order of energy. The
+ * search ends when the next session would be cheaper even at the maximum price.
  */
-export const dearestSession = async (
+export const costliestSession = async (
   client: ServiceClient,
   sessions: readonly SentSession[],
 ): Promise<CostedSession | null> => {
-  const order = sessions.toSorted((a, b) => b.energyWh - a.energyWh)
+  const sorted = sessions.toSorted((a, b) => b.energyWh - a.energyWh)
   let best: CostedSession | null = null
-  for (let from = 0; from < order.length; from += sessionsAtOnce) {
-    const group = order.slice(from, from + sessionsAtOnce)
-    if (best !== null && ((group[0]?.energyWh ?? 0) / 1_000) * dearestPrice < best.cost) break
+  for (let from = 0; from < sorted.length; from += sessionsAtOnce) {
+    const group = sorted.slice(from, from + sessionsAtOnce)
+    if (best !== null && ((group[0]?.energyWh ?? 0) / 1_000) * maxPrice < best.cost) break
     for (const session of await inParallel(group, sessionsAtOnce, one => readSession(client, one))) {
       if (best === null || session.cost > best.cost) best = session
     }
@@ -97,7 +97,7 @@ export const dearestSession = async (
   return best
 }
 
-/** What an hour's energy was priced at in one tier. */
+/** Energy and cost of one hour in one tier. */
 export type TierPart = {
   readonly hour: number
   readonly price: number
@@ -105,7 +105,7 @@ export type TierPart = {
   readonly cost: number
 }
 
-/** Read why the first day of a site cost what it cost: one part for each hour and tier, in the order of time. */
+/** Read the cost of the first day of a site, by hour and tier, in order of time. */
 export const readTiers = async (
   client: ServiceClient,
   { locationId }: CreatedSite,

@@ -1,6 +1,6 @@
-/** A meter reading before it knows its location: who measured what, when (ms), in whole Wh. */
+/** Meter reading of a site: device, flow, whole Wh, and interval in ms. */
 export type Reading = {
-  /** The device at the site, such as `charger-1`; null for the site's own meter. */
+  /** Device at the site, such as `charger-1`; null for the meter of the site. */
   readonly device: string | null
   readonly session: string | null
   readonly flow: 'INBOUND' | 'OUTBOUND'
@@ -10,7 +10,7 @@ export type Reading = {
   readonly end: number
 }
 
-/** The days that are simulated; `start` is local midnight in ms. No clock changes among them. */
+/** Simulated days without clock changes. `start` is local midnight in ms. */
 export type Period = { readonly start: number; readonly days: number }
 
 export const minuteMs = 60_000
@@ -19,7 +19,7 @@ export const dayMs = 24 * hourMs
 export const quarterMs = 15 * minuteMs
 export const quartersPerDay = 96
 
-/** Walk the quarter hours of a period; `hour` is the local time of day in hours, 0 to 23.75. */
+/** Yield the quarter hours of a period. `hour` is the local time of day in hours, 0 to 23.75. */
 export function* quarters({
   start,
   days,
@@ -29,7 +29,7 @@ export function* quarters({
   }
 }
 
-/** A bell over the day around an hour, 1 at its top. */
+/** Return the value at an hour of a bell curve over the day, with the maximum 1 at `top`. */
 export const bell = (hour: number, top: number, width: number): number => Math.exp(-(((hour - top) / width) ** 2))
 
 export const purchase = (energyWh: number, start: number): Reading => ({

@@ -1,8 +1,8 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
+import type { CreatedFleet } from './create-fleet.ts'
 import { factoryTiers, marketPrices } from './demo-tariffs.ts'
 import { type SiteKind, siteKinds } from './fleet.ts'
-import type { CreatedFleet } from './make-fleet.ts'
-import { type Cost, dearestSession, readBought, readCost, readTiers, type TierPart } from './read-costs.ts'
+import { type Cost, costliestSession, readBought, readCost, readTiers, type TierPart } from './read-costs.ts'
 import type { Period } from './reading.ts'
 import type { SentSession } from './send-readings.ts'
 import { centsPerKwh, energyText, heading, money, paint, print, printTable, sparkline, whole } from './terminal.ts'
@@ -17,7 +17,7 @@ const titles: Readonly<Record<SiteKind, string>> = {
 
 const nothing: Cost = { energyWh: 0, cost: 0, unpricedRecords: 0 }
 
-/** What each kind of site bought, and all of them together. */
+/** Print the bought energy and its cost for each kind of site, and the totals. */
 export const reportBought = async (client: ServiceClient, fleet: CreatedFleet, period: Period): Promise<void> => {
   const costs = await readBought(client, fleet, period)
   const rows = siteKinds.map(kind => {
@@ -28,20 +28,20 @@ export const reportBought = async (client: ServiceClient, fleet: CreatedFleet, p
   const all = [...costs.values()]
   const energyWh = all.reduce((sum, cost) => sum + cost.energyWh, 0)
   const cost = all.reduce((sum, one) => sum + one.cost, 0)
-  heading('Bought from the grid', 'each line one call: POST /costs/interval/{customer}')
+  heading('Bought from the grid', 'one request for each line: POST /costs/interval/{customer}')
   printTable(
     ['', 'sites', 'energy', 'cost', 'per kWh'],
     [
       ...rows,
       null,
-      ['Together', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)],
+      ['Total', whole(fleet.sites.length), energyText(energyWh), money(cost), centsPerKwh(cost, energyWh)],
     ],
   )
   const unpriced = all.reduce((sum, one) => sum + one.unpricedRecords, 0)
-  if (unpriced > 0) print(`\n  ${paint('yellow', `${whole(unpriced)} records have no price and are not counted`)}`)
+  if (unpriced > 0) print(`\n  ${paint('yellow', `${whole(unpriced)} records without a price are not included.`)}`)
 }
 
-/** What the roofs were worth: used at home, sold, and kept in batteries for the evening. */
+/** Print the value of the solar energy: used at home, sold, and stored in batteries for the evening. */
 export const reportSolar = async (
   client: ServiceClient,
   { customers }: CreatedFleet,
@@ -55,39 +55,40 @@ export const reportSolar = async (
   ])
   heading('Solar roofs and batteries', 'INBOUND and OUTBOUND, IMPORT, EXPORT and LOCAL')
   printTable(
-    ['', 'energy', 'worth'],
+    ['', 'energy', 'value'],
     [
       ['Sold to the grid', energyText(sold.energyWh), money(sold.cost)],
-      ['Used at home or kept in the battery', energyText(ownRoof.energyWh), money(ownRoof.cost)],
+      ['Used at home or stored in the battery', energyText(ownRoof.energyWh), money(ownRoof.cost)],
       ['Battery instead of the grid', energyText(fromBattery.energyWh), money(fromBattery.cost)],
       null,
-      ['Bought, less what was sold', energyText(bought.energyWh - sold.energyWh), money(bought.cost - sold.cost)],
+      ['Bought minus sold', energyText(bought.energyWh - sold.energyWh), money(bought.cost - sold.cost)],
     ],
   )
 }
 
-/** The market's prices by the hour, as the homes that follow it saw them. */
+/** Print the market prices of the first day by hour. */
 export const reportMarket = (period: Period, seed: number): void => {
   const prices = marketPrices({ ...period, days: 1 }, seed).map(({ value }) => value)
   const cents = (value: number): string => `${(value * 100).toFixed(1)} ct`
   heading('Market', 'price of each hour of the first day')
-  print(
-    `  0 h ${paint('cyan', sparkline(prices))} 24 h   from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`,
-  )
+  const range = `from ${cents(Math.min(...prices))} to ${cents(Math.max(...prices))} per kWh`
+  print(`  0 h ${paint('cyan', sparkline(prices))} 24 h   ${range}`)
 }
 
-/** The charging session that cost the most. */
-export const reportDearestSession = async (client: ServiceClient, sessions: readonly SentSession[]): Promise<void> => {
-  const session = await dearestSession(client, sessions)
+/** Print the charging session with the highest cost. */
+export const reportCostliestSession = async (
+  client: ServiceClient,
+  sessions: readonly SentSession[],
+): Promise<void> => {
+  const session = await costliestSession(client, sessions)
   if (session === null) return
   const minutes = Math.round((Date.parse(session.end) - Date.parse(session.start)) / 60_000)
-  heading('Dearest charging session', `of ${whole(sessions.length)}: POST /costs/session/{reference}`)
-  print(
-    `  ${paint('bold', money(session.cost))} for ${energyText(session.energyWh)} in ${minutes} minutes, ${centsPerKwh(session.cost, session.energyWh)} per kWh`,
-  )
-  print(
-    `  ${session.device} of ${session.site.name}, ${session.site.address.address_line1}, ${session.site.address.city}  ${paint('dim', session.reference)}`,
-  )
+  heading('Most expensive charging session', `of ${whole(sessions.length)}: POST /costs/session/{reference}`)
+  const price = centsPerKwh(session.cost, session.energyWh)
+  const energy = `${energyText(session.energyWh)} in ${minutes} minutes`
+  print(`  ${paint('bold', money(session.cost))} for ${energy}, ${price} per kWh`)
+  const { address_line1: street, city } = session.site.address
+  print(`  ${session.device} of ${session.site.name}, ${street}, ${city}  ${paint('dim', session.reference)}`)
 }
 
 const tierStyles = [
@@ -98,17 +99,17 @@ const tierStyles = [
 
 const chartWidth = 40
 
-/** The first factory's first day by the hour, and how its price falls as the tiers fill. */
+/** Print the first day of the first factory by hour and tier. */
 export const reportFactory = async (client: ServiceClient, { sites }: CreatedFleet, period: Period): Promise<void> => {
   const factory = sites.find(({ kind }) => kind === 'factory')
   if (factory === undefined) return
   const parts = await readTiers(client, factory, period)
-  heading('A factory by the hour', `${factory.address.city}, first day; the pieces of GET /meters/records`)
+  heading('A factory by hour', `${factory.address.city}, first day; pieces of GET /meters/records`)
   const hours = Array.from({ length: 24 }, (_, hour) => parts.filter(part => part.hour === hour))
   const maxWh = Math.max(...hours.map(energyOf))
   for (const [hour, ofHour] of hours.entries()) {
     const lengths = ofHour.map(({ energyWh }) => Math.round((energyWh / maxWh) * chartWidth))
-    const bars = ofHour.map(({ price }, place) => tierBar(price, lengths[place] ?? 0)).join('')
+    const bars = ofHour.map(({ price }, index) => tierBar(price, lengths[index] ?? 0)).join('')
     const gap = ' '.repeat(Math.max(0, chartWidth + 1 - lengths.reduce((sum, length) => sum + length, 0)))
     const cost = ofHour.reduce((sum, part) => sum + part.cost, 0)
     const numbers = `${energyText(energyOf(ofHour)).padStart(8)}  ${money(cost).padStart(9)}`
@@ -117,12 +118,12 @@ export const reportFactory = async (client: ServiceClient, { sites }: CreatedFle
   print()
   printTable(
     ['tier', 'price per kWh', 'energy', 'cost'],
-    factoryTiers.map(({ fixed = 0, to_kwh: to }, place) => {
+    factoryTiers.map(({ fixed = 0, to_kwh: to }, index) => {
       const ofTier = parts.filter(({ price }) => price === fixed)
       const cost = ofTier.reduce((sum, part) => sum + part.cost, 0)
       const bound = to === undefined ? 'above' : `up to ${whole(to)} kWh`
       return [
-        `${tierStyles[place]?.full ?? ''} ${bound}`,
+        `${tierStyles[index]?.full ?? ''} ${bound}`,
         `${(fixed * 100).toFixed(1)} ct`,
         energyText(energyOf(ofTier)),
         money(cost),

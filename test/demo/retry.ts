@@ -3,7 +3,7 @@ import { refusalOf, type ServiceClient } from '../../services/command-line/servi
 
 const timeoutMs = 60_000
 
-/** Call for a success, and call again for up to a minute while the service asks for patience (429, 503). Throws `CallError`. */
+/** Send a request, and retry for up to 60 s while the service answers 429 or 503. Throws `CallError`. */
 export const requestWithRetries = async <T>(
   client: ServiceClient,
   method: string,
@@ -19,7 +19,10 @@ export const requestWithRetries = async <T>(
   }
 }
 
-/** Do a piece of work for each item, at most `width` at a time, and give the results in the order of the items. Throws the first error. */
+/**
+ * Do a piece of work for each item, at most `width` at a time, and give the results in the order of the items. Throws
+ * the first error.
+ */
 export const inParallel = async <Item, Result>(
   items: Iterable<Item>,
   width: number,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import type { MeterBatchWire } from '../../services/contract/metering/meter-batch.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
-import type { CreatedSite } from './make-fleet.ts'
+import type { CreatedSite } from './create-fleet.ts'
 import type { Period, Reading } from './reading.ts'
 import { inParallel, requestWithRetries } from './retry.ts'
 import { siteReadings } from './site-readings.ts'
@@ -12,10 +12,10 @@ const width = 8
 const pollMs = 40
 const storeTimeoutMs = 120_000
 
-/** What became of the readings; times in ms from the first submission. */
+/** Result of the delivery. Times are in ms since the first submission. */
 export type Delivery = { readonly records: number; readonly acceptedMs: number; readonly storedMs: number }
 
-/** A session as it was sent. */
+/** Session with its energy, as it was sent. */
 export type SentSession = {
   readonly reference: string
   readonly site: CreatedSite
@@ -29,7 +29,7 @@ export type Plan = {
   readonly sessions: readonly SentSession[]
 }
 
-/** Write a reading as the record that is sent. */
+/** Convert a reading to a record of a submission. */
 export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' | 'deviceIds'>, run: string) => ({
   location_id: site.locationId,
   ...(reading.device === null ? {} : { device_id: site.deviceIds.get(reading.device) }),
@@ -42,7 +42,7 @@ export const recordOf = (reading: Reading, site: Pick<CreatedSite, 'locationId' 
   end_time: writeInstant(reading.end),
 })
 
-/** Simulate the fleet and write its submissions before the first is sent, so that the rate is that of the service. */
+/** Simulate the fleet and write all submissions in advance, so that the measured rate is the rate of the service. */
 export const planSubmissions = (sites: readonly CreatedSite[], period: Period, seed: number, run: string): Plan => {
   const submissions: string[] = []
   const sessions = new Map<string, SentSession>()
@@ -70,7 +70,7 @@ export const planSubmissions = (sites: readonly CreatedSite[], period: Period, s
 const submit = async (client: ServiceClient, submission: string): Promise<MeterBatchWire> => {
   const batch = await requestWithRetries<MeterBatchWire>(client, 'PUT', '/meters/interval', submission)
   const [failed] = batch.failed_records
-  if (failed !== undefined) throw new Error(`record ${failed.record_num} of ${batch.id} was refused: ${failed.error}`)
+  if (failed !== undefined) throw new Error(`Record ${failed.record_num} of ${batch.id} was refused: ${failed.error}`)
   return batch
 }
 
@@ -83,7 +83,7 @@ const awaitStored = async (client: ServiceClient, batch: MeterBatchWire): Promis
     )
     if (stored + failed.length >= batch.records_accepted) return
     if (performance.now() > deadline)
-      throw new Error(`${batch.id} shows ${stored} of ${batch.records_accepted} records after two minutes`)
+      throw new Error(`${batch.id} has ${stored} of ${batch.records_accepted} records processed after 120 s.`)
   }
 }
 
@@ -93,7 +93,7 @@ type OnProgress = {
   readonly stored: (records: number) => void
 }
 
-/** Send all submissions, a few at a time, then wait until every receipt says that its records are stored. */
+/** Send all submissions, eight at a time, then wait until all their records are processed. */
 export const sendAll = async (client: ServiceClient, plan: Plan, on: OnProgress): Promise<Delivery> => {
   const startedAt = performance.now()
   let sent = 0

@@ -18,7 +18,7 @@ const groupedBy = (list: readonly Reading[], keyOf: (reading: Reading) => unknow
 ]
 
 describe('the simulated fleet', () => {
-  it('has as many sites as asked for, of every kind, each with a name of its own', () => {
+  it('has the requested number of sites with unique names, of all kinds', () => {
     fc.assert(
       fc.property(fc.integer({ min: minLocations, max: 500 }), locations => {
         const sites = planFleet(locations)
@@ -29,13 +29,13 @@ describe('the simulated fleet', () => {
     )
   })
 
-  it('reads the same for the same seed, and otherwise for another', () => {
+  it('has the same readings for the same seed, and different readings for another seed', () => {
     expect(JSON.stringify(simulate(1))).toBe(JSON.stringify(readings))
     expect(JSON.stringify(simulate(2))).not.toBe(JSON.stringify(readings))
     expect(marketPrices(period, 1)).toEqual(marketPrices(period, 1))
   })
 
-  it('sends records that are all taken, none of them twice', () => {
+  it('sends valid records without duplicates', () => {
     const identities = new Set<string>()
     let count = 0
     for (const [index, list] of readings.entries()) {
@@ -58,7 +58,7 @@ describe('the simulated fleet', () => {
     expect(count).toBeGreaterThan(20_000)
   })
 
-  it('charges one car after the other on each charger', () => {
+  it('charges one car after the other at each charger', () => {
     const overlaps: Reading[] = []
     for (const list of readings) {
       for (const ofCharger of groupedBy(
@@ -74,7 +74,7 @@ describe('the simulated fleet', () => {
     expect(overlaps).toEqual([])
   })
 
-  it('never buys and sells at once under a solar roof, and takes no more from a battery than it holds', () => {
+  it('never buys and sells at the same time with a solar roof, and never takes more from a battery than it has', () => {
     const wrong: unknown[] = []
     for (const [index, list] of readings.entries()) {
       if (fleet[index]?.kind !== 'solar') continue

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Colour a text where the terminal shows colours. */
+/** Colour a text if the terminal supports colours. */
 export const paint = (style: Style, text: string): string => styleText(style, text)
 
 const isTerminal = process.stdout.isTTY === true
@@ -19,7 +19,7 @@ export const heading = (title: string, note = ''): void => {
 
 export const whole = (value: number): string => Math.round(value).toLocaleString('en')
 
-/** Energy in Wh as kWh, or MWh where that is easier to read. */
+/** Format an energy as kWh, or as MWh from 10 MWh on. */
 export const energyText = (energyWh: number): string =>
   energyWh >= 1e7
     ? `${(energyWh / 1e6).toFixed(2)} MWh`
@@ -28,29 +28,29 @@ export const energyText = (energyWh: number): string =>
 export const money = (value: number): string =>
   `${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} €`
 
-/** What a kWh cost on average, in cents. */
+/** Format the average cost of a kWh in cents. */
 export const centsPerKwh = (cost: number, energyWh: number): string =>
   energyWh === 0 ? '–' : `${((cost * 100_000) / energyWh).toFixed(2)} ct`
 
-/** Print a table: the first column to the left, the others to the right; a row of null is a line across. */
+/** Print a table. The first column is aligned left, the others right. A null row is a horizontal line. */
 export const printTable = (head: readonly string[], rows: readonly (readonly string[] | null)[]): void => {
   const cells = [head, ...rows.filter(row => row !== null)]
-  const widths = head.map((_, place) => Math.max(...cells.map(row => [...(row[place] ?? '')].length)))
-  const laidOut = (row: readonly string[]): string =>
+  const widths = head.map((_, column) => Math.max(...cells.map(row => [...(row[column] ?? '')].length)))
+  const format = (row: readonly string[]): string =>
     row
-      .map((cell, place) => {
-        const gap = ' '.repeat((widths[place] ?? 0) - [...cell].length)
-        return place === 0 ? cell + gap : gap + cell
+      .map((cell, column) => {
+        const gap = ' '.repeat((widths[column] ?? 0) - [...cell].length)
+        return column === 0 ? cell + gap : gap + cell
       })
       .join('   ')
-  print(`  ${paint('dim', laidOut(head))}`)
+  print(`  ${paint('dim', format(head))}`)
   for (const row of rows)
-    print(row === null ? `  ${paint('dim', '─'.repeat(laidOut(head).length))}` : `  ${laidOut(row)}`)
+    print(row === null ? `  ${paint('dim', '─'.repeat(format(head).length))}` : `  ${format(row)}`)
 }
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** A bar of up to `width` characters, drawn to an eighth of one. */
+/** Draw a bar of up to `width` characters, in steps of an eighth of a character. */
 export const bar = (share: number, width: number): string => {
   const steps = Math.round(Math.min(1, Math.max(0, share)) * width * 8)
   return '█'.repeat(Math.floor(steps / 8)) + (eighths[steps % 8] ?? '')
@@ -58,7 +58,7 @@ export const bar = (share: number, width: number): string => {
 
 const levels = '▁▂▃▄▅▆▇█'
 
-/** A line of small bars, one for each value, from the lowest to the highest. */
+/** Draw a line of small bars, one for each value. */
 export const sparkline = (values: readonly number[]): string => {
   const low = Math.min(...values)
   const range = Math.max(...values) - low || 1
@@ -70,7 +70,7 @@ export type Progress = { readonly update: (done: number) => void; readonly end: 
 const barWidth = 32
 const redrawMs = 80
 
-/** Show how a piece of work gets on: a bar that moves on a terminal, a line for each quarter elsewhere. */
+/** Show the progress of some work: a moving bar on a terminal, else a line for each quarter. */
 export const showProgress = (title: string, total: number, unit: string): Progress => {
   const startedAt = performance.now()
   let drawnAt = 0
@@ -78,7 +78,7 @@ export const showProgress = (title: string, total: number, unit: string): Progre
   const rate = (done: number): string =>
     `${whole((done / Math.max(1, performance.now() - startedAt)) * 1_000)} ${unit}/s`
   const name = title.padEnd(12)
-  const draw = (done: number): void => {
+  const drawBar = (done: number): void => {
     const share = total === 0 ? 1 : done / total
     const gauge = paint('cyan', bar(share, barWidth).padEnd(barWidth))
     process.stdout.write(
@@ -89,7 +89,7 @@ export const showProgress = (title: string, total: number, unit: string): Progre
     update: done => {
       if (isTerminal && performance.now() - drawnAt > redrawMs) {
         drawnAt = performance.now()
-        draw(done)
+        drawBar(done)
       }
       const reached = Math.floor((done / Math.max(1, total)) * 4)
       if (!isTerminal && reached > quarter && reached < 4) print(`  ${name} ${reached * 25} %  ${rate(done)}`)

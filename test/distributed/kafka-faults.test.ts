@@ -144,12 +144,12 @@ describe.skipIf(skippedWithout('any broker') !== null)('assignments of a group',
     timeout: limitMs,
   }, async () => {
     const { address, open } = await makeTopics(await sharedBrokers())
-    const told: string[] = []
-    const log = await open({ address: { ...address, sessionTimeoutMs: 25 }, log: text => told.push(text) })
+    const messages: string[] = []
+    const log = await open({ address: { ...address, sessionTimeoutMs: 25 }, log: text => messages.push(text) })
     const reading = await log.subscribe(recordTopic, 'hasty', () => undefined)
-    await expect.poll(() => told.length, { timeout: 20_000 }).toBeGreaterThan(3)
+    await expect.poll(() => messages.length, { timeout: 20_000 }).toBeGreaterThan(3)
     await reading.close()
     await log.close()
-    expect(told).toContain('Group could not be joined')
+    expect(messages).toContain('Group could not be joined')
   })
 })

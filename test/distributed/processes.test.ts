@@ -59,7 +59,7 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
     const appendedAt = performance.now()
     await client.submit([bought(home, 2, '2025-06-02T10:00:00Z', '2025-06-02T11:00:00Z')])
     const storedMs = performance.now() - appendedAt
-    process.stdout.write(`behind poison: stored after ${Math.round(storedMs)} ms\n`)
+    process.stdout.write(`After a poison message: stored after ${Math.round(storedMs)} ms\n`)
     expect(storedMs).toBeLessThan(5_000)
     const key = { 'X-Operator-Key': processes.sandbox().operator_key }
     const deadLettered = async () =>

@@ -97,7 +97,7 @@ describe.skipIf(skippedWithout('own broker') !== null)(
       }
       await Promise.all([send(), send()])
       const slowest = Math.max(...receipts.map(({ ms }) => ms))
-      process.stdout.write(`beside a poison record of 10,000: seen within ${Math.round(slowest)} ms\n`)
+      process.stdout.write(`With one poison record in 10,000: visible within ${Math.round(slowest)} ms\n`)
       expect(slowest).toBeLessThan(5_000)
       expect(receipts.reduce((sum, { value }) => sum + value.records_processed, 0)).toBe(all.length - 1)
       expect(receipts.flatMap(({ value }) => value.failed_records)).toMatchObject([

@@ -59,7 +59,7 @@ it('3 The signature proves who sent the event', async () => {
   expect(() => verifier.verify(`${request?.body} `, headers)).toThrow('No matching signature')
 })
 
-it('4 A failed delivery is kept with its reason and is tried again', async () => {
+it('4 A failed delivery is stored with its reason and is repeated', async () => {
   isFailing = true
   await client.ask('POST', '/customers', { reference_id: 'customer-2' })
   const isFailed = ({ status, attempts }: Delivery): boolean => status === 'PENDING' && attempts === 1

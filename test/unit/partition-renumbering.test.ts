@@ -9,7 +9,7 @@ import { raiseTopicGeneration, readTopicGeneration } from '../../services/platfo
 import { openStores } from '../../services/stores.ts'
 import { until } from '../support/system/until.ts'
 
-it('a process writes into no lane any more once the lanes were renumbered', async () => {
+it('a process refuses to write to any partition after the partitions were renumbered', async () => {
   await using stack = new AsyncDisposableStack()
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), 'wattledger-stores-')), path =>
     rmSync(path, { recursive: true }),

@@ -38,7 +38,7 @@ const dependencies = {
 const failingLog = (isAway: (key: string) => boolean): Pick<Log, 'append' | 'partitions'> => ({
   partitions: partitionLog.log.partitions,
   append: async (topic, partition, message) => {
-    if (isAway(message.key)) throw new Failure('log_away', 'the log is away', { retriable: true })
+    if (isAway(message.key)) throw new Failure('log_away', 'The log is unavailable.', { retriable: true })
     return partitionLog.log.append(topic, partition, message)
   },
 })
@@ -86,7 +86,7 @@ describe('the event relay', () => {
         ...partitionLog.log,
         append: async (...words: Parameters<Log['append']>) => {
           await partitionLog.log.append(...words)
-          throw new Failure('log_away', 'the answer was lost', { retriable: true })
+          throw new Failure('log_away', 'The answer was lost.', { retriable: true })
         },
       },
     }

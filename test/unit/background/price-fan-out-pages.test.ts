@@ -105,7 +105,7 @@ describe('the fan-out of a change of market prices', () => {
   })
 })
 
-it('has events with their own time, however long after the change, so that lists show them first', async () => {
+it('creates events with the time of their creation, so that lists show them first', async () => {
   const source = await newSource()
   const ids = await seed(tenants[0].live, source, 3)
   await putPrice(source, 0, 5n)

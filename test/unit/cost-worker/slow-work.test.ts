@@ -102,7 +102,7 @@ describe('slow work', () => {
     const { work, add, take } = open()
     const records = (name: string, count: number) =>
       Array.from({ length: count }, (_, index) => recordOf(accounts.a, 'x', 9, `${name}${index}`))
-    // With unknown prices, a record counts as 1,001 pieces. A batch has 50 of them.
+    // With unknown prices, a record counts as 1,001 pieces. A batch has 50 such records.
     add(slowTaskOf(accounts.a, 'x', records('x', 120)))
     add(
       slowTaskOf(accounts.a, 'x', records('later', 1)),

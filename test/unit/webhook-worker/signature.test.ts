@@ -52,7 +52,7 @@ const isVerified = (secret: string, body: string, headers: Record<string, string
 }
 
 describe('what is sent', () => {
-  it('has the same form for long and short data, and its numbers keep their digits', () => {
+  it('has the same form for all lengths of data, and its numbers keep their digits', () => {
     const piece = (at: number) => `{"cost":${at}.1234567890123456789,"text":"\\"data\\":{} €","none":null}`
     const dataOf = (pieces: number) =>
       `{"object":"schedule_amount","data":[${Array.from({ length: pieces }, (_, at) => piece(at)).join(',')}]}`

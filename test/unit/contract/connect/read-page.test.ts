@@ -19,7 +19,12 @@ const period = (valid_from: string, valid_to: string, cost = '0.2') => ({ valid_
 
 const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, PageData, string])[] = [
   ['a whole address', data => readAddress(data, {}), { postal_address: home }, 'taken'],
-  ['an address that is no object', data => readAddress(data, {}), { postal_address: 'London' }, 'data_json_invalid'],
+  [
+    'an address that is not an object',
+    data => readAddress(data, {}),
+    { postal_address: 'London' },
+    'data_json_invalid',
+  ],
   [
     'a city that is a list',
     data => readAddress(data, {}),
@@ -68,7 +73,7 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ['a cost of zero', readCost, { cost: '0.000' }, 'cost_value_zero'],
   ['a negative cost', readCost, { cost: '-0.1' }, 'cost_value_negative'],
   ['a cost that is null', readCost, { cost: null }, 'data_json_invalid'],
-  ['a cost that is no number', readCost, { cost: 'cheap' }, 'data_json_invalid'],
+  ['a cost that is not a number', readCost, { cost: 'cheap' }, 'data_json_invalid'],
   [
     'a day and a night that wraps',
     readHours,
@@ -84,8 +89,8 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
     'cost_value_zero',
   ],
   ['a negative period', readHours, { hours: [period('00:00:00', '00:00:00', '-1')] }, 'cost_value_negative'],
-  ['a start that is no time', readHours, { hours: [period('25:00:00', '00:00:00')] }, 'valid_from_invalid'],
-  ['an end that is no time', readHours, { hours: [period('00:00:00', '7')] }, 'valid_to_invalid'],
+  ['a start that is not a time', readHours, { hours: [period('25:00:00', '00:00:00')] }, 'valid_from_invalid'],
+  ['an end that is not a time', readHours, { hours: [period('00:00:00', '7')] }, 'valid_to_invalid'],
   ['equal ends away from midnight', readHours, { hours: [period('07:00:00', '07:00:00')] }, 'valid_to_invalid'],
   [
     'periods that overlap',
@@ -102,7 +107,7 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
   ['a day without its evening', readHours, { hours: [period('00:00:00', '20:00:00')] }, 'incomplete_time_period'],
   ['a day without its morning', readHours, { hours: [period('06:00:00', '00:00:00')] }, 'incomplete_time_period'],
   ['no periods', readHours, { hours: [] }, 'incomplete_time_period'],
-  ['periods that are no list', readHours, { hours: {} }, 'data_json_invalid'],
+  ['periods that are not a list', readHours, { hours: {} }, 'data_json_invalid'],
   ['an open region', readRegion, { region: null }, 'taken'],
   ['a region that is an object', readRegion, { region: {} }, 'data_json_invalid'],
   ['a surcharge', readSurcharge, { surcharge: { fixed: '0.01', percentage: '18.5' } }, 'taken'],
@@ -114,7 +119,7 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
     'surcharge_percentage_invalid',
   ],
   [
-    'a percentage that is no number',
+    'a percentage that is not a number',
     readSurcharge,
     { surcharge: { fixed: '0', percentage: 'x' } },
     'surcharge_percentage_invalid',
@@ -125,7 +130,7 @@ const cases: readonly (readonly [string, (data: PageData) => Result<unknown>, Pa
     { surcharge: { fixed: '0', percentage: null } },
     'surcharge_percentage_invalid',
   ],
-  ['a fixed surcharge that is no number', readSurcharge, { surcharge: { fixed: {} } }, 'data_json_invalid'],
+  ['a fixed surcharge that is not a number', readSurcharge, { surcharge: { fixed: {} } }, 'data_json_invalid'],
   [
     'a term with milliseconds',
     readTerm,
@@ -154,7 +159,7 @@ describe('the data of a page', () => {
     expect(codeOf(read(data))).toBe(code)
   })
 
-  it('leaves what is not sent of an address as it was, and tells the country in capitals', () => {
+  it('keeps the members of an address that are not sent, and writes the country code in capitals', () => {
     const known = { address_line2: 'Flat 2', state: 'Greater London', city: 'Leeds' }
     expect(readAddress({ postal_address: home }, known)).toEqual({
       ok: true,

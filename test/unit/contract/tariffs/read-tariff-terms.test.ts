@@ -90,7 +90,7 @@ describe('reading a tariff', () => {
       Array.from({ length: count }, (_, index) => ({ fixed: 1, to_kwh: index === count - 1 ? null : index + 1 }))
     expect(refusalOf(terms(flat(tiers(32))))).toBeNull()
     expect(refusalOf(terms(flat(tiers(33))))).toMatchObject({ code: 'schedule_invalid', field: `${first}.rate` })
-    // One entry for each date of a month, the rest for any day: 12 × 31 dated ones and 28 that cannot be told from each other
+    // 12 × 31 entries with a date, and 28 equal entries for any day.
     const dated = Array.from({ length: 372 }, (_, index) =>
       entry([days(['All'], wholeDay())], {
         months: [

@@ -240,6 +240,6 @@ describe('a session', () => {
       { numRuns: 3_000 },
     )
     for (const page of connectPageNames)
-      for (const layout of ['current', 'earlier']) expect([...seen]).toContain(`${layout} ${page}`)
+      for (const apiVersion of ['current', 'earlier']) expect([...seen]).toContain(`${apiVersion} ${page}`)
   })
 })

@@ -72,7 +72,7 @@ describe('a file of prices', () => {
     expect(faultsOf('')[0]?.[1]).toContain('start_time,end_time,value')
   })
 
-  it('gives back whatever was written', () => {
+  it('returns the rows that were written', () => {
     const rows = fc.array(
       fc.tuple(
         fc.integer({ min: 1, max: 90 }),

@@ -46,7 +46,7 @@ describe('the next fetch', () => {
     expect(nextFetchAt(clock, at('2026-06-01T16:00:00Z'), known, 0.5) - at('2026-06-01T16:00:00Z')).toBe(30 * minuteMs)
   })
 
-  it('lies ahead, and within 40 hours, whenever it is and whatever is known', () => {
+  it('is in the future, and within 40 hours, for all times and all known prices', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: at('2026-01-01T00:00:00Z'), max: at('2027-01-01T00:00:00Z') }),
@@ -63,8 +63,8 @@ describe('the next fetch', () => {
   })
 })
 
-describe('what must be known', () => {
-  it('is today, and tomorrow from six hours after its publication on', () => {
+describe('the prices that must be known', () => {
+  it('are those of today, and those of tomorrow from six hours after their publication on', () => {
     expect(expectedUntil(clock, at('2026-06-01T16:54:59Z'))).toBe(at('2026-06-01T22:00:00Z'))
     expect(expectedUntil(clock, at('2026-06-01T16:55:00Z'))).toBe(at('2026-06-02T22:00:00Z'))
     expect(expectedUntil(clock, at('2026-03-28T20:00:00Z'))).toBe(at('2026-03-29T22:00:00Z'))

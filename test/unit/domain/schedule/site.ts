@@ -98,7 +98,7 @@ const pricesOf = (one: fc.Arbitrary<bigint>) => fc.array(one, { minLength: siteH
 const device = (
   index: number,
   directions: readonly PlannedDevice['direction'][],
-  most: number,
+  maxShare: number,
 ): fc.Arbitrary<PlannedDevice> =>
   fc
     .record({
@@ -106,7 +106,7 @@ const device = (
       from: fc.integer({ min: 0, max: (siteHours - 1) * 60 - 1 }),
       minutes: fc.integer({ min: 15, max: 20 * 60 }),
       watts: fc.constantFrom(1400, 2300, 3700, 7400, 11_000, 22_000),
-      share: fc.integer({ min: 1, max: most }),
+      share: fc.integer({ min: 1, max: maxShare }),
     })
     .map(({ direction, from, minutes, watts, share }) => {
       const until = Math.min(from + minutes, siteHours * 60)

@@ -15,14 +15,14 @@ const mebibyte = 1_048_576
 const disk = join(tmpdir(), `wattledger-small-disk-${process.pid}`)
 const filler = join(disk, 'filler')
 let db: ClickHouse
-let told: string[]
+let messages: string[]
 let isMounted = false
 
 beforeEach(async context => {
   isMounted = mountSmallDisk(disk, 500)
   if (!isMounted) return context.skip('a small disk needs the rights to mount')
-  told = []
-  db = openChdb({ folder: join(disk, 'data'), log: line => told.push(line) })
+  messages = []
+  db = openChdb({ folder: join(disk, 'data'), log: line => messages.push(line) })
   await applySchemas(db, schemaFiles())
 })
 afterEach(async () => {
@@ -73,7 +73,7 @@ it('a part with missing file ends is replaced by its sources after a read meets 
       count => count !== null,
     ),
   ).toBe(600)
-  expect(told).toEqual([expect.stringContaining('meter_cost')])
+  expect(messages).toEqual([expect.stringContaining('meter_cost')])
 })
 
 it('a part that can be read but not opened again is found after space was short', { timeout: 60_000 }, async () => {
@@ -84,7 +84,7 @@ it('a part that can be read but not opened again is found after space was short'
   await expect(insert(1)).rejects.toMatchObject({ code: 'clickhouse_full', retriable: true })
   rmSync(filler)
   await until(
-    () => told,
+    () => messages,
     lines => lines.length > 0,
     30_000,
   )
@@ -100,7 +100,7 @@ it('a part that can be read but not opened again is found after space was short'
 it('stored rows stay if other programs fill the disk while parts are written', { timeout: 120_000 }, async () => {
   stored = 0
   fillDownTo(disk, join(disk, 'other'), 250 * mebibyte)
-  for (let round = 0; round < 30 && told.length < 2; round++) {
+  for (let round = 0; round < 30 && messages.length < 2; round++) {
     for (let i = 0; i < 4; i++) await insert(100 + ((round * 37 + i * 61) % 400))
     // Free space drops to zero before the merge ends.
     const merging = merge().catch(() => undefined)

@@ -159,7 +159,7 @@ describe.each([3, 4, 5, 6])('a folder of a release with %i schema files', count 
 })
 
 describe('a folder of a release with 5 schema files', () => {
-  it('accepts new rows, and an erasure finds texts of old failures', { timeout: 60_000 }, async () => {
+  it('accepts new rows, and an erasure finds the texts of earlier failures', { timeout: 60_000 }, async () => {
     const db = await upgrade(5)
     const added = {
       ...tenant,

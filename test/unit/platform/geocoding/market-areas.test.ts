@@ -9,7 +9,7 @@ describe('the market areas of an address', () => {
     ['a city near a drawn border', { city: 'Oskarshamn', country_code: 'SE' }, ['SE3', 'SE4', 'SE1', 'SE2']],
     ['a country of one area', { city: 'Nowhere at all', country_code: 'AT' }, ['AT']],
     ['a country that shares an area', { city: 'Luxembourg', country_code: 'LU' }, ['DE-LU']],
-    ['a city that nobody knows', { city: 'Nowhere at all', country_code: 'DK' }, ['DK1', 'DK2']],
+    ['an unknown city', { city: 'Nowhere at all', country_code: 'DK' }, ['DK1', 'DK2']],
     ['an Italian city', { city: 'Palermo', country_code: 'IT' }, ['IT-SICI']],
     ['a country whose zone is taken on request', { city: 'Belgrade', country_code: 'RS' }, ['RS']],
     ['an Atlantic island', { city: 'Funchal', country_code: 'PT' }, []],
@@ -18,7 +18,7 @@ describe('the market areas of an address', () => {
     expect(marketAreasOf(address)).toEqual(areas)
   })
 
-  it('are those of all namesakes, and the others of the country, unless a post code tells them apart', () => {
+  it('are the areas of all cities with the same name and the other areas of the country, unless a post code decides', () => {
     const undecided = citiesOf('IT')
       .map(({ name }) => name)
       .filter((name, index, all) => all.indexOf(name) !== index)
@@ -45,7 +45,7 @@ describe('the market areas of an address', () => {
     ])
   })
 
-  it('are all of Norway for a place that nobody knows, and the whole and its regions for Great Britain', () => {
+  it('are all of Norway for an unknown place, and the country with its regions for Great Britain', () => {
     expect(marketAreasOf({ city: 'Nowhere at all', country_code: 'NO' })).toHaveLength(5)
     const british = marketAreasOf({ city: 'Leeds', country_code: 'GB' })
     expect(british[0]).toBe('GB')

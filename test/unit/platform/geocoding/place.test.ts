@@ -57,7 +57,7 @@ describe('of cities of one name', () => {
     expect(geocodeTextOrFail(text).geoLocation?.lat).toBeCloseTo(latitude, 0)
   })
 
-  test('the post code decides where it tells the region', () => {
+  test('the post code decides if it determines the region', () => {
     expect(geocodeOrFail({ city: 'San Juan', post_code: '38435', country_code: 'ES' }).timeZone).toBe('Atlantic/Canary')
     expect(geocodeOrFail({ city: 'Samone', post_code: '10010', country_code: 'IT' }).marketArea).toBe('IT-NORD')
     expect(geocodeOrFail({ city: 'Saint-Denis', post_code: '97400', country_code: 'FR' }).timeZone).toBe(
@@ -120,7 +120,7 @@ test.each(['', 'D', 'DEU', '276', 'UK', 'EU', 'AN', 'ZZ', 'Đ'])('the country %j
   })
 })
 
-test('whatever is written, an address is placed or refused', { timeout: 120_000 }, () => {
+test('any text in an address gives a place or a refusal', { timeout: 120_000 }, () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 255 }),
     fc.constantFrom('constructor', '__proto__', 'toString', '(((', '- - -', '', ' '),
@@ -211,7 +211,7 @@ describe('an address that cannot be placed', () => {
     ['US', undefined, 'check spelling and post code, add the state, or give timezone and currency_code.'],
     ['US', 'Nowhere', 'check spelling and post code or give timezone and currency_code.'],
     ['BR', undefined, 'check spelling and post code or give timezone and currency_code.'],
-  ])('in %s with the state %s is told what to give', (country_code, state, advice) => {
+  ])('in %s with the state %s names the missing input', (country_code, state, advice) => {
     const address = { city: 'Xyzzyville', country_code, ...(state === undefined ? {} : { state }) }
     const message = `The city "Xyzzyville" cannot be placed in ${country_code}: ${advice}`
     expect(geocode(address as PostalAddress)).toMatchObject({ ok: false, refusal: { message } })

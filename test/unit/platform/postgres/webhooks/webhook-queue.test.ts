@@ -124,7 +124,7 @@ describe('deliveries', () => {
     expect(await claim(other.endpointId, 10, { bytes: 0 })).toHaveLength(1)
   })
 
-  it('are found by endpoint, whatever the backlog of another endpoint', async () => {
+  it('are found by endpoint, independently of the backlog of another endpoint', async () => {
     const [long, short] = [await makeBacklog(300), await makeBacklog(1)]
     await claim(short.endpointId, 1, { leaseUntil: at + 1_000 })
     const due = await readDueEndpoints(operator, at)

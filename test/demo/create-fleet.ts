@@ -7,10 +7,10 @@ import { inParallel, requestWithRetries } from './retry.ts'
 
 type CreatedObject = { readonly id: string }
 
-/** A site with the ids that the service gave it; devices by their name at the site. */
+/** Site with its ids in the service. Devices are listed by their name at the site. */
 export type CreatedSite = Site & { readonly locationId: string; readonly deviceIds: ReadonlyMap<string, string> }
 
-/** A fleet in the service: one customer for each kind of site. */
+/** Fleet in the service, with one customer for each kind of site. */
 export type CreatedFleet = {
   readonly customers: Readonly<Record<SiteKind, string>>
   readonly sites: readonly CreatedSite[]
@@ -26,7 +26,7 @@ type FleetInput = {
 const width = 12
 const maxPrices = 10_000
 
-const makeMarket = async ({ client, run, period, seed }: FleetInput): Promise<string> => {
+const createMarket = async ({ client, run, period, seed }: FleetInput): Promise<string> => {
   const { id } = await requestWithRetries<CreatedObject>(client, 'POST', '/markets', {
     display_name: `Demo market ${run}`,
     currency_code: 'EUR',
@@ -44,10 +44,10 @@ const makeMarket = async ({ client, run, period, seed }: FleetInput): Promise<st
 
 const devicesOf = ({ kind, chargers }: Site): readonly string[] => [
   ...(kind === 'solar' ? ['battery'] : []),
-  ...Array.from({ length: chargers }, (_, place) => `charger-${place + 1}`),
+  ...Array.from({ length: chargers }, (_, index) => `charger-${index + 1}`),
 ]
 
-const makeSite = async (
+const createSite = async (
   { client, run, period }: FleetInput,
   site: Site,
   customerId: string,
@@ -73,27 +73,27 @@ const makeSite = async (
   return { ...site, locationId: location.id, deviceIds }
 }
 
-/** Make a planned fleet in the service: a market with prices, customers, locations at their addresses, tariffs, devices. */
-export const makeFleet = async (
+/** Create a planned fleet: a market with prices, customers, locations with addresses, tariffs, devices. */
+export const createFleet = async (
   input: FleetInput,
   sites: readonly Site[],
   onCreated: (count: number) => void,
 ): Promise<CreatedFleet> => {
   const { client, run } = input
-  const marketId = await makeMarket(input)
+  const marketId = await createMarket(input)
   const ids = await inParallel(siteKinds, width, kind =>
     requestWithRetries<CreatedObject>(client, 'POST', '/customers', { reference_id: `${run}-${kind}` }),
   )
-  const customers = Object.fromEntries(siteKinds.map((kind, place) => [kind, ids[place]?.id ?? ''])) as Record<
+  const customers = Object.fromEntries(siteKinds.map((kind, index) => [kind, ids[index]?.id ?? ''])) as Record<
     SiteKind,
     string
   >
   let count = 0
-  const create = await inParallel(sites, width, async site => {
-    const one = await makeSite(input, site, customers[site.kind], marketId)
+  const createdSites = await inParallel(sites, width, async site => {
+    const created = await createSite(input, site, customers[site.kind], marketId)
     count += 1
     onCreated(count)
-    return one
+    return created
   })
-  return { customers, sites: create }
+  return { customers, sites: createdSites }
 }
