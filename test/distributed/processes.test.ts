@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../services/platform/log/kafka/kafka-log.ts'
 import { recordTopic } from '../../services/platform/log/log.ts'
 import { betweenMs, type ManyProcesses, openManyProcesses } from '../support/kafka/many-processes.ts'
-import { verifyRollingStop } from '../support/kafka/rolling-stop.ts'
 import { sharedBrokers, skippedWithout } from '../support/kafka/shared-broker.ts'
 import { plainAddress } from '../support/kafka/test-log.ts'
 import { faultsOf } from '../support/ledger/audit.ts'
@@ -30,16 +29,6 @@ describe.skipIf(skippedWithout('any broker') !== null)('several processes on sha
       await gateways[0].start()
     })
     expect(faultsOf(verdict)).toEqual([])
-  })
-
-  it('answer every request while one process of each role stops in turn, and lose nothing', {
-    timeout: limitMs,
-  }, async () => {
-    const { gateways, workers, queries } = fixture
-    const { verdict } = await verifyRollingStop(fixture, 4, async stopped => {
-      for (const [post] of [gateways, workers, queries]) stopped.push(await post.replace())
-    })
-    expect(verdict.seen.attempts).toMatchObject({ unknown: 0 })
   })
 
   it('dead-letter unreadable messages in every partition, and store later records within 5 s', {
