@@ -1,3 +1,4 @@
+import { noTexts } from '../domain/record/record.ts'
 import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
 import { fullConfidence } from '../domain/record/validate-record.ts'
 import { tenantKey } from '../domain/tenant.ts'
@@ -140,6 +141,7 @@ const intervalToCost = (
       end,
       energy: consumption?.energy ?? 0n,
       confidence: fullConfidence,
+      ...noTexts,
       sessionReferenceId: consumption?.closing.sessionReferenceId ?? null,
       recordReferenceId: consumption?.closing.recordReferenceId ?? null,
       recordId: opening.recordId,

@@ -17,6 +17,7 @@ import {
   meterRecordHeadToWire,
   recordAnswerRenames,
 } from '../metering/meter-record-read.ts'
+import { textMembers } from '../metering/record-fields.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { submissionLimits } from '../registry/account.ts'
@@ -24,8 +25,7 @@ import { submissionLimits } from '../registry/account.ts'
 const requestShape = z.object({
   location_id: idText('loc'),
   device_id: orNull(idText('dev')),
-  session_reference_id: orNull(z.string()),
-  record_reference_id: orNull(z.string()),
+  ...textMembers(() => orNull(z.string())),
   energy_flow_direction: z.enum(['INBOUND', 'OUTBOUND']),
   tariff_direction: z.enum(['IMPORT', 'EXPORT', 'LOCAL']),
   measurand: z.literal('TRANSFERRED'),
@@ -72,8 +72,7 @@ const requestToWire = ({ sentRecord, record, apiVersion, options }: InstantCost)
   return {
     location_id: record.locationId,
     device_id: record.deviceId,
-    session_reference_id: record.sessionReferenceId,
-    record_reference_id: record.recordReferenceId,
+    ...textMembers(name => record[name]),
     energy_flow_direction: record.energyFlowDirection,
     tariff_direction: record.tariffDirection,
     measurand: 'TRANSFERRED',

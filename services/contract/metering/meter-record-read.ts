@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
-import type { MeterRecord } from '../../domain/record/record.ts'
+import { type MeterRecord, noTexts } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import {
   confidenceScale,
@@ -27,6 +27,7 @@ import { defineOperation, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { meterRecordRenames } from './meter-record.ts'
+import { recordFields, recordTexts, textMembers } from './record-fields.ts'
 
 /** First members of a meter record, stored or instant. */
 export const meterRecordHead = {
@@ -39,8 +40,7 @@ export const meterRecordHead = {
 export const meterRecordDataShape = z.object({
   start_time: instantText,
   end_time: instantText,
-  session_reference_id: orNull(z.string()),
-  record_reference_id: orNull(z.string()),
+  ...textMembers(() => orNull(z.string())),
   energy: z.object({ value: exactDecimal }),
   tariff: z.object({ cost: costShape }),
 })
@@ -75,8 +75,7 @@ export const meterRecordHeadToWire = ({ currencyCode, record }: MeterRecordView)
 export const meterRecordDataToWire = ({ record, price }: MeterRecordView, offsetOf: AnswerOffset) => ({
   start_time: writeInstant(record.start, offsetOf(record.start)),
   end_time: writeInstant(record.end, offsetOf(record.end)),
-  session_reference_id: record.sessionReferenceId,
-  record_reference_id: record.recordReferenceId,
+  ...textMembers(name => record[name]),
   energy: { value: scaledNumber(price.energy, energyScale) },
   tariff: { cost: costToWire(price) },
 })
@@ -181,6 +180,8 @@ const directionsInVersion = (
     : (answerToEarlier(directions, meterRecordRenames) as Readonly<Record<string, string>>)
 }
 
+const textNames = recordTexts.map(name => recordFields[name].wire)
+
 /** Write stored records as a CSV table of an API version, with one row for each record and without pieces. */
 export const storedRecordsToCsv = (
   { data }: { readonly data: readonly z.output<typeof storedRecordShape>[] },
@@ -194,8 +195,7 @@ export const storedRecordsToCsv = (
       ...Object.keys(directionsInVersion(apiVersion, { energy_flow_direction: 'INBOUND', tariff_direction: 'IMPORT' })),
       'start_time',
       'end_time',
-      'session_reference_id',
-      'record_reference_id',
+      ...textNames,
       'energy_wh',
       'cost',
       'currency_code',
@@ -210,8 +210,7 @@ export const storedRecordsToCsv = (
       ...Object.values(directionsInVersion(apiVersion, record)),
       record.data.start_time,
       record.data.end_time,
-      record.data.session_reference_id,
-      record.data.record_reference_id,
+      ...textNames.map(name => record.data[name]),
       record.data.energy.value,
       record.data.tariff.cost.value,
       record.currency_code,
@@ -236,8 +235,8 @@ export const exampleRecord: MeterRecordView = {
     end: 1_757_844_900_000,
     energy: 1_250_000_000n,
     confidence: 1_000_000,
+    ...noTexts,
     sessionReferenceId: 'session-17',
-    recordReferenceId: null,
   },
   price: { energy: 1_250_000_000n, cost: 375_000_000n, confidence: 10_000 },
 }

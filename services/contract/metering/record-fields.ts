@@ -89,8 +89,15 @@ export const recordTexts: readonly RecordText[] = (Object.keys(recordFields) as 
   (name): name is RecordText => typeof recordFields[name].avro.type === 'object',
 )
 
-/** Column of `meter_cost` that stores an optional text of a record. */
-export type TextColumn = RecordFields[RecordText]['column']['name']
+/** Name of an optional text in the API, and of its column in `meter_cost`. */
+export type RecordTextWireName = RecordFields[RecordText]['wire']
+
+/** Create a member for each optional text of a record, with its name in the API. */
+export const textMembers = <T>(memberOf: (name: RecordText) => T): Readonly<Record<RecordTextWireName, T>> =>
+  Object.fromEntries(recordTexts.map(name => [recordFields[name].wire, memberOf(name)])) as Record<
+    RecordTextWireName,
+    T
+  >
 
 /** Name of a field in the API. */
 export type RecordWireName = RecordFields[keyof RecordFields]['wire']

@@ -3,8 +3,17 @@ import type { TariffDirection } from '../tariff/tariff.ts'
 
 export type EnergyFlowDirection = 'INBOUND' | 'OUTBOUND'
 
+/** Optional texts of a record: references of the caller. */
+export type RecordTexts = {
+  readonly sessionReferenceId: string | null
+  readonly recordReferenceId: string | null
+}
+
+/** The optional texts of a record, all absent. */
+export const noTexts: RecordTexts = { sessionReferenceId: null, recordReferenceId: null }
+
 /** Accepted meter record with resolved directions and exact energy. If `start === end`, the record is an impulse. */
-export type MeterRecord = {
+export type MeterRecord = RecordTexts & {
   readonly locationId: string
   readonly deviceId: string | null
   readonly energyFlowDirection: EnergyFlowDirection
@@ -14,9 +23,4 @@ export type MeterRecord = {
   readonly energy: Energy
   /** In 1e-6, 1 … 1_000_000. Below 1_000_000 the record is an estimate. */
   readonly confidence: number
-  readonly sessionReferenceId: string | null
-  readonly recordReferenceId: string | null
 }
-
-/** The optional texts of a record, all absent. */
-export const noTexts = { sessionReferenceId: null, recordReferenceId: null } as const

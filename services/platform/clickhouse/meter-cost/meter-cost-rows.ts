@@ -1,4 +1,4 @@
-import { recordFields, recordTexts, type TextColumn } from '../../../contract/metering/record-fields.ts'
+import { textMembers } from '../../../contract/metering/record-fields.ts'
 import {
   type BlockReader,
   type ColumnValues,
@@ -68,10 +68,6 @@ const noPieces: readonly never[] = []
 export const onlyPiece = (row: MeterCostRow): CostPiece | undefined =>
   row.pieces.length === 1 ? row.pieces[0] : undefined
 
-const textTypes = Object.fromEntries(
-  recordTexts.map(name => [recordFields[name].column.name, rowTypes.optionalText]),
-) as Readonly<Record<TextColumn, typeof rowTypes.optionalText>>
-
 /** Columns of a row by name, in the order in which `decodeMeterCostRows` reads them. */
 const columnTypes = {
   account_id: rowTypes.account,
@@ -83,7 +79,7 @@ const columnTypes = {
   start_time: instant,
   end_time: instant,
   record_id: rowTypes.bareId,
-  ...textTypes,
+  ...textMembers(() => rowTypes.optionalText),
   energy,
   energy_submitted: rowTypes.nullableEnergy,
   record_confidence: uint32,
