@@ -2,7 +2,7 @@ import { currentInstant } from '../platform/clock.ts'
 import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
-import { ingestGatewayOperations } from './operations.ts'
+import { ingestGatewayOperations, recordIntake } from './operations.ts'
 import { partitionBacklog } from './partition-backlog.ts'
 
 const backlogPollMs = 2_000
@@ -19,8 +19,7 @@ export const openIngestGateway = (shared: SharedDependencies, opening: AsyncDisp
   const { accepts, refresh } = partitionBacklog(log, shared.slowBacklog)
   const timer = setInterval(() => void refresh(currentInstant()), backlogPollMs)
   opening.defer(() => clearInterval(timer))
-  return {
-    ...emptyRoleModule,
-    operations: ingestGatewayOperations({ ...shared, pricing, secret: secrets.secret, generation, accepts, counts }),
-  }
+  const dependencies = { ...shared, pricing, secret: secrets.secret, generation, accepts, counts }
+  const intake = recordIntake(dependencies)
+  return { ...emptyRoleModule, operations: ingestGatewayOperations(dependencies, intake) }
 }

@@ -14,13 +14,13 @@ import { findActiveObjects, referenceFinder } from '../platform/postgres/registr
 import { type Tenant, withTenant } from '../platform/postgres/transaction.ts'
 import type { PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import type { ReferenceChanges } from '../platform/role-module.ts'
-import { chunkWriter } from './chunk-writer.ts'
+import { type ChunkWriter, chunkWriter } from './chunk-writer.ts'
 import { calculateInstantCost } from './instant-cost.ts'
-import { knownObjects } from './known-objects.ts'
-import { knownReferences } from './known-references.ts'
+import { type KnownObjects, knownObjects } from './known-objects.ts'
+import { type KnownReferences, knownReferences } from './known-references.ts'
 import type { PartitionBacklog } from './partition-backlog.ts'
 import { readingWriter } from './reading-writer.ts'
-import { type GatewayCounters, recordEntrance } from './record-entrance.ts'
+import { type GatewayCounters, type RecordEntrance, recordEntrance } from './record-entrance.ts'
 import { submitCumulative } from './submit-cumulative.ts'
 import { submitInterval } from './submit-interval.ts'
 
@@ -41,10 +41,17 @@ export type IngestGatewayDependencies = {
   readonly referenceChanges: Pick<ReferenceChanges, 'listen'>
 }
 
-/** Bind the operations that receive records to the stores. */
-export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies): readonly Binding[] => {
-  const { database, log, codec, clickHouse, pricing, secret, generation, accepts, counts, referenceChanges } =
-    dependencies
+/** Parts that all ways in for records share: HTTP, and each further source of records. */
+export type RecordIntake = {
+  readonly known: KnownObjects
+  readonly references: KnownReferences
+  readonly writer: ChunkWriter
+  readonly entrance: RecordEntrance
+}
+
+/** Create the shared parts over the stores: one cache of objects, one writer and one entrance for each process. */
+export const recordIntake = (dependencies: IngestGatewayDependencies): RecordIntake => {
+  const { database, log, codec, secret, generation, accepts, counts, referenceChanges } = dependencies
   const partitions = log.partitions(recordTopic)
   const known = knownObjects(
     (tenant, ids) =>
@@ -61,6 +68,15 @@ export const ingestGatewayOperations = (dependencies: IngestGatewayDependencies)
     batchIds: batchIds(secret),
     counts,
   })
+  return { known, references, writer, entrance }
+}
+
+/** Bind the operations that receive records to the stores. */
+export const ingestGatewayOperations = (
+  dependencies: IngestGatewayDependencies,
+  { known, references, writer, entrance }: RecordIntake = recordIntake(dependencies),
+): readonly Binding[] => {
+  const { database, log, clickHouse, pricing, counts } = dependencies
   const locationOf = (tenant: Tenant, id: string) =>
     withTenant(database, tenant, transaction => retrieveLocation(transaction, id))
   return [
