@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
-import type { Random } from '../support/ledger/random.ts'
+import type { Random } from '../support/random.ts'
 import { type Client, login } from '../support/system/client.ts'
 
 /** Lifetime of a process that receives records. After its end no request to this process can still be executed. */

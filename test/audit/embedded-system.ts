@@ -52,7 +52,7 @@ export const embeddedSystem = (folder: string): AuditedSystem => {
       const isWithPostgres = random.chance(0.3)
       if (isWithPostgres) process.kill(postmaster, 'SIGKILL')
       const isTwice = random.chance(0.25)
-      if (isTwice) await killWhileStarting(random.whole(1_000))
+      if (isTwice) await killWhileStarting(random.below(1_000))
       await start()
       return `killed${isWithPostgres ? ' with PostgreSQL' : ''}${isTwice ? ', and again during the start' : ''}`
     },

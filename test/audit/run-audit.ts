@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openJournal } from '../support/ledger/journal.ts'
-import { type Random, seeded } from '../support/ledger/random.ts'
+import { type Random, seededRandom } from '../support/random.ts'
 import type { Client } from '../support/system/client.ts'
 import { fillDataFolder } from '../support/system/prepared-folder.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
@@ -60,8 +60,8 @@ export const injectFaultsWhileSending = async ({
   signal,
 }: FaultInjection): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
-    const at = (total * (kill + 0.2 + random.whole(600) / 1_000)) / kills
-    const delayMs = random.whole(300)
+    const at = (total * (kill + 0.2 + random.below(600) / 1_000)) / kills
+    const delayMs = random.below(300)
     while (progress.records < at && !signal.aborted) await sleep(10)
     await sleep(delayMs)
     if (signal.reason instanceof Error) return
@@ -97,7 +97,7 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
   })
   if (!isDistributed) await fillDataFolder(folder)
   const system = opening.use(isDistributed ? await distributedSystem(folder) : embeddedSystem(folder))
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const progress = { records: 0, changes: 0, leftOut: 0, refused: [] as string[], faults: [] as string[] }
   const planned = planFixture(random, locations, { hasLatePrices: hasRepricing })
   const fixture = await createFixture(await system.start(), planned, done => observe('fixture', done, locations))

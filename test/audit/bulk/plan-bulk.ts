@@ -1,7 +1,7 @@
 import { generateSubmission } from '../../support/ledger/generate-submission.ts'
 import type { LedgerLocation, LedgerRecord } from '../../support/ledger/journal.ts'
-import type { Random } from '../../support/ledger/random.ts'
 import { refusedNumbers } from '../../support/ledger/summarize-journal.ts'
+import type { Random } from '../../support/random.ts'
 
 /** Body that is sent `copies` times concurrently. `refused` lists the numbers of the records that must be refused. */
 export type BulkSubmission = {
@@ -31,7 +31,7 @@ export const planBulk = (
   for (let left = records; left > 0; ) {
     const size = Math.min(maxRecords, random.pick([200, 500, 1_000, 3_000]))
     const generated = generateSubmission(random, locations, size, submissions.length)
-    const mixed = { records: generated, refused: refusedNumbers(generated), copies: 1 + random.whole(5) }
+    const mixed = { records: generated, refused: refusedNumbers(generated), copies: 1 + random.below(5) }
     const good = acceptedRecords(mixed)
     submissions.push(random.chance(0.5) ? mixed : { ...mixed, records: good, refused: [] })
     left -= good.length

@@ -2,7 +2,7 @@ import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickh
 import { forEachConcurrently } from '../../support/ledger/audit.ts'
 import { makeLocation } from '../../support/ledger/fleet.ts'
 import type { LedgerLocation } from '../../support/ledger/journal.ts'
-import { seeded } from '../../support/ledger/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import { dataFolder, removeData } from '../../support/system/running-system.ts'
 import { listDeadLetters } from '../audited-system.ts'
@@ -44,7 +44,7 @@ type BulkRun = {
 const createLocations = async (client: Client, { locations: count, seed }: AuditOptions, observe: Observer) => {
   const locations = new Map<number, LedgerLocation>()
   await forEachConcurrently([...Array(count).keys()], async index => {
-    locations.set(index, await makeLocation(client, seeded(seed + index)))
+    locations.set(index, await makeLocation(client, seededRandom(seed + index)))
     observe('fixture', locations.size, count)
   })
   return [...locations].sort(([a], [b]) => a - b).map(([, location]) => location)
@@ -68,9 +68,14 @@ const load = async ({
   }
   const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
   const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), abort)
-  const killing = injectFaultsWhileSending({ system, random: seeded(seed + 1), progress, kills, total, signal }).catch(
-    abort,
-  )
+  const killing = injectFaultsWhileSending({
+    system,
+    random: seededRandom(seed + 1),
+    progress,
+    kills,
+    total,
+    signal,
+  }).catch(abort)
   const { workerChanges, failedStops } = progress
   const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(abort)
   await Promise.all([sending, killing, changing]).finally(() => clearInterval(progressTimer))
@@ -120,7 +125,7 @@ export const openBulk = async (options: AuditOptions, observe: Observer): Promis
   })
   const system = opening.use(await distributedSystem(folder))
   const locations = await createLocations(await system.start(), options, observe)
-  const submissions = planBulk(seeded(options.seed), locations, options.records)
+  const submissions = planBulk(seededRandom(options.seed), locations, options.records)
   const progress: BulkCounts = {
     ...{ records: 0, sent: 0, uncertain: 0, repeated: 0, receipts: [], refused: [], seconds: 0 },
     ...{ faults: [], workerChanges: { joins: 0, stops: 0, kills: 0 }, failedStops: [] },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RoleInstance } from '../../support/kafka/role-instance.ts'
-import type { Random } from '../../support/ledger/random.ts'
+import type { Random } from '../../support/random.ts'
 import type { EngineFault } from '../../support/stores/clickhouse-front.ts'
 import { type SharedStores, sessionMs } from './open-stores.ts'
 
@@ -29,7 +29,7 @@ const killFault = (kind: string, role: keyof RoleInstances): Fault => ({
   inject: async ({ instances }, random) => {
     const instance = random.pick(instances[role])
     await instance.kill()
-    await sleep(random.whole(4 * secondMs))
+    await sleep(random.below(4 * secondMs))
     await instance.start()
   },
 })
@@ -50,7 +50,7 @@ const engineFault = (kind: string, engineFaults: readonly EngineFault[]): Fault 
   kind,
   inject: async ({ stores }, random) => {
     stores.engine.setFault(random.pick(engineFaults))
-    await sleep(2 * secondMs + random.whole(8 * secondMs))
+    await sleep(2 * secondMs + random.below(8 * secondMs))
     stores.engine.setFault('well')
   },
 })
@@ -61,7 +61,7 @@ const freezeWorkerFault: Fault = {
     const pid = random.pick(instances.workers).process()?.pid
     if (pid === undefined) throw new Error('No worker runs.')
     process.kill(pid, 'SIGSTOP')
-    await sleep(sessionMs + 5 * secondMs + random.whole(25 * secondMs))
+    await sleep(sessionMs + 5 * secondMs + random.below(25 * secondMs))
     process.kill(pid, 'SIGCONT')
   },
 }
@@ -70,11 +70,11 @@ const freezeWorkerFault: Fault = {
 const killBrokersFault = (kind: string, count: number): Fault => ({
   kind,
   inject: async ({ stores }, random) => {
-    const first = random.whole(stores.cluster.nodes.length)
+    const first = random.below(stores.cluster.nodes.length)
     const nodes = stores.cluster.nodes.filter((_, index) => (index + first) % stores.cluster.nodes.length < count)
     for (const node of nodes) node.kill('SIGKILL')
     await Promise.all(nodes.map(node => node.exited()))
-    await sleep(random.whole(8 * secondMs))
+    await sleep(random.below(8 * secondMs))
     await Promise.all(nodes.map(node => node.start()))
     await sleep(caughtUpMs)
   },
@@ -84,7 +84,7 @@ const killEngineFault: Fault = {
   kind: 'ClickHouse killed',
   inject: async ({ stores }, random) => {
     await stores.engine.kill()
-    await sleep(random.whole(4 * secondMs))
+    await sleep(random.below(4 * secondMs))
     await stores.engine.start()
   },
 }
@@ -120,7 +120,7 @@ export const shuffledFaults = (): ((random: Random) => Fault) => {
   let left: Fault[] = []
   return random => {
     if (left.length === 0) left = [...faults]
-    const [fault] = left.splice(random.whole(left.length), 1)
+    const [fault] = left.splice(random.below(left.length), 1)
     return fault as Fault
   }
 }

@@ -1,8 +1,8 @@
 import { generateValue } from '../../support/ledger/generate-submission.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
-import type { Random } from '../../support/ledger/random.ts'
 import { monthStart } from '../../support/oracle/local-clock.ts'
 import { zoneOf } from '../../support/oracle/zone.ts'
+import type { Random } from '../../support/random.ts'
 import type { CreatedLocation } from './create-fixture.ts'
 import { year } from './plan-tariffs.ts'
 
@@ -30,14 +30,14 @@ const crowdedInterval = { start: Date.UTC(2025, 2, 20), end: Date.UTC(2025, 3, 1
  */
 const startOf = (random: Random, instants: readonly number[], { start, end }: typeof year): number => {
   const grid = random.pick([15 * minuteMs, 15 * minuteMs, hourMs, minuteMs, 1_000, 1])
-  const anywhere = start + random.whole(end - start)
-  const near = random.pick(instants) + random.whole(6 * hourMs) - 4 * hourMs
+  const anywhere = start + random.below(end - start)
+  const near = random.pick(instants) + random.below(6 * hourMs) - 4 * hourMs
   return Math.floor((random.chance(0.15) ? near : anywhere) / grid) * grid
 }
 
 const lengthOf = (random: Random): number =>
   random.chance(0.004)
-    ? dayMs + random.whole(maxLengthMs - dayMs)
+    ? dayMs + random.below(maxLengthMs - dayMs)
     : random.pick([
         15 * minuteMs,
         15 * minuteMs,
@@ -46,7 +46,7 @@ const lengthOf = (random: Random): number =>
         hourMs,
         7 * hourMs + 1,
         26 * hourMs,
-        1_000 + random.whole(3 * hourMs),
+        1_000 + random.below(3 * hourMs),
       ])
 
 type Flow = Required<Pick<LedgerRecord, 'energyFlowDirection' | 'tariffDirection'>>
@@ -84,7 +84,7 @@ export const recordGenerator = (
       ...{ locationId: location.locationId, deviceId: random.pick(objects) },
       ...{ start, end: isImpulse ? start : start + lengthOf(random) },
       ...{ units, value: generateValue(random, units) },
-      sessionReferenceId: random.chance(0.2) ? `session-${random.whole(40)}` : null,
+      sessionReferenceId: random.chance(0.2) ? `session-${random.below(40)}` : null,
       ...{ recordReferenceId: reference, isValid: true },
       ...flowOf(random, location),
     }

@@ -1,6 +1,6 @@
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { exactBody } from '../../support/exact/exact-json.ts'
-import type { Random } from '../../support/ledger/random.ts'
+import type { Random } from '../../support/random.ts'
 import { tariffBody } from '../../support/scenarios/scenario-over-http.ts'
 import { type AuditFixture, type CreatedLocation, priceBodies } from './create-fixture.ts'
 import { nextSchedule, year } from './plan-tariffs.ts'
@@ -71,13 +71,13 @@ const replaceFrom = (random: Random, location: CreatedLocation, at: number): rea
   }
   const end = last.contractEnd === null ? [changeEnd(location, () => last.id, start)] : []
   const undo = [voidTariff(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
-  return [...end, create(location, made), ...(random.chance(0.5) ? undo.slice(0, 1 + random.whole(2)) : [])]
+  return [...end, create(location, made), ...(random.chance(0.5) ? undo.slice(0, 1 + random.below(2)) : [])]
 }
 
 /** Plan changes in the year of the records, or after all records: these alter no cost, but reach all partitions. */
 const changesOf = (random: Random, location: CreatedLocation, hasRepricing: boolean): readonly Change[] => {
-  const within = year.start + 20 * dayMs + random.whole(year.end - year.start - 40 * dayMs)
-  const after = year.end + 200 * dayMs + random.whole(20 * dayMs)
+  const within = year.start + 20 * dayMs + random.below(year.end - year.start - 40 * dayMs)
+  const after = year.end + 200 * dayMs + random.below(20 * dayMs)
   return replaceFrom(random, location, hasRepricing ? within : after)
 }
 
@@ -101,7 +101,7 @@ export const planChanges = (
     left.length > 0;
     left = left.filter(queue => queue.length > 0)
   ) {
-    const next = left[random.whole(left.length)]?.shift()
+    const next = left[random.below(left.length)]?.shift()
     if (next !== undefined) planned.push(next)
   }
   return planned

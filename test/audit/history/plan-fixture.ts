@@ -1,5 +1,5 @@
 import type { MarketSeries, Tariff } from '../../../services/domain/tariff/tariff.ts'
-import type { Random } from '../../support/ledger/random.ts'
+import type { Random } from '../../support/random.ts'
 import { locationKinds, year } from './plan-tariffs.ts'
 
 /** Location before its creation. */
@@ -58,7 +58,7 @@ const planMarket = (random: Random, name: string): MarketSeries => {
     const last = series.prices.at(-1) ?? 0n
     series.starts.push(at)
     series.ends.push(end)
-    series.prices.push(random.chance(0.1) ? last : BigInt(random.whole(380_000)) * 1_000n - 60_000_000n)
+    series.prices.push(random.chance(0.1) ? last : BigInt(random.below(380_000)) * 1_000n - 60_000_000n)
     series.confidences.push(1)
     at = end
   }
@@ -76,7 +76,7 @@ const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
     const [end = start, price = 0n] = [ends[index], prices[index]]
     if (left-- === 0) {
       delivery = index === 0 ? 'in time' : random.pick(['in time', 'in time', 'late', 'corrected'])
-      left = 24 + random.whole(600)
+      left = 24 + random.below(600)
       if (delivery !== 'in time') later.push({ starts: [], ends: [], prices: [] })
     }
     const parts = delivery === 'in time' ? [atFirst] : delivery === 'late' ? [later.at(-1)] : [atFirst, later.at(-1)]
@@ -91,13 +91,13 @@ const withLateParts = (random: Random, series: MarketSeries): PlannedMarket => {
 
 const planLocation = (random: Random, index: number, markets: number): PlannedLocation => {
   const kind = locationKinds[index % locationKinds.length] as (typeof locationKinds)[number]
-  const importMarket = kind.market ? random.whole(markets) : null
+  const importMarket = kind.market ? random.below(markets) : null
   return {
     zone: zones[index % zones.length] ?? 'UTC',
     kind: kind.name,
-    devices: random.whole(4),
+    devices: random.below(4),
     importMarket,
-    exportMarket: kind.market && random.chance(0.5) ? random.whole(markets) : importMarket,
+    exportMarket: kind.market && random.chance(0.5) ? random.below(markets) : importMarket,
     tariffs: kind.of(random),
     hasEstimates: index % 3 === 1,
   }

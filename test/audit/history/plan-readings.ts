@@ -1,6 +1,6 @@
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
-import type { Random } from '../../support/ledger/random.ts'
+import type { Random } from '../../support/random.ts'
 import type { AuditFixture } from './create-fixture.ts'
 import { year } from './plan-tariffs.ts'
 
@@ -37,11 +37,11 @@ const dayMs = 86_400_000
  * index, so that corrections never make a register fall. Only an exchange of the register does.
  */
 const valueText = (random: Random, index: number, units: ReadingSubmission['units']): string =>
-  decimal(BigInt(index) * 10_000_000_000n + BigInt(random.whole(10_000_000)) * 1_000n, units === 'WH' ? 6 : 9)
+  decimal(BigInt(index) * 10_000_000_000n + BigInt(random.below(10_000_000)) * 1_000n, units === 'WH' ? 6 : 9)
 
 const shuffled = <T>(random: Random, all: readonly T[]): readonly T[] =>
   all
-    .map(one => [random.whole(2 ** 30), one] as const)
+    .map(one => [random.below(2 ** 30), one] as const)
     .sort(([a], [b]) => a - b)
     .map(([, one]) => one)
 
@@ -58,17 +58,17 @@ const planRegister = (
   count: number,
 ): readonly ReadingFamily[] => {
   const intervalMs = Math.floor((year.end - year.start - 2 * dayMs) / count / 1_000) * 1_000
-  const exchange = Math.floor(count / 3) + random.whole(Math.ceil(count / 3))
+  const exchange = Math.floor(count / 3) + random.below(Math.ceil(count / 3))
   const timeOf = (index: number): number => year.start + dayMs + index * intervalMs
   const times = Array.from({ length: count }, (_, index) => ({
     valueIndex: index < exchange ? index : index - exchange,
-    time: timeOf(index) + random.whole(intervalMs / 2_000) * 1_000,
+    time: timeOf(index) + random.below(intervalMs / 2_000) * 1_000,
     recordReferenceId: `reading ${index} of ${register.deviceId}`,
   }))
   const exchangedRegister = { ...register, exchangedAt: timeOf(exchange) }
   const families: ReadingFamily[] = []
   for (let rest = shuffled(random, times); rest.length > 0; ) {
-    const own = rest.slice(0, 1 + random.whole(60))
+    const own = rest.slice(0, 1 + random.below(60))
     rest = rest.slice(own.length)
     const submit = (): ReadingSubmission => {
       const units = random.pick(['WH', 'KWH'])
@@ -77,7 +77,7 @@ const planRegister = (
         value: valueText(random, valueIndex, units),
         isValid: true,
       }))
-      const session = random.chance(0.3) ? `session-${random.whole(40)}` : null
+      const session = random.chance(0.3) ? `session-${random.below(40)}` : null
       return {
         register: exchangedRegister,
         sessionReferenceId: session,

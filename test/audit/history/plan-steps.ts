@@ -1,6 +1,6 @@
 import { correctRecords, corruptRecord } from '../../support/ledger/generate-submission.ts'
 import type { LedgerRecord } from '../../support/ledger/journal.ts'
-import type { Random } from '../../support/ledger/random.ts'
+import type { Random } from '../../support/random.ts'
 import type { AuditFixture } from './create-fixture.ts'
 import { estimate, recordGenerator } from './generate-records.ts'
 import { type Change, planChanges } from './plan-changes.ts'
@@ -32,7 +32,7 @@ export type StepOptions = {
 type Submission = Extract<Step, { kind: 'submission' }>
 
 const sizeOf = (random: Random): number =>
-  random.chance(0.01) ? 1_000 + random.whole(1_000) : 1 + random.whole(random.pick([1, 20, 200, 300]))
+  random.chance(0.01) ? 1_000 + random.below(1_000) : 1 + random.below(random.pick([1, 20, 200, 300]))
 
 /** Return a step for each change. It follows the previous change of the same object. */
 const inOrder = (changes: readonly Change[]): readonly Step[] => {
@@ -113,7 +113,7 @@ export const planSteps = (random: Random, fixture: AuditFixture, options: StepOp
 
   const maxRecords = Math.max(20, Math.floor(options.records / 40))
   for (let records = 0; records < options.records; ) {
-    const latestIndex = latest.length > 8 && random.chance(0.15) ? random.whole(latest.length) : null
+    const latestIndex = latest.length > 8 && random.chance(0.15) ? random.below(latest.length) : null
     const next =
       latestIndex === null
         ? generateSubmission(Math.min(sizeOf(random), maxRecords, options.records - records))

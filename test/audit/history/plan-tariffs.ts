@@ -8,8 +8,8 @@ import type {
   TariffType,
   TimeBand,
 } from '../../../services/domain/tariff/tariff.ts'
-import type { Random } from '../../support/ledger/random.ts'
 import { schedules } from '../../support/oracle/generate-schedule.ts'
+import type { Random } from '../../support/random.ts'
 
 /** Members of a tariff that a history chooses. The other members have default values. */
 type Terms = Partial<Tariff> & { readonly schedule: readonly ScheduleEntry[] }
@@ -20,19 +20,19 @@ export const year = { start: Date.UTC(2025, 0, 1), end: Date.UTC(2026, 0, 1) }
 const hour = 3600
 
 /** Return a random price in 1e-9 per kWh, with nine random decimals. */
-const nano = (random: Random, from: number, to: number): bigint => BigInt(from * 1e9 + random.whole((to - from) * 1e9))
+const nano = (random: Random, from: number, to: number): bigint => BigInt(from * 1e9 + random.below((to - from) * 1e9))
 
 const rate = (random: Random, more: Partial<Rate> = {}): Rate => ({
   fixed: nano(random, 0.05, 0.45),
   to: null,
   surchargeFixed: random.chance(0.4) ? nano(random, 0, 0.04) : 0n,
-  surchargePercentage: random.chance(0.4) ? BigInt(random.whole(400)) * 1_000_000n : 0n,
+  surchargePercentage: random.chance(0.4) ? BigInt(random.below(400)) * 1_000_000n : 0n,
   ...more,
 })
 
 /** Return two to four tiers whose bounds the energy of a month reaches. */
 const tiers = (random: Random, more: Partial<Rate> = {}): readonly Rate[] => {
-  const bounds = Array.from({ length: 1 + random.whole(3) }, () => BigInt(20_000 + random.whole(900_000)) * 1_000_003n)
+  const bounds = Array.from({ length: 1 + random.below(3) }, () => BigInt(20_000 + random.below(900_000)) * 1_000_003n)
   return [...bounds.sort((a, b) => (a < b ? -1 : 1)), null].map(to => rate(random, { ...more, to }))
 }
 
@@ -42,8 +42,8 @@ const wholeDay = (rates: Rates): readonly TimeBand[] => [{ validFrom: 0, validTo
 
 /** Return time bands for day, evening and night. The evening starts at a half hour, and the night includes midnight. */
 const threeBands = (random: Random, rates: Rates): readonly TimeBand[] => {
-  const [from, to] = [hour * (5 + random.whole(4)), hour * (17 + random.whole(3)) + 1800]
-  const night = hour * 22 + random.whole(3600)
+  const [from, to] = [hour * (5 + random.below(4)), hour * (17 + random.below(3)) + 1800]
+  const night = hour * 22 + random.below(3600)
   return [
     { validFrom: from, validTo: to, rate: rates() },
     { validFrom: to, validTo: night, rate: rates() },
@@ -75,7 +75,7 @@ const seasonal = (random: Random, rates: Rates): readonly ScheduleEntry[] => [
 
 /** Return a random valid schedule. */
 const anySchedule = (random: Random): readonly ScheduleEntry[] =>
-  fc.sample(schedules({ market: false, amounts: 'usual' }), { seed: random.whole(2 ** 30), numRuns: 1 })[0] ??
+  fc.sample(schedules({ market: false, amounts: 'usual' }), { seed: random.below(2 ** 30), numRuns: 1 })[0] ??
   flat(() => [rate(random)])
 
 const tariff = (direction: TariffDirection, type: TariffType, terms: Terms): Tariff => ({

@@ -1,4 +1,5 @@
 import { costOfInterval } from '../../support/exact/exact-answers.ts'
+import { type Flow, flows } from '../../support/history/history.ts'
 import { decimal } from '../../support/ledger/exact-decimal.ts'
 import { bucketOf } from '../../support/oracle/buckets.ts'
 import type { OracleCost } from '../../support/oracle/cost.ts'
@@ -22,20 +23,13 @@ const edgesOf = (zone: string): readonly number[] => {
   return [span.start, ...months.filter(at => span.start < at && at < span.end), span.end]
 }
 
-const flows = [
-  ['INBOUND', 'IMPORT'],
-  ['OUTBOUND', 'EXPORT'],
-  ['INBOUND', 'LOCAL'],
-  ['OUTBOUND', 'IMPORT'],
-] as const
-
 const instant = (at: number): string => new Date(at).toISOString()
 
 const verifyFlow = async (
   client: Client,
   location: ZonedLocation,
   costs: readonly OracleCost[],
-  [flow, direction]: (typeof flows)[number],
+  { energyFlowDirection: flow, tariffDirection: direction }: Flow,
 ) => {
   const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
   const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=MONTH&include_devices=true`
@@ -73,7 +67,7 @@ export const verifySums = async (
   costs: readonly OracleCost[],
 ): Promise<SumsVerdict> => {
   const verdicts: SumsVerdict[] = []
-  for (const flow of flows) verdicts.push(await verifyFlow(client, location, costs, flow))
+  for (const flow of Object.values(flows)) verdicts.push(await verifyFlow(client, location, costs, flow))
   return {
     months: verdicts.reduce((sum, { months }) => sum + months, 0),
     deviations: verdicts.flatMap(({ deviations }) => deviations),

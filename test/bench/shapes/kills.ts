@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seeded } from '../../support/ledger/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { bodiesOf } from '../fleet.ts'
 import { endMark, startMark } from '../load.ts'
 import type { Pipeline, PipelinePart } from './pipeline.ts'
@@ -100,13 +100,13 @@ export const verdictUnderKills = async (
   freeSlots: FreeSlots,
   options: { readonly kills: number; readonly rate: number; readonly seed: number },
 ): Promise<Verdict> => {
-  const random = seeded(options.seed)
+  const random = seededRandom(options.seed)
   const from = freeSlots.nextSlot
   const end = new AbortController()
   const sending = sendAll(pipeline, freeSlots, options.rate, end.signal)
   for (let kills = 0; kills < options.kills; kills += 1) {
     await untilAtWork(pipeline)
-    await sleep(random.whole(2_500))
+    await sleep(random.below(2_500))
     await pipeline.kill(part)
   }
   await untilAtWork(pipeline)

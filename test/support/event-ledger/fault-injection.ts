@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { type Random, seeded } from '../ledger/random.ts'
+import { type Random, seededRandom } from '../random.ts'
 import type { Client } from '../system/client.ts'
 import { until } from '../system/until.ts'
 import { openObjectHistories } from './object-histories.ts'
@@ -56,7 +56,7 @@ const waitForKill = async (
   const before = arrived()
   const end = performance.now() + (random.chance(0.5) ? relayTimeoutMs : 0)
   while (arrived() === before && performance.now() < end) await sleep(5)
-  await sleep(random.whole(500))
+  await sleep(random.below(500))
 }
 
 type Delivery = { readonly id: string; readonly event_id: string; readonly status: string }
@@ -76,14 +76,14 @@ export const runFaultInjection = async ({ target, groups }: FaultInjectionOption
   subscriber.verifyWith(endpoint.secret)
   const shares = groups.map(() => 0)
   const allowed = (): number => wanted * Math.min(...shares)
-  const histories = openObjectHistories({ target, random: seeded(seed + 1), allowed, wanted })
+  const histories = openObjectHistories({ target, random: seededRandom(seed + 1), allowed, wanted })
   const startedAt = performance.now()
   const killing = groups.map(async (parts, group) => {
-    const random = seeded(seed + 2 + group)
+    const random = seededRandom(seed + 2 + group)
     const kills = rounds * parts.length
     for (let kill = 0; kill < kills; kill += 1) {
       shares[group] = (kill + 1) / (kills + 1)
-      const due = (wanted * (kill + random.whole(90) / 100)) / (kills + 1)
+      const due = (wanted * (kill + random.below(90) / 100)) / (kills + 1)
       await waitForKill(random, { changes: histories.changes, due }, subscriber.ids)
       await parts[kill % parts.length]?.kill()
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../ledger/random.ts'
+import type { Random } from '../random.ts'
 import { flatSchedule } from '../registry/object-fixture.ts'
 import type { Client, Reply } from '../system/client.ts'
 
@@ -181,7 +181,7 @@ const createHistory = async (dependencies: Dependencies, name: string): Promise<
   const hasTariff = kind === 'location' && random.chance(0.5)
   if (hasTariff) await connectTariff(dependencies, id, name, operations)
   if (random.chance(0.2)) await createDuplicate(dependencies, kind, body, operations)
-  const updates = random.whole(4)
+  const updates = random.below(4)
   for (let step = 0; step < updates; step += 1)
     await update(dependencies, kind, id, step, hasTariff ? 1 : 0, operations)
   if (random.chance(0.5)) await remove(dependencies, kind, id, operations)

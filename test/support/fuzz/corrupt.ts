@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 /** JSON text that `JSON.stringify` cannot produce: `1e400`, a duplicate member. */
 const raw = Symbol('raw')
@@ -163,7 +163,7 @@ export type CorruptedBody = { readonly body: string | Uint8Array; readonly heade
 
 const json = { 'content-type': 'application/json' }
 
-const bodies: readonly [(text: string) => CorruptedBody, ...((text: string) => CorruptedBody)[]] = [
+const bodies: readonly ((text: string) => CorruptedBody)[] = [
   text => ({ body: text.slice(0, -1), headers: json }),
   text => ({ body: `${text}}`, headers: json }),
   () => ({ body: '', headers: json }),

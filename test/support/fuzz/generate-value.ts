@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../openapi/json-schema.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 /** Ids that exist or existed, by prefix (`loc`). With them, requests pass the first look-up. */
 export type KnownIds = ReadonlyMap<string, readonly string[]>

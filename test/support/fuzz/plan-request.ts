@@ -1,8 +1,8 @@
 import type { RawRequest } from '../http/raw-http.ts'
 import type { DocumentedOperation, DocumentedParameter } from '../openapi/openapi.ts'
+import type { Random } from '../random.ts'
 import { corruptBody, corruptValue, unusualParts, writeJson } from './corrupt.ts'
 import { generateValue, type KnownIds, withKnownIds } from './generate-value.ts'
-import type { Random } from './random.ts'
 
 /** Settings of all requests of a run. */
 export type FuzzSetting = {
@@ -57,7 +57,7 @@ const withQuery = (path: string, query: readonly string[]): string =>
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'] as const
 
-const unusualHeaders: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
+const unusualHeaders: readonly Readonly<Record<string, string>>[] = [
   { 'api-version': '2030-01-01' },
   { 'api-version': '' },
   { 'api-version': '2024-08-24, 2025-09-14' },

@@ -1,4 +1,4 @@
-import { seededRandom } from '../fuzz/random.ts'
+import { seededRandom } from '../random.ts'
 import type { Form, History, PriceBlock, SentReading, SentRecord, SentRegister, TariffStep } from './history.ts'
 import { finalOf, readingName } from './history.ts'
 

@@ -6,7 +6,7 @@ import type { Role } from '../../../services/platform/config/config.ts'
 import type { Verdict } from '../ledger/audit.ts'
 import { type JournalEntry, readJournal } from '../ledger/journal.ts'
 import { openLedger } from '../ledger/ledger.ts'
-import { seeded } from '../ledger/random.ts'
+import { seededRandom } from '../random.ts'
 import { login } from '../system/client.ts'
 import { openProcesses, openProxy } from './processes.ts'
 import { type RoleInstance, roleInstance } from './role-instance.ts'
@@ -56,7 +56,7 @@ export const openManyProcesses = async (
   const sendDuring = async (seed: number, injectFault: () => Promise<void>): Promise<SendResult> => {
     const size = { locations: 3, maxRecords: 40, maxTotalRecords: 1_500, restMs: 200 }
     const file = join(processes.folder, `ledger-${seed}.ndjson`)
-    await using ledger = await openLedger({ file, random: seeded(seed), target: () => client, ...size })
+    await using ledger = await openLedger({ file, random: seededRandom(seed), target: () => client, ...size })
     const stop = new AbortController()
     const load = ledger.run(3, stop.signal)
     await sleep(betweenMs)

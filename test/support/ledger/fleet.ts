@@ -1,7 +1,7 @@
+import type { Random } from '../random.ts'
 import type { Client } from '../system/client.ts'
 import { decimal, divide, units } from './exact-decimal.ts'
 import type { LedgerLocation } from './journal.ts'
-import type { Random } from './random.ts'
 
 /**
  * Time zones without clock changes, with their offset in minutes. With them, the ledger needs no rules of time zones.
@@ -17,9 +17,9 @@ const clock = (minute: number): string =>
   `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`
 
 const rateOf = (random: Random, below: number) => ({
-  fixed: `0.${String(1 + random.whole(below)).padStart(6, '0')}`,
-  surchargeFixed: `0.${String(random.whole(90_000)).padStart(7, '0')}`,
-  percentage: `0.${String(random.whole(400)).padStart(4, '0')}`,
+  fixed: `0.${String(1 + random.below(below)).padStart(6, '0')}`,
+  surchargeFixed: `0.${String(random.below(90_000)).padStart(7, '0')}`,
+  percentage: `0.${String(random.below(400)).padStart(4, '0')}`,
 })
 type Rate = ReturnType<typeof rateOf>
 
@@ -42,7 +42,7 @@ export const makeLocation = async (client: Client, random: Random): Promise<Ledg
   const { id: deviceId } = (await client.ask('POST', '/devices', { reference_id: `meter of ${locationId}` })) as {
     id: string
   }
-  const [from, to] = [60 * (4 + random.whole(4)), 60 * (19 + random.whole(4)) + 30]
+  const [from, to] = [60 * (4 + random.below(4)), 60 * (19 + random.below(4)) + 30]
   const [dayRate, nightRate, grid] = [rateOf(random, 500_000), rateOf(random, 200_000), rateOf(random, 80_000)]
   const energy = tariffOf(locationId, 'COMMODITY', [hoursOf(from, to, dayRate), hoursOf(to, from, nightRate)])
   await client.ask('POST', '/tariffs', energy)

@@ -1,5 +1,5 @@
+import type { Random } from '../random.ts'
 import type { LedgerLocation, LedgerRecord } from './journal.ts'
-import type { Random } from './random.ts'
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
@@ -9,9 +9,9 @@ export const dayCount = 20
 export const maxLengthMs = 26 * 3_600_000
 
 export const generateValue = (random: Random, unit: LedgerRecord['units']): string => {
-  const whole = random.whole(unit === 'W' || unit === 'WH' ? 22_000 : 22)
-  const decimals = random.whole(7)
-  const fraction = decimals === 0 ? '' : `.${String(random.whole(10 ** decimals)).padStart(decimals, '0')}`
+  const whole = random.below(unit === 'W' || unit === 'WH' ? 22_000 : 22)
+  const decimals = random.below(7)
+  const fraction = decimals === 0 ? '' : `.${String(random.below(10 ** decimals)).padStart(decimals, '0')}`
   return `${whole}${fraction}`
 }
 
@@ -20,7 +20,7 @@ const lengthOf = (random: Random): number =>
 
 const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation, reference: string): LedgerRecord => {
   const units = random.pick(['W', 'KW', 'WH', 'KWH'])
-  const start = firstDay + random.whole(dayCount * dayMs)
+  const start = firstDay + random.below(dayCount * dayMs)
   const isImpulse = units.endsWith('WH') && random.chance(0.05)
   return {
     locationId,
@@ -29,7 +29,7 @@ const generateRecord = (random: Random, { locationId, deviceId }: LedgerLocation
     end: isImpulse ? start : start + lengthOf(random),
     units,
     value: generateValue(random, units),
-    sessionReferenceId: random.chance(0.3) ? `session-${random.whole(40)}` : null,
+    sessionReferenceId: random.chance(0.3) ? `session-${random.below(40)}` : null,
     recordReferenceId: reference,
     isValid: true,
   }
@@ -53,7 +53,7 @@ export const generateSubmission = (
 ): readonly LedgerRecord[] => {
   const records: LedgerRecord[] = []
   for (let index = 0; index < count; index += 1) {
-    const location = locations[random.whole(locations.length)] as LedgerLocation
+    const location = locations[random.below(locations.length)] as LedgerLocation
     records.push(corruptRecord(random, generateRecord(random, location, `${operation}-${index}`), records.at(-1)))
   }
   return records

@@ -1,8 +1,8 @@
+import type { Random } from '../random.ts'
 import type { Client } from '../system/client.ts'
 import { audit, type Verdict } from './audit.ts'
 import { makeLocation } from './fleet.ts'
 import { type LedgerLocation, openJournal, readJournal } from './journal.ts'
-import type { Random } from './random.ts'
 import { createSubmitters, type Submitters, type Target } from './submitter.ts'
 
 export type LedgerOptions = {

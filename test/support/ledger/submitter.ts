@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../random.ts'
 import type { Client, Reply } from '../system/client.ts'
 import { parseExactly } from './exact-decimal.ts'
 import { correctRecords, generateSubmission, toWire } from './generate-submission.ts'
 import type { Journal, LedgerLocation, LedgerReceipt, LedgerRecord, Outcome } from './journal.ts'
-import type { Random } from './random.ts'
 
 /** Function that returns the client of the running service; null while no service runs. */
 export type Target = () => Client | null
@@ -103,9 +103,9 @@ export const createSubmitters = (load: Load): Submitters => {
     const isRepeat = answered.length > 0 && (records >= load.maxTotalRecords || random.chance(0.15))
     if (!isRepeat)
       return records < load.maxTotalRecords
-        ? generateSubmission(random, load.locations, 1 + random.whole(load.maxRecords), operations)
+        ? generateSubmission(random, load.locations, 1 + random.below(load.maxRecords), operations)
         : null
-    const [known = []] = answered.splice(random.whole(answered.length), 1)
+    const [known = []] = answered.splice(random.below(answered.length), 1)
     return random.chance(0.5) ? known : correctRecords(random, known)
   }
 
@@ -120,7 +120,7 @@ export const createSubmitters = (load: Load): Submitters => {
     openOperations.set(operation, { records: next, attempts: 0, hasUnknownAttempt: false })
     await journal.write({ kind: 'submission', operation, records: next })
     while (!(await sendOpen(operation, random.pick([1, 1, 2, 3]))) && !signal.aborted) await sleep(pauseMs)
-    if (load.maxPauseMs > 0) await sleep(random.whole(load.maxPauseMs))
+    if (load.maxPauseMs > 0) await sleep(random.below(load.maxPauseMs))
   }
 
   return {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type CostCase, costCases, prepareCase, recordsOf, toleranceOf } from '../../support/acceptance/cost-cases.ts'
-import { seededRandom } from '../../support/fuzz/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import type { Client } from '../../support/system/client.ts'
 import { useSharedSystem } from '../../support/system/use-system.ts'
 

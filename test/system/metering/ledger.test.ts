@@ -5,7 +5,7 @@ import { audit, faultsOf, type Verdict } from '../../support/ledger/audit.ts'
 import { decimal, units } from '../../support/ledger/exact-decimal.ts'
 import { type JournalEntry, readJournal } from '../../support/ledger/journal.ts'
 import { openLedger } from '../../support/ledger/ledger.ts'
-import { seeded } from '../../support/ledger/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import type { Client } from '../../support/system/client.ts'
 import { useSystem } from '../../support/system/use-system.ts'
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   client = await system.login()
   await using ledger = await openLedger({
     file,
-    random: seeded(5),
+    random: seededRandom(5),
     target: () => client,
     locations: 2,
     maxRecords: 20,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom } from '../../support/fuzz/random.ts'
 import type { IdentifiedRecord } from '../../support/oracle/cost.ts'
 import type { Scenario } from '../../support/oracle/generate.ts'
+import { seededRandom } from '../../support/random.ts'
 import { expectOracleCosts } from '../../support/scenarios/oracle-over-http.ts'
 import { chooseScenarios, client, deviceIds, hasTiers, useScenarios } from '../../support/scenarios/scenario-fixture.ts'
 import { type Arrival, createScenario } from '../../support/scenarios/scenario-over-http.ts'

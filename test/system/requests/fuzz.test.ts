@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerFaults } from '../../support/fuzz/answer-faults.ts'
 import { type PlannedRequest, planRequest } from '../../support/fuzz/plan-request.ts'
-import { seededRandom } from '../../support/fuzz/random.ts'
 import { errorFaults, versions } from '../../support/http/error-object.ts'
 import { type RawReply, rawSender } from '../../support/http/raw-http.ts'
 import { type JsonSchema, violationsOf } from '../../support/openapi/json-schema.ts'
@@ -11,6 +10,7 @@ import {
   operationsOf,
   readDocument,
 } from '../../support/openapi/openapi.ts'
+import { seededRandom } from '../../support/random.ts'
 import { tokenOf } from '../../support/registry/accounts.ts'
 import { createObjectFixture } from '../../support/registry/object-fixture.ts'
 import { login } from '../../support/system/client.ts'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../../../services/contract/openapi/operations.ts'
 import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { takeIdempotencyLock } from '../../../services/platform/postgres/registry/idempotency.ts'
-import { seeded } from '../../support/ledger/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { makeTenants, openTestDatabase } from '../../support/stores/postgres.ts'
 import { type Client, login, type Reply } from '../../support/system/client.ts'
 import { startPrepared } from '../../support/system/prepared-folder.ts'
@@ -55,7 +55,7 @@ describe('a process that died during a request', () => {
   it(`has done the change once or not at all, and a duplicate is answered at once, ${rounds} times`, {
     timeout: 60_000 + rounds * 20_000,
   }, async () => {
-    const random = seeded(3)
+    const random = seededRandom(3)
     let client = await login(system?.sandbox ?? expect.fail())
     const known = new Map<string, string>()
     let cut = 0
@@ -65,11 +65,11 @@ describe('a process that died during a request', () => {
         one.send('POST', '/devices', { reference_id: key }, { 'Idempotency-Key': key })
       const current = client
       const first = keys.map(key =>
-        sleep(random.whole(60))
+        sleep(random.below(60))
           .then(() => create(current, key))
           .catch(() => null),
       )
-      await sleep(20 + random.whole(50))
+      await sleep(20 + random.below(50))
       const restarting = restart()
       const answers = await Promise.all(first)
       client = await restarting

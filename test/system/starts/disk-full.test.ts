@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { faultsOf } from '../../support/ledger/audit.ts'
 import { readJournal } from '../../support/ledger/journal.ts'
 import { openLedger } from '../../support/ledger/ledger.ts'
-import { seeded } from '../../support/ledger/random.ts'
+import { seededRandom } from '../../support/random.ts'
 import { freeBytesOf, mountSmallDisk, unmountDisk } from '../../support/stores/small-disk.ts'
 import { login } from '../../support/system/client.ts'
 import { dataFolder, type RunningSystem, removeData, startSystem } from '../../support/system/running-system.ts'
@@ -45,7 +45,7 @@ const untilAnswered = (system: RunningSystem, answers: () => number, enough: num
 const runFull = async (system: RunningSystem, disk: string, file: string): Promise<readonly (number | null)[]> => {
   const client = await login(system.sandbox)
   const size = { locations: 4, maxTotalRecords: 3_000, restMs: 50 }
-  await using ledger = await openLedger({ file, random: seeded(1), target: () => client, ...size })
+  await using ledger = await openLedger({ file, random: seededRandom(1), target: () => client, ...size })
   const statuses = () => readJournal(file).flatMap(entry => (entry.kind === 'answered' ? [entry.status] : []))
   const enough = new AbortController()
   const load = ledger.run(3, enough.signal)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { faultsOf } from '../../support/ledger/audit.ts'
 import { type Ledger, openLedger } from '../../support/ledger/ledger.ts'
-import { type Random, seeded } from '../../support/ledger/random.ts'
+import { type Random, seededRandom } from '../../support/random.ts'
 import { type Client, login } from '../../support/system/client.ts'
 import {
   dataFolder,
@@ -67,12 +67,12 @@ const killWhileStarting = async (afterMs: number): Promise<void> => {
 
 /** Run one round under load: kill the process at some moment, sometimes also PostgreSQL, or the next start. */
 const killOnce = async (random: Random): Promise<void> => {
-  await sleep(100 + random.whole(1_200))
+  await sleep(100 + random.below(1_200))
   const withPostgres = random.chance(0.4)
   const pid = postmaster()
   await kill()
   if (withPostgres) process.kill(pid, 'SIGKILL')
-  if (random.chance(0.3)) await killWhileStarting(random.whole(1_000))
+  if (random.chance(0.3)) await killWhileStarting(random.below(1_000))
 }
 
 /** Repeat a request until the status is returned, for at most 30 s. Returns all statuses. */
@@ -95,7 +95,7 @@ describe('kill -9', () => {
   it(`of the system loses nothing and counts nothing twice, ${rounds} times at moments of seed ${seed}`, {
     timeout: 60_000 + rounds * 20_000,
   }, async () => {
-    const random = seeded(seed)
+    const random = seededRandom(seed)
     await start()
     await using ledger = await openLedgerHere(random)
     const enough = new AbortController()
@@ -118,7 +118,7 @@ describe('kill -9', () => {
     timeout: 120_000,
   }, async () => {
     const current = await start()
-    await using ledger = await openLedgerHere(seeded(seed))
+    await using ledger = await openLedgerHere(seededRandom(seed))
     const enough = new AbortController()
     const load = ledger.run(3, enough.signal)
     await sleep(1_000)
@@ -137,9 +137,9 @@ describe('kill -9', () => {
   })
 
   it('of a first start leaves nothing that prevents a later start', { timeout: 120_000 }, async () => {
-    const random = seeded(seed)
+    const random = seededRandom(seed)
     // Each kill is later, so that each part of the first start is interrupted once.
-    for (let kills = 0; kills < 5; kills += 1) await killWhileStarting(100 + kills * 320 + random.whole(320))
+    for (let kills = 0; kills < 5; kills += 1) await killWhileStarting(100 + kills * 320 + random.below(320))
     const current = await start()
     await using ledger = await openLedgerHere(random)
     const enough = new AbortController()

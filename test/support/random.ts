@@ -1,10 +1,12 @@
 /** Random choices that depend on a seed only. */
 export type Random = {
-  /** Integer from 0 to `below` − 1. */
-  readonly below: (below: number) => number
+  /** Integer from 0 to `limit` − 1. */
+  readonly below: (limit: number) => number
   /** True in one of `outOf` cases. */
   readonly oneIn: (outOf: number) => boolean
-  readonly pick: <T>(choices: readonly [T, ...T[]]) => T
+  /** True with a probability from 0 to 1. */
+  readonly chance: (probability: number) => boolean
+  readonly pick: <const T>(choices: readonly T[]) => T
 }
 
 /**
@@ -20,5 +22,10 @@ export const seededRandom = (seed: number): Random => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (limit: number): number => Math.floor(next() * limit)
-  return { below, oneIn: outOf => below(outOf) === 0, pick: choices => choices[below(choices.length)] ?? choices[0] }
+  return {
+    below,
+    oneIn: outOf => below(outOf) === 0,
+    chance: probability => next() < probability,
+    pick: choices => choices[below(choices.length)] as never,
+  }
 }
