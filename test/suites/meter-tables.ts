@@ -42,6 +42,17 @@ export const insert = (rows: readonly MeterCostRow[]): Promise<void> => db.inser
 export const own = (given: Partial<MeterCostRow>): MeterCostRow => costRow({ ...tenant, ...given })
 export const all = async (blocks: AsyncIterable<readonly MeterCostRow[]>): Promise<MeterCostRow[]> =>
   (await Array.fromAsync(blocks)).flat()
+
+/** Return the database and the list of its streamed statements. */
+export const recordStatements = (): { readonly recording: ClickHouse; readonly statements: readonly string[] } => {
+  const statements: string[] = []
+  const stream: ClickHouse['stream'] = sql => {
+    statements.push(sql)
+    return db.stream(sql)
+  }
+  return { recording: { ...db, stream }, statements }
+}
+
 export const decoded = async (blocks: AsyncIterable<Buffer>): Promise<MeterCostRow[]> =>
   (await Array.fromAsync(blocks)).flatMap(decodeMeterCostRows)
 export const location = hexId('loc_', 1)

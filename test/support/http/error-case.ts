@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { errorMembers } from './error-object.ts'
 import { send, testApp } from './http-app.ts'
 
 /** A request that is refused, and its expected error. */
@@ -11,19 +12,6 @@ export type ErrorCase = {
   readonly headers?: Readonly<Record<string, string | null>>
   readonly message?: RegExp
 }
-
-const members = [
-  'object',
-  'type',
-  'code',
-  'message',
-  'field',
-  'live_mode',
-  'context',
-  'request_id',
-  'time_created',
-  'connect_token',
-]
 
 /** Expect the error object of a case as the answer, without internal information. */
 export const expectError = async ({
@@ -44,7 +32,7 @@ export const expectError = async ({
     time_created: '2025-09-14T10:00:00.000Z',
   })
   expect(answer.status).toBe(status)
-  expect(Object.keys(answer.json).filter(name => !members.includes(name))).toEqual([])
+  expect(Object.keys(answer.json).filter(name => !errorMembers.includes(name))).toEqual([])
   expect(answer.json.type).toBe(status >= 500 ? 'api_error' : 'invalid_request')
   expect(answer.text).not.toContain('SECRET')
   expect(answer.json.message).toMatch(message ?? /^[A-Z"a-z].*[.?]$/)

@@ -31,7 +31,8 @@ const statuses: Readonly<Record<string, number>> = {
   unavailable: 503,
 }
 
-const members = [
+/** Names of all members of the error object. */
+export const errorMembers: readonly string[] = [
   'object',
   'type',
   'code',
@@ -111,7 +112,7 @@ export const errorFaults = (reply: RawReply): readonly string[] => {
   const faults = [...headerFaults(reply), ...statusFaults(reply, error['code']), ...messageFaults(error['message'])]
   for (const name of required) if (!(name in error)) faults.push(`${name} is missing`)
   for (const name of Object.keys(error))
-    if (!members.includes(name)) faults.push(`${name} is not a member of the error object`)
+    if (!errorMembers.includes(name)) faults.push(`${name} is not a member of the error object`)
   if (error['object'] !== 'error') faults.push(`object is ${error['object']}`)
   if (error['type'] !== typeOf(reply.status, error['context']))
     faults.push(`type is ${error['type']} at ${reply.status}`)

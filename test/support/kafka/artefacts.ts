@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { isAlive } from '../../../services/platform/postgres/embedded/postmaster.ts'
 
 const run = promisify(execFile)
 const cache = join(homedir(), '.cache', 'wattledger-test')
@@ -104,15 +105,6 @@ export const claimFile = (path: string): boolean => {
   } catch {
     const owner = Number(readText(path))
     if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true })
-    return false
-  }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
     return false
   }
 }

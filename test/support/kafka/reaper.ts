@@ -2,17 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive } from '../../../services/platform/postgres/embedded/postmaster.ts'
 
 const [owner = '', folder = ''] = process.argv.slice(2)
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Return true if a process was started in this folder. The system can reuse process ids for other programs. */
 const isOurs = (pid: number): boolean => {

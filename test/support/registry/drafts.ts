@@ -2,6 +2,7 @@ import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type { ScheduleEntry } from '../../../services/domain/tariff/tariff.ts'
 import type { TariffDraft } from '../../../services/platform/postgres/pricing/tariff-row.ts'
 import type { LocationDraft } from '../../../services/platform/postgres/registry/location-row.ts'
+import type { EndpointDraft } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 
 /** Draft of a location in Berlin without customer and market source. */
 export const locationDraft = (change: Partial<LocationDraft> = {}): LocationDraft => ({
@@ -52,6 +53,16 @@ export const tieredSchedule = (price: bigint): readonly ScheduleEntry[] => [
     ],
   },
 ]
+
+/** Draft of a webhook endpoint for all event types. */
+export const endpointDraft = (change: Partial<EndpointDraft> = {}): EndpointDraft => ({
+  url: 'https://example.com/',
+  eventTypes: ['*'],
+  description: null,
+  apiVersion: 'current',
+  sealedSecret: () => 'sealed',
+  ...change,
+})
 
 /** Draft of a manual import tariff without contract dates. */
 export const tariffDraft = (locationId: string, change: Partial<TariffDraft> = {}): TariffDraft => ({

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { costOfInterval, type ExactPiece, type ExactRecord } from '../exact/exact-answers.ts'
 import { askExactly } from '../exact/exact-json.ts'
+import { flows } from '../history/history.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { bucketsOf } from '../oracle/buckets.ts'
 import { costRecords, type OracleCost, type OraclePiece } from '../oracle/cost.ts'
@@ -41,16 +42,9 @@ const compareRecord = async (
   expectRounded(found.data.tariff.cost.confidence, priced.confidence)
 }
 
-const flows = [
-  ['INBOUND', 'IMPORT'],
-  ['OUTBOUND', 'EXPORT'],
-  ['INBOUND', 'LOCAL'],
-  ['OUTBOUND', 'IMPORT'],
-] as const
-
 /** Compare the daily costs of each flow that has records with the oracle. */
 const compareDays = async (client: Client, { input, locationId }: CreatedScenario, costs: readonly OracleCost[]) => {
-  for (const [flow, direction] of flows) {
+  for (const { energyFlowDirection: flow, tariffDirection: direction } of Object.values(flows)) {
     const own = costs.filter(
       ({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction,
     )

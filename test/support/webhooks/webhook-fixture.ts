@@ -18,6 +18,7 @@ import { newWebhookSecret, webhookSeal } from '../../../services/platform/postgr
 import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
 import { startWebhookWorker } from '../../../services/webhook-worker/worker.ts'
 import { acceptedValue } from '../accepted-value.ts'
+import { endpointDraft } from '../registry/drafts.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { until } from '../system/until.ts'
 
@@ -64,7 +65,7 @@ const actionsOf = ({ database, tenant, log, codec }: FixtureStores, at: () => nu
   subscribe: async (url: string, eventTypes: readonly string[] = ['*']): Promise<CreatedEndpoint> => {
     const secret = newWebhookSecret()
     const sealedSecret = (id: string) => webhookSeal(installationSecret).seal(secret, id)
-    const draft = { url, eventTypes, description: null, apiVersion: 'current', sealedSecret } as const
+    const draft = endpointDraft({ url, eventTypes, sealedSecret })
     const made = acceptedValue(
       await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at())),
     )

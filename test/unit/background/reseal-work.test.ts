@@ -12,6 +12,7 @@ import { createEndpoint, retrieveEndpoint } from '../../../services/platform/pos
 import { webhookSeal } from '../../../services/platform/postgres/webhooks/webhook-secret.ts'
 import { acceptedValue } from '../../support/accepted-value.ts'
 import { leasedTurn } from '../../support/partitions/leased-turn.ts'
+import { endpointDraft } from '../../support/registry/drafts.ts'
 import { makeTenants, openTestDatabase, type TestDatabase } from '../../support/stores/postgres.ts'
 
 const [former, present, lost] = ['a'.repeat(32), 'b'.repeat(32), 'c'.repeat(32)] as const
@@ -32,14 +33,7 @@ afterAll(() => test[Symbol.asyncDispose]())
 const makeEndpoint = (tenant: Tenant, secret: string): Promise<string> =>
   withTenant(test.database, tenant, async transaction => {
     const sealedSecret = (id: string) => webhookSeal(secret).seal(`signs for ${id}`, id)
-    const draft = {
-      url: 'https://example.com',
-      eventTypes: ['*'],
-      description: null,
-      apiVersion: 'current',
-      sealedSecret,
-    } as const
-    return acceptedValue(await createEndpoint(transaction, draft, at)).id
+    return acceptedValue(await createEndpoint(transaction, endpointDraft({ sealedSecret }), at)).id
   })
 
 const makeCredentials = async (tenant: Tenant, id: string, key: string): Promise<void> => {

@@ -1,35 +1,21 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { registerIdentityText } from '../../../services/domain/identifier.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import type { ReadingPart } from '../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../services/platform/log/partition.ts'
-import type { Tenant } from '../../../services/platform/postgres/transaction.ts'
 import {
   type AppendedMessage,
   callAs,
-  type Gateway,
   headersOf,
   makeObjects,
   openGateway,
   readPartitions,
 } from '../../support/metering/gateway.ts'
-import type { Call } from '../../support/registry/service.ts'
+import { call, deviceId, gateway, live, locationId, useGateway } from '../../support/metering/submissions.ts'
 import { makeTenants } from '../../support/stores/postgres.ts'
 
-let gateway: Gateway
-let live: Tenant
-let call: Call
-let locationId = ''
-let deviceId = ''
-
-beforeAll(async () => {
-  gateway = await openGateway()
-  live = (await makeTenants(gateway.database)).live
-  call = callAs(gateway.app, live)
-  ;({ locationId, deviceId } = await makeObjects(gateway, live, 'home'))
-})
-afterAll(() => gateway[Symbol.asyncDispose]())
+useGateway()
 
 const path = '/meters/cumulative/epoch'
 const start = Math.floor(currentInstant() / 1000) - 86_400

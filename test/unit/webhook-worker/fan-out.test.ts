@@ -12,6 +12,8 @@ import { listDeliveries } from '../../../services/platform/postgres/webhooks/web
 import { createEndpoint } from '../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
 import { createLogger } from '../../../services/platform/telemetry/logger.ts'
 import { startFanOut } from '../../../services/webhook-worker/fan-out.ts'
+import { acceptedValue } from '../../support/accepted-value.ts'
+import { endpointDraft } from '../../support/registry/drafts.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../../support/stores/postgres.ts'
 import { until } from '../../support/system/until.ts'
 
@@ -41,15 +43,8 @@ it('an event waits for an unavailable registry, and an unreadable event does not
   stack.adopt(log, one => one.close())
   const codec = await openCodec(localSchemaIds())
   const { test: tenant } = await makeTenants(database)
-  const draft = {
-    url: 'https://example.com/',
-    eventTypes: ['*'],
-    description: null,
-    apiVersion: 'current',
-    sealedSecret: () => 'sealed',
-  } as const
-  const made = await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))
-  const endpointId = made.ok ? made.value.id : ''
+  const endpoint = await changeTenant(database, tenant, transaction => createEndpoint(transaction, endpointDraft(), at))
+  const { id: endpointId } = acceptedValue(endpoint)
   const drafts = [1, 2].map(place => ({ type: 'customer.create', objectId: `cus_${place}`, data: { place } }))
   const events = await withTenant(database, tenant, transaction => writeEvents(transaction, drafts, at))
   const [first, second] = events.map(({ id, type, objectId }) =>

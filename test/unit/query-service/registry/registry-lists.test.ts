@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { changeTenant } from '../../../../services/platform/postgres/transaction.ts'
 import { createEndpoint } from '../../../../services/platform/postgres/webhooks/webhook-endpoints.ts'
+import { endpointDraft } from '../../../support/registry/drafts.ts'
 import {
   type Client,
   flatTariff,
@@ -168,17 +169,7 @@ it('an endpoint that was stored with a former event type remains unchanged', asy
     service.database,
     { accountId: String(account['id']), liveMode: true },
     transaction =>
-      createEndpoint(
-        transaction,
-        {
-          url: 'https://1.1.1.1/',
-          eventTypes: ['custmer.create', 'customer.*'],
-          description: null,
-          apiVersion: 'current',
-          sealedSecret: () => 'sealed',
-        },
-        1_757_844_000_000,
-      ),
+      createEndpoint(transaction, endpointDraft({ eventTypes: ['custmer.create', 'customer.*'] }), 1_757_844_000_000),
   )
   const { id } = stored.ok ? stored.value : expect.fail()
   const types = { event_types: ['custmer.create', 'customer.*'] }

@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ClickHouse } from '../../../../../services/platform/clickhouse/clickhouse.ts'
 import { encodeBlock } from '../../../../../services/platform/clickhouse/encoding/fast-path/native-block.ts'
 import { estimatedObjects } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-counts.ts'
 import { pageOfRows } from '../../../../../services/platform/clickhouse/meter-cost/meter-cost-pages.ts'
@@ -39,10 +37,10 @@ import {
   other,
   own,
   recordIds,
+  recordStatements,
   tenant,
   useMeterTables,
 } from '../../../../suites/meter-tables.ts'
-import { looseReads, readersOf } from '../../../../support/repository/loose-reads.ts'
 
 useMeterTables()
 
@@ -162,32 +160,12 @@ describe('receipts', () => {
 })
 
 describe('statements over cost rows', () => {
-  it('all use FINAL and a tenant, and are in one module', () => {
-    expect(readersOf('meter_cost')).toEqual({
-      paths: [join('platform', 'clickhouse', 'meter-cost', 'meter-cost-reads.ts')],
-      loose: [],
-    })
-  })
-
-  it('are detected if they do not', () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
-    expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(1)
-    expect(looseReads('meter_cost', '`SELECT 1 FROM meter_cost FINAL WHERE 1`')).toHaveLength(1)
-  })
-
   it('read a location’s day by the primary key', async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) =>
       own({ recordId: hexId('', i), locationId: hexId('loc_', i >> 4), start: base + (i & 15) * hourMs }),
     )
     await insert(rows)
-    const statements: string[] = []
-    const recording: ClickHouse = {
-      ...db,
-      stream: sql => {
-        statements.push(sql)
-        return db.stream(sql)
-      },
-    }
+    const { recording, statements } = recordStatements()
     await all(
       rowsInInterval(recording, tenant, { locationIds: [hexId('loc_', 700)] }, { from: base, to: base + dayMs }),
     )
@@ -205,14 +183,7 @@ describe('statements over cost rows', () => {
       )
     }
     await insert([own({ recordId: hexId('', 205), start: (months[4] ?? 0) + 5 * hourMs, version: 2n, energy: 7n })])
-    const statements: string[] = []
-    const recording: ClickHouse = {
-      ...db,
-      stream: sql => {
-        statements.push(sql)
-        return db.stream(sql)
-      },
-    }
+    const { recording, statements } = recordStatements()
     expect(await rowOfRecord(recording, tenant, hexId('', 205))).toMatchObject({ version: 2n, energy: 7n })
     const plan = (await db.rows(`EXPLAIN indexes = 1 ${statements[0]}`)).map(line => String(line[0])).join('\n')
     const read = [...plan.matchAll(/Parts: (\d+)\/(\d+)/g)].map(match => Number(match[1]))

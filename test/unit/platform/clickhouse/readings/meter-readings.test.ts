@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ClickHouse } from '../../../../../services/platform/clickhouse/clickhouse.ts'
 import {
   type MeterReadingRow,
   type Register,
@@ -9,9 +7,8 @@ import {
   registerKey,
 } from '../../../../../services/platform/clickhouse/readings/meter-readings.ts'
 import { hexId } from '../../../../suites/cost-rows.ts'
-import { base, dayMs, db, hourMs, tenant, useMeterTables } from '../../../../suites/meter-tables.ts'
+import { base, dayMs, db, hourMs, recordStatements, tenant, useMeterTables } from '../../../../suites/meter-tables.ts'
 import { insertReadings, readingOf, registerOf } from '../../../../suites/reading-rows.ts'
-import { looseReads, readersOf } from '../../../../support/repository/loose-reads.ts'
 
 useMeterTables()
 
@@ -94,14 +91,7 @@ describe('readings', () => {
     const registers = Array.from({ length: 450 }, (_, i) => registerOf({ locationId: hexId('loc_', 5_000 + i) }))
     const quarters = Array.from({ length: 100 }, (_, i) => base + i * 6 * hourMs)
     await insertReadings(registers.flatMap(register => quarters.map(time => readingOf(time, register))))
-    const statements: string[] = []
-    const recording: ClickHouse = {
-      ...db,
-      stream: sql => {
-        statements.push(sql)
-        return db.stream(sql)
-      },
-    }
+    const { recording, statements } = recordStatements()
     const last = base + 99 * 6 * hourMs
     const found = await readingsAround(
       recording,
@@ -121,22 +111,5 @@ describe('readings', () => {
     await insertReadings([readingOf(base - dayMs), readingOf(base + 20_000 * hourMs)])
     const times = Array.from({ length: 10_000 }, (_, i) => base + i * hourMs)
     expect(timesOf(await around(times))).toEqual([base - dayMs, base + 20_000 * hourMs])
-  })
-})
-
-describe('statements over readings', () => {
-  it('all use FINAL and a tenant, and are in one module', () => {
-    expect(readersOf('meter_readings')).toEqual({
-      paths: [join('platform', 'clickhouse', 'readings', 'meter-readings.ts')],
-      loose: [],
-    })
-  })
-
-  it('are detected if they do not', () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source.
-    expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings WHERE ${tenantIs(tenant)} AND 1`')).toHaveLength(
-      1,
-    )
-    expect(looseReads('meter_readings', '`SELECT 1 FROM meter_readings FINAL WHERE 1`')).toHaveLength(1)
   })
 })

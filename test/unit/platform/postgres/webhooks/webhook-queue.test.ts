@@ -33,6 +33,7 @@ import {
 } from '../../../../../services/platform/postgres/webhooks/webhook-queue.ts'
 import { createResend, stepResend } from '../../../../../services/platform/postgres/webhooks/webhook-resends.ts'
 import { acceptedValue } from '../../../../support/accepted-value.ts'
+import { endpointDraft } from '../../../../support/registry/drafts.ts'
 import { useTestDatabase } from '../../../../support/registry/use-database.ts'
 import { makeTenants } from '../../../../support/stores/postgres.ts'
 
@@ -43,16 +44,8 @@ const { operator } = database
 
 const page = { limit: 1_000, startingAfter: null, endingBefore: null }
 
-const makeEndpoint = async (tenant: Tenant): Promise<string> => {
-  const draft = {
-    url: 'https://example.com/',
-    eventTypes: ['*'],
-    description: null,
-    apiVersion: 'current',
-    sealedSecret: () => 'sealed',
-  } as const
-  return acceptedValue(await changeTenant(database, tenant, transaction => createEndpoint(transaction, draft, at))).id
-}
+const makeEndpoint = async (tenant: Tenant): Promise<string> =>
+  acceptedValue(await changeTenant(database, tenant, tx => createEndpoint(tx, endpointDraft(), at))).id
 
 /** Create an account with an endpoint and some deliveries, due at `at`. */
 const makeBacklog = async (count: number) => {
