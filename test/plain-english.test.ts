@@ -18,14 +18,14 @@ const read = (folder: string): readonly Source[] =>
   )
 
 /** Maximum number of hard sentences in 1,000. The rules flag some correct sentences. */
-const maxRate = (folder: string): number => (folder === 'test' ? 75 : 15)
+const maxRate = 15
 
 describe('comments and documents', () => {
   it.each(folders)('are in plain English: %s', folder => {
     const { sentences, hard } = readProse(read(folder))
     expect(sentences).toBeGreaterThan(20)
     const listed = hard.map(({ path, line, reason, text }) => `${path}:${line} ${reason}: ${text}`)
-    expect((1000 * hard.length) / sentences, listed.join('\n')).toBeLessThan(maxRate(folder))
+    expect((1000 * hard.length) / sentences, listed.join('\n')).toBeLessThan(maxRate)
   })
 
   it.each([

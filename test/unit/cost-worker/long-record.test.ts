@@ -94,7 +94,7 @@ describe('a long record', () => {
       )
     }
     times.sort((a, b) => b - a)
-    // The collector may run within one or two of them.
+    // The garbage collector may run in one or two slices.
     expect(times[2]).toBeLessThan(20)
   })
 
