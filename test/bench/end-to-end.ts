@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tokenOf } from '../support/registry/accounts.ts'
 import { login } from '../support/system/client.ts'
 import type { BenchSystem, OpenBench } from './bench-system.ts'
 import { bodiesOf, createFleet, type Pricing } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
 import type { LoadPlan, LoadResult } from './load.ts'
 import { quantileOf, type Samples, samplesSince, sumOf } from './samples.ts'
-import { tokenOf } from './token.ts'
 
 /** Load on a fleet. `rate` is in records/s; if it is null, a request follows each answer. */
 export type FleetLoad = {
@@ -41,7 +41,12 @@ export const planOf = async (system: BenchSystem, load: FleetLoad, recordsPerBod
   const fleet = await createFleet(await login(system.sandbox()), load.locations, load.locations * 2, load.pricing)
   const { hostname: host, port } = new URL(system.gatewayUrl())
   return {
-    ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
+    ...{
+      host,
+      port: Number(port),
+      path: '/meters/interval',
+      token: await tokenOf(system.sandbox(), system.sandbox().test_key),
+    },
     ...{ bodies: bodiesOf(fleet, recordsPerBody), recordsPerBody },
     ...{ connections: load.connections, isOpenLoop: load.isOpenLoop ?? false, seconds: load.seconds, rate: load.rate },
     ...{ firstSlot: Date.parse('2025-01-01T00:00:00Z'), slotMs: 900_000 },

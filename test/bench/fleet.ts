@@ -1,7 +1,10 @@
 import type { Client } from '../support/system/client.ts'
+import { inParallel } from '../support/system/in-parallel.ts'
 import { endMark, startMark } from './load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
+
+const concurrency = 16
 
 /** Kind of tariff that all locations of a fleet have. `market` is the id of a market source. */
 export type Pricing = 'time of use' | 'tiers' | { readonly market: string }
@@ -33,20 +36,6 @@ const dayAndNight = (offset: number) => [
   },
 ]
 
-/** Run some work for each item, with `width` items at a time. */
-export const each = async <T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T, index: number) => Promise<void>,
-): Promise<void> => {
-  let next = 0
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (let index = next++; index < items.length; index = next++) await work(items[index] as T, index)
-    }),
-  )
-}
-
 const tariffOf = (pricing: Pricing, index: number): object => {
   if (pricing === 'time of use') return { schedule: dayAndNight(index % 16) }
   if (pricing !== 'tiers') return { market_rates: true, schedule: allDay([{ surcharge_fixed: 0.1 }]) }
@@ -77,28 +66,19 @@ export const createFleet = async (
   pricing: Pricing = 'time of use',
 ): Promise<Fleet> => {
   const sources = typeof pricing === 'string' ? {} : { market_sources: { import: pricing.market } }
-  const locations: string[] = new Array(locationCount).fill('')
-  const devices: string[] = new Array(deviceCount).fill('')
-  await each(locations, 16, async (_, index) => {
-    const { id } = (await client.ask('POST', '/locations', {
-      timezone: 'Europe/Berlin',
-      currency_code: 'EUR',
-      ...sources,
-    })) as {
-      id: string
-    }
-    locations[index] = id
-    await client.ask('POST', '/tariffs', {
-      location_id: id,
-      direction: 'IMPORT',
-      type: 'COMMODITY',
-      ...tariffOf(pricing, index),
-    })
+  const create = async (path: string, body: object): Promise<string> => {
+    const { id } = (await client.ask('POST', path, body)) as { readonly id: string }
+    return id
+  }
+  const locations = await inParallel(new Array(locationCount).keys(), concurrency, async index => {
+    const id = await create('/locations', { timezone: 'Europe/Berlin', currency_code: 'EUR', ...sources })
+    const tariff = { location_id: id, direction: 'IMPORT', type: 'COMMODITY', ...tariffOf(pricing, index) }
+    await create('/tariffs', tariff)
+    return id
   })
-  await each(devices, 16, async (_, index) => {
-    const { id } = (await client.ask('POST', '/devices', { reference_id: `device-${index}` })) as { id: string }
-    devices[index] = id
-  })
+  const devices = await inParallel(new Array(deviceCount).keys(), concurrency, index =>
+    create('/devices', { reference_id: `device-${index}` }),
+  )
   return { locations, devices }
 }
 

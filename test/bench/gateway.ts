@@ -14,6 +14,7 @@ import { openCodec } from '../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../services/platform/log/avro/schema-ids.ts'
 import { partitionKey, partitionOf } from '../../services/platform/log/partition.ts'
 import { ordinaryBody } from '../support/metering/meter-body.ts'
+import { medianOf } from './statistics.ts'
 
 /** Time of the gateway and of `JSON.parse` for the same body, in ns per record. The goal of `ratio` is at most 3.0. */
 export type GatewayFigures = {
@@ -68,8 +69,6 @@ const gateway = async () => {
   }
 }
 
-const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
-
 /** Measure both in turns, body by body, after a warm-up. The figures are medians. Promise P3. */
 export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
   const bodies = Array.from({ length: 20 }, (_, round) => Buffer.from(ordinaryBody({ records, at, round })))
@@ -86,7 +85,7 @@ export const measureGateway = async (turns = 400): Promise<GatewayFigures> => {
     parses.push(Number(parsed - started) / records)
     submissions.push(Number(process.hrtime.bigint() - parsed) / records)
   }
-  const [parseNs, gatewayNs] = [median(parses), median(submissions)]
+  const [parseNs, gatewayNs] = [medianOf(parses), medianOf(submissions)]
   return { bodyBytes: bodies[0]?.length ?? 0, parseNs, gatewayNs, ratio: gatewayNs / parseNs }
 }
 
@@ -114,7 +113,7 @@ const measureValidation = async (turns = 200): Promise<ValidationFigures> => {
     times.bytes.push(Number(validated - started) / records)
     times.parsed.push(Number(ended - validated) / records)
   }
-  const [bytesNs, parsedNs] = [median(times.bytes), median(times.parsed)]
+  const [bytesNs, parsedNs] = [medianOf(times.bytes), medianOf(times.parsed)]
   return { bytesNs, parsedNs, gain: parsedNs / bytesNs }
 }
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { quantile } from './statistics.ts'
 
 /**
  * Load of metering submissions over keep-alive connections. It shares the machine with the measured system, so it must
@@ -99,9 +100,6 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
     socket.on('close', fail)
     socket.write(bytes)
   })
-
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
 type Turn = { readonly body: number; readonly slot: number; readonly due: number }
 
@@ -231,14 +229,14 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
   if (plan.isOpenLoop) await sendWhenDue(sending)
   else await Promise.all(Array.from({ length: plan.connections }, () => sendSequentially(sending)))
   const { latencies, acceptedAt, failed, unanswered, sent } = sending
-  const sorted = Float64Array.from(latencies).sort()
+  const latencyAt = (share: number): number => quantile(latencies, share) ?? 0
   return {
     seconds: (performance.now() - startedAt) / 1000,
     requests: latencies.length,
     records: (latencies.length - failed) * plan.recordsPerBody,
     failed,
     unanswered,
-    latencyMs: { p50: percentile([...sorted], 0.5), p99: percentile([...sorted], 0.99), max: sorted.at(-1) ?? 0 },
+    latencyMs: { p50: latencyAt(0.5), p99: latencyAt(0.99), max: latencyAt(1) },
     lastSlot: plan.firstSlot + Math.ceil(sent / plan.bodies.length) * plan.slotMs,
     acceptedAt,
   }

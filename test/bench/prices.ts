@@ -10,6 +10,7 @@ import type { Rate } from '../../services/domain/tariff/rate.ts'
 import { compileSnapshot } from '../../services/domain/tariff/snapshot.ts'
 import type { MarketSeries, PricingInput, Tariff, TariffType } from '../../services/domain/tariff/tariff.ts'
 import { zoneOf } from '../support/oracle/zone.ts'
+import { medianOf } from './statistics.ts'
 
 /** CPU time from a location's snapshot to the bytes of the answer: the median, and the first time with empty caches. */
 export type PriceFigure = { readonly name: string; readonly ms: number; readonly firstMs: number }
@@ -107,8 +108,8 @@ const measure = (name: string, apiVersion: ApiVersion, kind: 'prices' | 'audits'
     if (elements !== days * 96 || bytes.length < elements * 100) throw new Error('The answer is incomplete.')
   }
   const firstMs = cpuMs(answer)
-  const times = Array.from({ length: rounds }, () => cpuMs(answer)).sort((a, b) => a - b)
-  return { name, ms: times[Math.floor(rounds / 2)] ?? 0, firstMs }
+  const times = Array.from({ length: rounds }, () => cpuMs(answer))
+  return { name, ms: medianOf(times), firstMs }
 }
 
 /** Measure prices and audits of 90 days of quarter hours, for a market tariff with a grid fee. Promise P8. */

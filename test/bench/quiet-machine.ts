@@ -23,14 +23,3 @@ export const untilQuiet = async (): Promise<number> => {
     if (share <= quietShare || performance.now() > end) return share
   }
 }
-
-/** Return the median. It is the mean of the two middle values if their number is even. */
-export const medianOf = (values: readonly number[]): number => {
-  const sorted = values.toSorted((a, b) => a - b)
-  const [low, high] = [sorted[(sorted.length - 1) >> 1] ?? 0, sorted[sorted.length >> 1] ?? 0]
-  return (low + high) / 2
-}
-
-/** Return the difference between the largest and the smallest value, in percent of the median. */
-export const spreadOf = (values: readonly number[]): number =>
-  ((Math.max(...values) - Math.min(...values)) / medianOf(values)) * 100

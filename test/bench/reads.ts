@@ -3,11 +3,12 @@ import { noTexts } from '../../services/domain/record/record.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
 import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast-path/meter-cost-block.ts'
 import type { MeterCostRow } from '../../services/platform/clickhouse/meter-cost/meter-cost-row.ts'
+import { tokenOf } from '../support/registry/accounts.ts'
 import { type Client, login } from '../support/system/client.ts'
 import type { OpenBench } from './bench-system.ts'
 import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { forkLoad } from './fork-load.ts'
-import { tokenOf } from './token.ts'
+import { quantile } from './statistics.ts'
 
 /** 99th percentiles of reads of costs over HTTP, in ms. Promise P7. */
 export type ReadFigures = Readonly<Record<'day' | 'month' | 'session' | 'account', number>>
@@ -80,7 +81,7 @@ const p99 = async (times: number, maxMs: number, ask: (turn: number) => Promise<
     await ask(turn)
     if (turn >= 0) durations.push(performance.now() - startedAt)
   }
-  return durations.sort((a, b) => a - b)[Math.floor(durations.length * 0.99)] ?? 0
+  return quantile(durations, 0.99) ?? 0
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
@@ -123,7 +124,12 @@ export const readFigures = async (
   if (rate === null) return { alone, underLoad: null }
   const { hostname: host, port } = new URL(system.gatewayUrl())
   const load = forkLoad({
-    ...{ host, port: Number(port), path: '/meters/interval', token: await tokenOf(system.sandbox()) },
+    ...{
+      host,
+      port: Number(port),
+      path: '/meters/interval',
+      token: await tokenOf(system.sandbox(), system.sandbox().test_key),
+    },
     ...{ bodies: bodiesOf(fleet, 400), recordsPerBody: 400, connections: 4, seconds: loadSeconds, rate },
     ...{ firstSlot: Date.parse('2026-06-01T00:00:00Z'), slotMs },
   })

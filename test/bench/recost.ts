@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../support/system/client.ts'
+import { inParallel } from '../support/system/in-parallel.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { removeAfterRun } from './data-folders.ts'
-import { allDay, bodiesOf, createFleet, each, type Fleet } from './fleet.ts'
+import { allDay, bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { endMark, startMark } from './load.ts'
 
 /**
@@ -72,7 +73,7 @@ const slots = 50
 
 const fill = async (client: Client, fleet: Fleet): Promise<number> => {
   const bodies = bodiesOf(fleet, 500)
-  await each(Array.from({ length: slots }), 2, async (_, slot) => {
+  await inParallel(Array.from({ length: slots }), 2, async (_, slot) => {
     for (const body of bodies)
       await client.submit(body.replaceAll(startMark, time(slot)).replaceAll(endMark, time(slot + 1)))
   })

@@ -4,6 +4,7 @@ import type { OpenBench } from './bench-system.ts'
 import { removeAfterRun } from './data-folders.ts'
 import { planOf } from './end-to-end.ts'
 import { forkLoad } from './fork-load.ts'
+import { readSamples, sumOf } from './samples.ts'
 
 export type SingleFigures = {
   readonly requestsPerSecond: number
@@ -31,10 +32,9 @@ const startOnce = async (folder: string): Promise<{ readonly seconds: number; re
   const system = await startSystem(folder)
   const seconds = (performance.now() - startedAt) / 1000
   await sleep(500)
-  const text = await (await fetch(system.metricsUrl)).text()
-  const rss = /^wattledger_process_resident_memory_bytes (\S+)/m.exec(text)?.[1] ?? '0'
+  const bytes = sumOf(await readSamples([system.metricsUrl]), 'wattledger_process_resident_memory_bytes')
   await system.stop()
-  return { seconds, rssMb: Number(rss) / 1e6 }
+  return { seconds, rssMb: bytes / 1e6 }
 }
 
 /** Measure the time from start to ready, for the first start and for the fastest of three later starts. Promise P10. */

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { limitRate, openEmbeddedLimit } from './limit/limit.ts'
-import { medianOf, spreadOf } from './quiet-machine.ts'
 import { quantileOf, samplesSince, sumOf } from './samples.ts'
 import { compare } from './shapes/kills.ts'
 import { inBatches } from './shapes/topic-reader.ts'
+import { medianOf, quantile, spreadOf } from './statistics.ts'
 
 describe('verifications of the benchmarks', () => {
   it('find missing and duplicate rows of a table', () => {
@@ -60,6 +60,7 @@ describe('the limit of P1', () => {
 
   it('is compared by medians, with the spread of the rounds', () => {
     expect(medianOf([30, 10, 20])).toBe(20)
+    expect([quantile([3, 1, 2, 4], 0.5), quantile([3, 1, 2], 1), quantile([], 0.5)]).toEqual([3, 3, undefined])
     expect(medianOf([10, 40, 20, 30])).toBe(25)
     expect(spreadOf([90, 100, 110])).toBe(20)
   })

@@ -3,6 +3,7 @@ import { currentInstant } from '../../services/platform/clock.ts'
 import { type Client, login, type Reply } from '../support/system/client.ts'
 import { openReceiver } from '../support/webhooks/receiver.ts'
 import type { OpenBench } from './bench-system.ts'
+import { quantile } from './statistics.ts'
 
 export type WebhookFigures = {
   /** Deliveries to a receiver on this machine, from the first event to the last arrival. */
@@ -34,11 +35,8 @@ const createAtRate = async (client: Client, perSecond: number, seconds: number):
   return (await Promise.all(replies)).filter(({ status }) => status === 201).length
 }
 
-/** Return a function from a share of the arrivals to its quantile of the waits, in ms. */
-const waitsAt = (arrivals: readonly { readonly waitedMs: number }[]): ((share: number) => number) => {
-  const sorted = arrivals.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b)
-  return share => sorted[Math.floor(sorted.length * share)] ?? Number.POSITIVE_INFINITY
-}
+const waitAt = (waitsMs: readonly number[], share: number): number =>
+  quantile(waitsMs, share) ?? Number.POSITIVE_INFINITY
 
 /**
  * Measure webhooks of a whole system at a steady rate of deliveries. Each event goes to ten endpoints of one receiver.
@@ -59,16 +57,16 @@ export const webhookFigures = async (
   const expected = endpoints * (await createAtRate(client, deliveriesPerSecond / endpoints, newSeconds + seconds))
   for (let waitedMs = 0; receiver.received.length < expected && waitedMs < 10_000; waitedMs += 20) await sleep(20)
   const tookSeconds = (performance.now() - startedAt) / 1_000
-  const arrivals = receiver.received.map(({ body, at }) => {
+  const waitsMs: { readonly first: number[]; readonly later: number[] } = { first: [], later: [] }
+  for (const { body, at } of receiver.received) {
     const createdAt = Date.parse((JSON.parse(body) as { readonly time_created: string }).time_created)
-    return { createdAt, waitedMs: at - createdAt }
-  })
-  const waits = waitsAt(arrivals.filter(({ createdAt }) => createdAt >= measuredFrom))
+    waitsMs[createdAt < measuredFrom ? 'first' : 'later'].push(at - createdAt)
+  }
   return {
     deliveriesPerSecond: receiver.received.length / tookSeconds,
-    p50Ms: waits(0.5),
-    p99Ms: waits(0.99),
-    p99NewMs: waitsAt(arrivals.filter(({ createdAt }) => createdAt < measuredFrom))(0.99),
+    p50Ms: waitAt(waitsMs.later, 0.5),
+    p99Ms: waitAt(waitsMs.later, 0.99),
+    p99NewMs: waitAt(waitsMs.first, 0.99),
     delivered: new Set(receiver.received.map(({ path, headers }) => `${path} ${headers['webhook-id']}`)).size,
     expected,
   }

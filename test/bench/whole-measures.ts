@@ -2,9 +2,9 @@ import type { OpenBench } from './bench-system.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
 import { limitRate, type OpenLimit } from './limit/limit.ts'
 import { type Line, lineOf, type Measures, ratioLine } from './line.ts'
-import { medianOf, spreadOf } from './quiet-machine.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
+import { medianOf, spreadOf } from './statistics.ts'
 import { webhookFigures } from './webhooks.ts'
 
 /** Kind of system, and size of the load. */

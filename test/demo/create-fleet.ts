@@ -1,9 +1,10 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
+import { inParallel } from '../support/system/in-parallel.ts'
 import { marketPrices, tariffsOf } from './demo-tariffs.ts'
 import { type Site, type SiteKind, siteKinds } from './fleet.ts'
 import type { Period } from './reading.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
+import { requestWithRetries } from './retry.ts'
 
 type CreatedObject = { readonly id: string }
 

@@ -1,9 +1,10 @@
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
+import { inParallel } from '../support/system/in-parallel.ts'
 import type { CreatedFleet, CreatedSite } from './create-fleet.ts'
 import { maxPrice } from './demo-tariffs.ts'
 import { dayMs, type Period } from './reading.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
+import { requestWithRetries } from './retry.ts'
 import type { SentSession } from './send-readings.ts'
 
 type Element = {

@@ -18,34 +18,3 @@ export const requestWithRetries = async <T>(
     await sleep(Math.min(answer.retryAfterMs ?? 250, 2_000))
   }
 }
-
-/**
- * Do a piece of work for each item, at most `width` at a time, and give the results in the order of the items. Throws
- * the first error.
- */
-export const inParallel = async <Item, Result>(
-  items: Iterable<Item>,
-  width: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> => {
-  const results: Result[] = []
-  const queue = items[Symbol.iterator]()
-  let next = 0
-  let failed = false
-  const worker = async (): Promise<void> => {
-    for (;;) {
-      const index = next
-      const { done, value } = queue.next()
-      if (done || failed) return
-      next += 1
-      try {
-        results[index] = await work(value)
-      } catch (error) {
-        failed = true
-        throw error
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: width }, worker))
-  return results
-}

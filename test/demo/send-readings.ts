@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServiceClient } from '../../services/command-line/service-client.ts'
 import type { MeterBatchWire } from '../../services/contract/metering/meter-batch.ts'
 import { writeInstant } from '../../services/domain/instant.ts'
+import { inParallel } from '../support/system/in-parallel.ts'
 import type { CreatedSite } from './create-fleet.ts'
 import type { Period, Reading } from './reading.ts'
-import { inParallel, requestWithRetries } from './retry.ts'
+import { requestWithRetries } from './retry.ts'
 import { siteReadings } from './site-readings.ts'
 
 const recordsPerSubmission = 500

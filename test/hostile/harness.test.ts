@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endProcess, nextMessage } from '../support/system/child-process.ts'
 import { corpus } from './corpus.ts'
 import { exceptions, knownMisses, knownShareMisses } from './exceptions.ts'
 import type { HostileInput } from './input.ts'
@@ -14,9 +14,7 @@ import { verify } from './verdict.ts'
 /** Start a service with planted faults. */
 const openPlanted = async (): Promise<Target & AsyncDisposable> => {
   const child = fork(new URL('planted-process.ts', import.meta.url).pathname)
-  const [{ port, metricsPort }] = (await once(child, 'message')) as [
-    { readonly port: number; readonly metricsPort: number },
-  ]
+  const { port, metricsPort } = await nextMessage<{ readonly port: number; readonly metricsPort: number }>(child)
   const serviceUrl = `http://127.0.0.1:${port}`
   const caller = callerOf(serviceUrl, 'none')
   const request = { method: 'GET', headers: {} }
@@ -32,10 +30,7 @@ const openPlanted = async (): Promise<Target & AsyncDisposable> => {
     hostileTest: caller,
     other: caller,
     sandbox: { base_url: serviceUrl, account_id: '', live_key: '', test_key: '', operator_key: '' },
-    [Symbol.asyncDispose]: async () => {
-      child.disconnect()
-      await once(child, 'exit')
-    },
+    [Symbol.asyncDispose]: () => endProcess(child),
   }
 }
 

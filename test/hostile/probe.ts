@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { fork } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { endProcess, nextMessage } from '../support/system/child-process.ts'
 
 /** Request that is sent repeatedly while an input is played. */
 export type ProbeRequest = {
@@ -56,22 +57,6 @@ export type Probe = AsyncDisposable & {
 
 const processPath = (name: string): string => new URL(name, import.meta.url).pathname
 
-/** Resolve with the next message of a child. Throws if the child ends first. */
-const message = async <T>(child: ChildProcess): Promise<T> => {
-  const ended = new AbortController()
-  try {
-    const exit = once(child, 'exit', ended).then(([code]) =>
-      Promise.reject(new Error(`A process of the probe exited with code ${code}.`)),
-    )
-    const [received] = await Promise.race([once(child, 'message', ended), exit])
-    return received as T
-  } finally {
-    ended.abort()
-  }
-}
-
-const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-
 /** Start the two processes of a probe. The probes send the requests in rotation. */
 export const openProbe = async (target: {
   readonly serviceUrl: string
@@ -80,8 +65,8 @@ export const openProbe = async (target: {
 }): Promise<Probe> => {
   const [referenceServer, prober] = [fork(processPath('reference-process.ts')), fork(processPath('probe-process.ts'))]
   const [{ port }] = await Promise.all([
-    message<{ readonly port: number }>(referenceServer),
-    message<ProbeReply>(prober),
+    nextMessage<{ readonly port: number }>(referenceServer),
+    nextMessage<ProbeReply>(prober),
   ])
   const children = [referenceServer, prober]
   return {
@@ -89,15 +74,12 @@ export const openProbe = async (target: {
     during: async (work, minMs) => {
       prober.send({ type: 'start', referenceUrl: `http://127.0.0.1:${port}`, ...target } satisfies ProbeMessage)
       const settled = await Promise.allSettled([work(), sleep(minMs)])
-      const ended = message<ProbeReply>(prober)
+      const ended = nextMessage<ProbeReply>(prober)
       prober.send({ type: 'stop' } satisfies ProbeMessage)
       const { type: _, ...round } = (await ended) as Extract<ProbeReply, { readonly type: 'round' }>
       if (settled[0].status === 'rejected') throw settled[0].reason
       return { value: settled[0].value, round }
     },
-    [Symbol.asyncDispose]: async () => {
-      for (const child of children) child.disconnect()
-      await Promise.all(children.map(child => new Promise(resolve => child.once('exit', resolve))))
-    },
+    [Symbol.asyncDispose]: async () => void (await Promise.all(children.map(endProcess))),
   }
 }

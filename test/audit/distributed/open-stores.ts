@@ -4,13 +4,13 @@ import { startEmbeddedServer } from '../../../services/platform/postgres/embedde
 import { type Cluster, startCluster } from '../../support/kafka/cluster.ts'
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { startRegistry } from '../../support/kafka/registry.ts'
+import { type ClickHouseProcess, openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
 import { runCommand } from '../../support/system/run-command.ts'
-import { type Engine, openEngine } from './engine.ts'
 
 /** Stores that the processes share: three brokers, a registry, PostgreSQL and ClickHouse, with topics and tables. */
 export type SharedStores = AsyncDisposable & {
   readonly cluster: Cluster
-  readonly engine: Engine
+  readonly engine: ClickHouseProcess
   /** Data folder of PostgreSQL. Its server restarts by itself after a kill. */
   readonly postgresFolder: string
   /** Environment of a process that uses these stores. */
@@ -38,7 +38,7 @@ export const openStores = async (folder: string): Promise<SharedStores> => {
   )
   if (!('host' in address)) throw new Error('The embedded PostgreSQL has no socket.')
   const [port = 0] = await freePorts(1)
-  const engine = opening.use(await openEngine(join(folder, 'clickhouse'), port))
+  const engine = opening.use(await openClickHouseProcess({ folder: join(folder, 'clickhouse'), port }))
   const { user, database, host: socketFolder, port: postgresPort } = address
   const postgresServer = `host=${encodeURIComponent(socketFolder)}&port=${postgresPort}`
   const variables = {

@@ -5,13 +5,14 @@ import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
 import type { Role } from '../../../services/platform/config/config.ts'
+import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, launchSystem } from '../../support/system/running-system.ts'
 import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
 import { closeWithRun } from '../interrupted.ts'
 import { readSamples } from '../samples.ts'
-import { openBenchDatabase, type SharedStores, startEngine } from './shared-stores.ts'
+import { openBenchDatabase, type SharedStores } from './shared-stores.ts'
 
 /** Process of one role. `end` resolves when the process has exited. */
 export type RoleProcess = {
@@ -52,7 +53,7 @@ export const startDistributed = async (
 ): Promise<DistributedSystem> => {
   await using opening = closeWithRun(new AsyncDisposableStack())
   const database = opening.use(await openBenchDatabase())
-  const engine = opening.use(await startEngine(profileVariables('engine')))
+  const engine = opening.use(await openClickHouseProcess({ environment: profileVariables('engine') }))
   const folder = opening.adopt(dataFolder(), removeAfterRun)
   const prefix = `bench-${randomUUID()}.`
   const variables = {

@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Admin } from '@platformatic/kafka'
+import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { endProcess, nextMessage } from '../../support/system/child-process.ts'
 import { dataFolder } from '../../support/system/running-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
-import { endProcess, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
+import type { SharedStores } from '../distributed/shared-stores.ts'
 import type { FleetLoad } from '../end-to-end.ts'
 import { bodiesOf, numberedFleet } from '../fleet.ts'
-import { forkLoad, nextMessage } from '../fork-load.ts'
+import { forkLoad } from '../fork-load.ts'
 import type { LimitArguments } from './limit-process.ts'
 
 /** A running limit. */
@@ -56,7 +58,7 @@ export const openDistributedLimitOn =
   ({ brokers, replicas }: SharedStores): OpenLimit =>
   async () => {
     await using opening = new AsyncDisposableStack()
-    const engine = opening.use(await startEngine())
+    const engine = opening.use(await openClickHouseProcess())
     const topic = `limit-${randomUUID()}`
     await createTopic(brokers, topic, replicas)
     const parts = { brokers, topic, engineUrl: engine.url }

@@ -1,6 +1,6 @@
 import type { Message } from '@platformatic/kafka'
 import pg from 'pg'
-import { each } from '../fleet.ts'
+import { inParallel } from '../../support/system/in-parallel.ts'
 import type { SentRecord, ShapeSettings } from './settings.ts'
 import { inBatches, readTopic } from './topic-reader.ts'
 import { insertUsage, type UsageRow, usageRow } from './usage-table.ts'
@@ -26,7 +26,7 @@ export const lookUpWriter = async ({ brokers, topic, group, engineUrl, postgresU
   const reader = await readTopic(brokers, topic, group)
   for await (const batch of inBatches<Message>(reader.messages, rowsPerFlush, flushMs)) {
     const fresh = new Map<string, UsageRow>()
-    await each(batch, connections, async ({ value }) => {
+    await inParallel(batch, connections, async ({ value }) => {
       const sent = JSON.parse(value.toString()) as SentRecord
       const id = `${sent.device_id} ${sent.start_time}`
       const { rows } = await pool.query<{ price: string; seen: boolean }>({ ...lookUp, values: [sent.location_id, id] })

@@ -5,10 +5,11 @@ import pg from 'pg'
 import { openOffsetReader } from '../../../services/platform/log/kafka/kafka-offsets.ts'
 import { freePorts } from '../../support/kafka/java-process.ts'
 import { plainAddress } from '../../support/kafka/test-log.ts'
+import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { endProcess, nextMessage } from '../../support/system/child-process.ts'
 import { engineAt } from '../distributed/distributed-system.ts'
-import { endProcess, openBenchDatabase, type SharedStores, startEngine } from '../distributed/shared-stores.ts'
+import { openBenchDatabase, type SharedStores } from '../distributed/shared-stores.ts'
 import { type Fleet, numberedFleet } from '../fleet.ts'
-import { nextMessage } from '../fork-load.ts'
 import { closeWithRun } from '../interrupted.ts'
 import { lookUpTables } from './look-up-writer.ts'
 import type { ShapeName, ShapeSettings } from './settings.ts'
@@ -117,7 +118,7 @@ export const openShape = async (
   await using opening = closeWithRun(new AsyncDisposableStack())
   const fleet = numberedFleet(locationCount)
   const database = opening.use(await openBenchDatabase())
-  const engine = opening.use(await startEngine())
+  const engine = opening.use(await openClickHouseProcess())
   const run = `shape-${randomUUID()}`
   const [port = 0] = await freePorts(1)
   const names = { topic: `${run}.records`, secondTopic: `${run}.priced`, group: `${run}.writer` }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bodiesOf } from '../fleet.ts'
 import { startLoad } from '../fork-load.ts'
 import type { LoadPlan, LoadResult } from '../load.ts'
+import { quantile } from '../statistics.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**
@@ -108,6 +109,5 @@ export const lagOf = async (
     const seenAt = samples[sample]?.at
     lags.push(seenAt === undefined ? Number.POSITIVE_INFINITY : Math.max(0, seenAt - acceptedAt) / 1000)
   })
-  lags.sort((a, b) => a - b)
-  return { p50: lags[lags.length >> 1] ?? Number.NaN, p99: lags[Math.floor(lags.length * 0.99)] ?? Number.NaN }
+  return { p50: quantile(lags, 0.5) ?? Number.NaN, p99: quantile(lags, 0.99) ?? Number.NaN }
 }

@@ -1,8 +1,8 @@
+import { tokenOf } from '../../support/registry/accounts.ts'
 import { login } from '../../support/system/client.ts'
 import { engineAt, startDistributed } from '../distributed/distributed-system.ts'
 import type { SharedStores } from '../distributed/shared-stores.ts'
 import { createFleet } from '../fleet.ts'
-import { tokenOf } from '../token.ts'
 import { countsOf, type Pipeline, unreadOf } from './pipeline.ts'
 
 const countsBetween = (from: number, to: number): string =>
@@ -15,7 +15,7 @@ export const openWattledger = async (shared: SharedStores, locationCount: number
   const system = opening.use(await startDistributed(shared))
   const fleet = await createFleet(await login(system.sandbox()), locationCount, locationCount * 2)
   const db = opening.adopt(engineAt(system.engineUrl), one => one.close())
-  const token = await tokenOf(system.sandbox())
+  const token = await tokenOf(system.sandbox(), system.sandbox().test_key)
   const open = opening.move()
   return {
     ...{ name: 'Wattledger', gatewayUrl: system.gatewayUrl(), token, fleet },

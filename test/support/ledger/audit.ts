@@ -1,4 +1,5 @@
 import type { Client } from '../system/client.ts'
+import { inParallel } from '../system/in-parallel.ts'
 import { units } from './exact-decimal.ts'
 import { daysOf, type ExpectedCost, expectedOf } from './expected-cost.ts'
 import { type LedgerLocation, type LedgerRecord, readJournal } from './journal.ts'
@@ -152,14 +153,9 @@ export const auditReceipt = async (
   if (!isComplete) faults.receipts.push(`${given.batchId} was ${JSON.stringify(given)}, is ${JSON.stringify(stored)}`)
 }
 
-/** Do work for each item, with limited concurrency. */
-export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
-  const left = items.values()
-  const worker = async (): Promise<void> => {
-    for (const item of left) await work(item)
-  }
-  await Promise.all(Array.from({ length: concurrency }, worker))
-}
+/** Run some work for each item, with limited concurrency. */
+export const forEachConcurrently = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> =>
+  void (await inParallel(items, concurrency, work))
 
 /**
  * Read all stored data and compare it with a journal.
