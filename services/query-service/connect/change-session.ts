@@ -7,9 +7,14 @@ import {
 } from '../../platform/postgres/connect/connect-sessions.ts'
 import { writeEvents } from '../../platform/postgres/events/events.ts'
 import { appendAudit } from '../../platform/postgres/registry/audit-log.ts'
-import { changeTenant, type Tenant, type TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { changeTenant, type Tenant } from '../../platform/postgres/transaction.ts'
 import { publishRecosts } from '../change.ts'
-import type { ConnectDependencies } from './connect-dependencies.ts'
+import {
+  type ConnectDependencies,
+  type ConnectTransaction,
+  connectTransaction,
+  eventsOf,
+} from './connect-dependencies.ts'
 import type { SessionStep } from './take-step.ts'
 
 /** Call whose session was found. */
@@ -38,16 +43,19 @@ const maxAttempts = 3
 export const changeSession = async (
   dependencies: ConnectDependencies,
   { tenant, sessionId, at }: Pick<FoundSession, 'tenant' | 'sessionId' | 'at'>,
-  work: (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>,
+  work: (transaction: ConnectTransaction, session: StoredSession) => Promise<Result<SessionStep>>,
 ): Promise<Result<SessionStep>> => {
+  let recostRequests: ConnectTransaction['effects']['recostRequests'] = []
   const tryChange = () =>
-    changeTenant(dependencies.database, tenant, async transaction => {
+    changeTenant(dependencies.database, tenant, async tenantTransaction => {
+      const transaction = connectTransaction(tenantTransaction, dependencies, at)
+      recostRequests = transaction.effects.recostRequests
       const session = await retrieveConnectSession(transaction, sessionId, { forUpdate: true })
       if (session === null) return unknownToken
       const step = await work(transaction, session)
       if (!step.ok) return step
       await updateConnectSession(transaction, step.value.session)
-      await writeEffects(transaction, session.keyId, step.value, at)
+      await writeEffects(transaction, session.keyId)
       return step
     })
   let outcome = await tryChange()
@@ -57,17 +65,13 @@ export const changeSession = async (
     attemptNumber += 1
   )
     outcome = await tryChange()
-  if (outcome.ok) await publishRecosts(dependencies, { recostRequests: outcome.value.effects.recostRequests })
+  if (outcome.ok) await publishRecosts(dependencies, { recostRequests })
   return outcome
 }
 
 /** Write the events and audit entries of a change in its transaction. */
-export const writeEffects = async (
-  transaction: TenantTransaction,
-  actor: string,
-  { effects }: Pick<SessionStep, 'effects'>,
-  at: number,
-): Promise<void> => {
-  await writeEvents(transaction, effects.events, at)
-  for (const auditNote of effects.audit) await appendAudit(transaction.query, transaction, { ...auditNote, actor, at })
+export const writeEffects = async (transaction: ConnectTransaction, actor: string): Promise<void> => {
+  const { query, at, effects } = transaction
+  await writeEvents(transaction, eventsOf(transaction), at)
+  for (const auditNote of effects.audit) await appendAudit(query, transaction, { ...auditNote, actor, at })
 }

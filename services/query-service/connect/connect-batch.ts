@@ -11,7 +11,7 @@ import { type StoredSession, updateConnectSession } from '../../platform/postgre
 import { findProviders } from '../../platform/postgres/connect/providers.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { type Change, change } from '../change.ts'
-import { type ConnectDependencies, mergeEffects } from './connect-dependencies.ts'
+import { type ConnectDependencies, connectTransaction, eventsOf } from './connect-dependencies.ts'
 import { makeSession } from './connect-tokens.ts'
 import { finishSession } from './finish-session.ts'
 import { lacksState, stateMissing } from './geocode-address.ts'
@@ -79,9 +79,10 @@ const withProvider = async (
 
 const importTariffInto = async (
   dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  tenantTransaction: TenantTransaction,
   { body, caller, at }: Request,
 ): Promise<Result<Change<ReturnType<typeof connectTokenToWire>>>> => {
+  const transaction = connectTransaction(tenantTransaction, dependencies, at)
   const { session: sessionDraft, postal_address: address, tariff } = body
   const draft: ConnectDraft = address === undefined ? sessionDraft : { ...sessionDraft, address: knownAddress(address) }
   const created = await makeSession(dependencies, transaction, draft, {
@@ -91,7 +92,7 @@ const importTariffInto = async (
   })
   if (!created.ok) return created
   const location = await locationOf(transaction, created.value.session)
-  const initial = await initialState(dependencies, transaction, created.value.session, location, { edits: false, at })
+  const initial = await initialState(transaction, created.value.session, location, false)
   const withChosenProvider = await withProvider(
     transaction,
     { ...created.value.session, state: stateOf(initial, tariff) },
@@ -100,17 +101,15 @@ const importTariffInto = async (
   if (!withChosenProvider.ok) return withChosenProvider
   const validation = await validateImport(withChosenProvider.value, location !== null)
   if (!validation.ok) return validation
-  const saved = await saveTariff(dependencies, transaction, withChosenProvider.value, at)
+  const saved = await saveTariff(transaction, withChosenProvider.value)
   if (!saved.ok) return saved
-  const finished = await finishSession(dependencies, transaction, saved.value.value, at)
-  const session: StoredSession = { ...finished.value, state: { ...finished.value.state, page: 'end' } }
+  const finished = await finishSession(transaction, saved.value)
+  const session: StoredSession = { ...finished, state: { ...finished.state, page: 'end' } }
   await updateConnectSession(transaction, session)
-  const { events, audit, recostRequests } = mergeEffects(saved.value.effects, finished.effects)
   return accepted({
+    ...transaction.effects,
     value: connectTokenToWire({ ...session, token: created.value.token, isPriced: true }),
-    events,
-    audit,
-    recostRequests,
+    events: eventsOf(transaction),
   })
 }
 

@@ -70,11 +70,9 @@ const answerFound = async (
   found: FoundSession,
   session: StoredSession,
 ): Promise<Result<ConnectPage>> => {
-  const { call, at } = found
+  const { call } = found
   if (isProviderCall(call, session)) return answerProvider(dependencies, found)
-  const step = await changeSession(dependencies, found, (transaction, locked) =>
-    takeStep(dependencies, transaction, locked, { call, at }),
-  )
+  const step = await changeSession(dependencies, found, (transaction, locked) => takeStep(transaction, locked, call))
   return step.ok ? accepted(await drawStep(dependencies, found, step.value)) : step
 }
 

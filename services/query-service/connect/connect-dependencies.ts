@@ -1,8 +1,8 @@
 import type { PostalAddress } from '../../domain/geocoding/geo-place.ts'
-import { accepted, type Result } from '../../domain/refusal.ts'
 import type { Seal } from '../../platform/access/seal.ts'
 import type { EventDraft } from '../../platform/postgres/events/events.ts'
 import type { OutboxMessage } from '../../platform/postgres/events/outbox.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { Logger } from '../../platform/telemetry/logger.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
@@ -20,34 +20,33 @@ export type ConnectDependencies = QueryServiceDependencies & {
   readonly connectPaths: readonly string[]
 }
 
-/**
- * Effects of a step. The events and audit entries are written in its transaction, the recost requests are sent after
- * it.
- */
-export type Effects = {
-  readonly events: readonly EventDraft[]
-  readonly audit: readonly { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]
-  readonly recostRequests: readonly (OutboxMessage | null)[]
+type Effects = {
+  readonly events: EventDraft[]
+  readonly audit: { readonly action: string; readonly objectId: string | null; readonly detail: unknown }[]
+  readonly recostRequests: (OutboxMessage | null)[]
 }
 
-export const noEffects: Effects = { events: [], audit: [], recostRequests: [] }
+/**
+ * Transaction of a step, at `at` (ms). Its work adds `effects`: events and audit entries are written at its end, recost
+ * requests are sent after its commit.
+ */
+export type ConnectTransaction = TenantTransaction & {
+  readonly dependencies: ConnectDependencies
+  readonly at: number
+  readonly effects: Effects
+}
 
-/** Keep only the last of several updates of a location in one step. */
-const withoutRepeatedUpdates = (events: readonly EventDraft[]): readonly EventDraft[] =>
+/** Begin the work of a step. */
+export const connectTransaction = (
+  transaction: TenantTransaction,
+  dependencies: ConnectDependencies,
+  at: number,
+): ConnectTransaction => ({ ...transaction, dependencies, at, effects: { events: [], audit: [], recostRequests: [] } })
+
+/** Return the events of a step. Of several updates of a location, only the last one is an event. */
+export const eventsOf = ({ effects: { events } }: ConnectTransaction): readonly EventDraft[] =>
   events.filter(
     ({ type, objectId }, index) =>
       type !== 'location.update' ||
       !events.slice(index + 1).some(later => later.type === type && later.objectId === objectId),
   )
-
-export const mergeEffects = (a: Effects, b: Effects): Effects => ({
-  events: withoutRepeatedUpdates([...a.events, ...b.events]),
-  audit: [...a.audit, ...b.audit],
-  recostRequests: [...a.recostRequests, ...b.recostRequests],
-})
-
-/** Value of a part of a step, with its effects. */
-export type WithEffects<T> = { readonly value: T; readonly effects: Effects }
-
-export const withEffects = <T>(value: T, effects: Effects = noEffects): Result<WithEffects<T>> =>
-  accepted({ value, effects })

@@ -19,15 +19,14 @@ import {
 } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
-import { changeTenant, type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
+import { changeTenant, type Tenant, withTenant } from '../../platform/postgres/transaction.ts'
 import type { LeasedWork } from '../../platform/role-module.ts'
 import { publishRecosts } from '../change.ts'
 import { writeEffects } from './change-session.ts'
-import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
+import { type ConnectDependencies, type ConnectTransaction, connectTransaction } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { announceIfPriced, finishSession } from './finish-session.ts'
 import { readUsablePlan, recordFetchFailure, saveFetchedTariff } from './save-fetched-tariff.ts'
-import { isPriced } from './summary.ts'
 
 /** Pause between two runs. */
 const restMs = 20_000
@@ -41,59 +40,44 @@ type TenantKey = Tenant & { readonly id: string }
 /** Change records of one tenant as the actor `system`, with events, audit entries and recost requests. */
 const changeAsSystem = async (
   dependencies: ConnectDependencies,
-  tenant: Tenant,
-  work: (transaction: TenantTransaction) => Promise<Effects>,
+  { accountId, liveMode }: Tenant,
   at: number,
-) => {
-  const { accountId, liveMode } = tenant
-  const outcome = await changeTenant(dependencies.database, { accountId, liveMode }, async transaction => {
-    const effects = await work(transaction)
-    await writeEffects(transaction, 'system', { effects }, at)
-    return accepted(effects)
+  work: (transaction: ConnectTransaction) => Promise<void>,
+): Promise<void> => {
+  const outcome = await changeTenant(dependencies.database, { accountId, liveMode }, async tenantTransaction => {
+    const transaction = connectTransaction(tenantTransaction, dependencies, at)
+    await work(transaction)
+    await writeEffects(transaction, 'system')
+    return accepted(transaction.effects)
   })
   if (!outcome.ok) throw new Error(outcome.refusal.message)
-  await publishRecosts(dependencies, { recostRequests: outcome.value.recostRequests })
+  await publishRecosts(dependencies, outcome.value)
 }
 
 /** Complete a session whose pending tariff has been fetched. */
 const finishPendingSession = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   { sessionId }: TariffCredentials,
   tariffId: string,
-  at: number,
-): Promise<Effects> => {
+): Promise<void> => {
   const session = await retrieveConnectSession(transaction, sessionId, { forUpdate: true })
-  if (session === null || session.completedAt !== null) return noEffects
-  const { value, effects } = await finishSession(
-    dependencies,
-    transaction,
-    { ...session, tariffId, savedPrint: null, replaced: [] },
-    at,
-  )
-  await updateConnectSession(transaction, value)
-  return effects
+  if (session === null || session.completedAt !== null) return
+  const saved = { ...session, tariffId, savedPrint: null, replaced: [] }
+  await updateConnectSession(transaction, await finishSession(transaction, saved))
 }
 
 const saveFetched = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   id: string,
   fetchResult: PlanFetchResult,
-  at: number,
-): Promise<Effects> => {
+): Promise<void> => {
   const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
-  if (credentials === null) return noEffects
+  if (credentials === null) return
   const usablePlan = fetchResult.kind === 'plan' ? await readUsablePlan(credentials, fetchResult.plan) : null
-  if (usablePlan === null || !usablePlan.ok) return recordFetchFailure(transaction, credentials, at)
-  const saved = await saveFetchedTariff(dependencies, transaction, credentials, usablePlan.value, at)
-  if (!saved.ok) return recordFetchFailure(transaction, credentials, at)
-  const tariff = saved.value.value
-  if (tariff === null || credentials.fetchedAt !== null) return saved.value.effects
-  return mergeEffects(
-    saved.value.effects,
-    await finishPendingSession(dependencies, transaction, credentials, tariff.id, at),
-  )
+  const saved = usablePlan?.ok === true ? await saveFetchedTariff(transaction, credentials, usablePlan.value) : null
+  if (saved?.ok !== true) return recordFetchFailure(transaction, credentials)
+  if (saved.value !== null && credentials.fetchedAt === null)
+    await finishPendingSession(transaction, credentials, saved.value.id)
 }
 
 /** Fetch one tariff from its provider and save the result. */
@@ -110,63 +94,39 @@ const syncTariff = async (
   if (stored.credentials === null) return
   const fetchResult: PlanFetchResult =
     stored.appUrl === null ? { kind: 'away' } : await fetchPlan(dependencies, stored.appUrl, stored.credentials)
-  await changeAsSystem(
-    dependencies,
-    tenant,
-    transaction => saveFetched(dependencies, transaction, id, fetchResult, at),
-    at,
-  )
+  await changeAsSystem(dependencies, tenant, at, transaction => saveFetched(transaction, id, fetchResult))
 }
 
 /** Publish the event of a session whose tariff had no price when it was saved, after the tariff has a price. */
 const announceSession = (dependencies: ConnectDependencies, { id, ...tenant }: TenantKey, at: number): Promise<void> =>
-  changeAsSystem(
-    dependencies,
-    tenant,
-    async transaction => {
-      const session = await retrieveConnectSession(transaction, id, { forUpdate: true })
-      if (session === null || session.tariffId === null) return noEffects
-      const tariff = await retrieveTariff(transaction, session.tariffId)
-      const hasPrice = await isPriced(dependencies, transaction, tariff, at)
-      const { value, effects } = announceIfPriced(session, hasPrice, at)
-      if (value !== session) await updateConnectSession(transaction, value)
-      return effects
-    },
-    at,
-  )
+  changeAsSystem(dependencies, tenant, at, async transaction => {
+    const session = await retrieveConnectSession(transaction, id, { forUpdate: true })
+    if (session === null || session.tariffId === null) return
+    const tariff = await retrieveTariff(transaction, session.tariffId)
+    const announced = await announceIfPriced(transaction, session, tariff)
+    if (announced !== session) await updateConnectSession(transaction, announced)
+  })
 
 /** Link locations with an empty market source of their area to the source that has prices now. */
 const relinkMarkets = async (dependencies: ConnectDependencies, at: number): Promise<void> => {
   for (const { locationId, emptyId, filledId, ...tenant } of await misplacedLocations(dependencies.database, 100)) {
     const relinked = (id: string | null): string | null => (id === emptyId ? filledId : id)
-    await changeAsSystem(
-      dependencies,
-      tenant,
-      async transaction => {
-        const before = await lockLocation(transaction, locationId)
-        if (before === null) return noEffects
-        const [importSourceId, exportSourceId] = [relinked(before.importSourceId), relinked(before.exportSourceId)]
-        const overrides = {
-          ...before.overrides,
-          importSourceId: relinked(before.overrides.importSourceId),
-          exportSourceId: relinked(before.overrides.exportSourceId),
-        }
-        const changed = await updateLocation(
-          transaction,
-          before,
-          { ...before, importSourceId, exportSourceId, overrides },
-          at,
-        )
-        if (!changed.ok) return noEffects
-        const { location, recostRequest } = changed.value
-        return {
-          ...noEffects,
-          events: [locationEvent('location.update', location, at)],
-          recostRequests: [recostRequest],
-        }
-      },
-      at,
-    )
+    await changeAsSystem(dependencies, tenant, at, async transaction => {
+      const before = await lockLocation(transaction, locationId)
+      if (before === null) return
+      const [importSourceId, exportSourceId] = [relinked(before.importSourceId), relinked(before.exportSourceId)]
+      const overrides = {
+        ...before.overrides,
+        importSourceId: relinked(before.overrides.importSourceId),
+        exportSourceId: relinked(before.overrides.exportSourceId),
+      }
+      const draft = { ...before, importSourceId, exportSourceId, overrides }
+      const changed = await updateLocation(transaction, before, draft, at)
+      if (!changed.ok) return
+      const { location, recostRequest } = changed.value
+      transaction.effects.events.push(locationEvent('location.update', location, at))
+      transaction.effects.recostRequests.push(recostRequest)
+    })
   }
 }
 

@@ -1,9 +1,9 @@
 import { sessionToWire } from '../../contract/connect/connect-session.ts'
 import { secretHashes } from '../../platform/ids/new-id.ts'
 import type { StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
+import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff } from '../../platform/postgres/pricing/tariffs.ts'
-import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import { type ConnectDependencies, noEffects, type WithEffects } from './connect-dependencies.ts'
+import type { ConnectDependencies, ConnectTransaction } from './connect-dependencies.ts'
 import { currentTariff, locationOf } from './open-session.ts'
 import { isPriced } from './summary.ts'
 
@@ -17,21 +17,25 @@ export const sessionIdsOf = (
  * Create the `connect_session.complete` event of a session that has saved a tariff, once, if the tariff has a price.
  * Source: docs/rules/connect.md #saving-the-tariff; docs/rules/events-and-webhooks.md #event-types.
  */
-export const announceIfPriced = (session: StoredSession, hasPrice: boolean, at: number): WithEffects<StoredSession> => {
-  const isDue = session.completeAction === 'SAVE' && session.announcedAt === null
-  if (!isDue || !hasPrice) return { value: session, effects: noEffects }
+export const announceIfPriced = async (
+  transaction: ConnectTransaction,
+  session: StoredSession,
+  tariff: StoredTariff | null,
+): Promise<StoredSession> => {
+  const { dependencies, at, effects } = transaction
+  if (session.completeAction !== 'SAVE' || session.announcedAt !== null) return session
+  if (!(await isPriced(dependencies, transaction, tariff, at))) return session
   const data = sessionToWire({ ...session, token: null, isPriced: true })
-  const event = { type: 'connect_session.complete', objectId: session.sessionId, data }
-  return { value: { ...session, announcedAt: at }, effects: { ...noEffects, events: [event] } }
+  effects.events.push({ type: 'connect_session.complete', objectId: session.sessionId, data })
+  return { ...session, announcedAt: at }
 }
 
 /** Mark a session as complete. Its tariff is the saved tariff, or the current tariff of its location. */
 export const finishSession = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
-  at: number,
-): Promise<WithEffects<StoredSession>> => {
+): Promise<StoredSession> => {
+  const { at } = transaction
   const location = await locationOf(transaction, session)
   const savedTariff = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   const tariff =
@@ -44,5 +48,5 @@ export const finishSession = async (
     completeAction: 'SAVE',
     completedAt: session.completedAt ?? at,
   }
-  return announceIfPriced(finished, await isPriced(dependencies, transaction, tariff, at), at)
+  return announceIfPriced(transaction, finished, tariff)
 }

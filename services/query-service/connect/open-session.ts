@@ -12,7 +12,7 @@ import { listTariffs, retrieveTariff } from '../../platform/postgres/pricing/tar
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { listLocations, retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import type { ConnectDependencies } from './connect-dependencies.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
 import { geocodeIfComplete, knownAddressOf } from './geocode-address.ts'
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
@@ -155,11 +155,10 @@ const connectingProvider = async (
  * location has a tariff that the session may change, or the session was created to change one.
  */
 export const initialState = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
   location: StoredLocation | null,
-  { edits, at }: { readonly edits: boolean; readonly at: number },
+  edits: boolean,
 ): Promise<ConnectState> => {
   const { config, state } = session
   const ofLocation = knownAddressOf(location?.postalAddress ?? null)
@@ -167,8 +166,8 @@ export const initialState = async (
   // An incomplete address must not replace the address of a location whose tariff is edited.
   const isOwn = !hasAddress || (edits && !isCompleteAddress(state.address) && ofLocation.country_code !== undefined)
   const address = isOwn ? ofLocation : state.address
-  const geocoded = await geocodeIfComplete(dependencies, config, address, location, edits)
+  const geocoded = await geocodeIfComplete(transaction.dependencies, config, address, location, edits)
   const located = { ...state, address, isPlaced: geocoded !== null, ...geocoded }
   const provider = await connectingProvider(transaction, session, location)
-  return withRenewedTariff(transaction, session, { ...located, provider }, at)
+  return withRenewedTariff(transaction, session, { ...located, provider }, transaction.at)
 }

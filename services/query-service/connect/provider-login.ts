@@ -18,7 +18,7 @@ import {
 } from '../../platform/postgres/connect/tariff-credentials.ts'
 import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { changeSession, type FoundSession } from './change-session.ts'
-import { type ConnectDependencies, mergeEffects, noEffects } from './connect-dependencies.ts'
+import type { ConnectDependencies, ConnectTransaction } from './connect-dependencies.ts'
 import { fetchPlan, type PlanFetchResult } from './fetch-plan.ts'
 import { type ProviderLoginContext, providerAndAccount, providerPage, redirectPage } from './provider-page.ts'
 import { readUsablePlan, saveFetchedTariff } from './save-fetched-tariff.ts'
@@ -70,7 +70,7 @@ const noConsent = refused(
   'data.consent_given',
 )
 
-type Work = (transaction: TenantTransaction, session: StoredSession) => Promise<Result<SessionStep>>
+type Work = (transaction: ConnectTransaction, session: StoredSession) => Promise<Result<SessionStep>>
 
 /** Change a session during a login. Refuses a session that was completed in another way during the login. */
 const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: Work): Promise<Result<SessionStep>> =>
@@ -78,28 +78,24 @@ const changeOpenSession = ({ dependencies, found }: ProviderLoginContext, work: 
     isReadOnly(session) ? refusedComplete : work(transaction, session),
   )
 
-const unchanged = (session: StoredSession): Result<SessionStep> =>
-  accepted({ session, isEnding: false, effects: noEffects })
+const unchanged = (session: StoredSession): Result<SessionStep> => accepted({ session, isEnding: false })
 
-/** Create the work that moves the session on when its login ends. */
-const endLogin = (context: ProviderLoginContext, outcome: LoginOutcome): Work => {
-  const { dependencies, found } = context
-  return (transaction, session) => {
-    const transition = advance(session.config, session.state, {
-      kind: 'submit',
-      submission: { page: 'login', outcome },
-    })
-    return transition.ok
-      ? applyTransition(dependencies, transaction, session, transition.value, found.at)
-      : Promise.resolve(transition)
-  }
+/** Move the session on when its login ends. */
+const endLogin = async (
+  transaction: ConnectTransaction,
+  session: StoredSession,
+  outcome: LoginOutcome,
+): Promise<Result<SessionStep>> => {
+  const submission = { page: 'login', outcome } as const
+  const transition = advance(session.config, session.state, { kind: 'submit', submission })
+  return transition.ok ? applyTransition(transaction, session, transition.value) : transition
 }
 
 /** Leave the login. Credentials that have not fetched a tariff yet are deleted. */
 const leaveProvider = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {
   const outcome = await changeOpenSession(context, async (transaction, session) => {
     await removeUnfetched(transaction, session.id)
-    return endLogin(context, context.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')(transaction, session)
+    return endLogin(transaction, session, context.found.call.action === 'DISCONNECT' ? 'another' : 'skipped')
   })
   return outcome.ok ? accepted(redirectPage(context)) : outcome
 }
@@ -188,8 +184,7 @@ const withMoreFields = (
 
 /** Save the consent and the location. The tariff is pending from now on, even if this call fails later. */
 const takeConsent = async (context: ProviderLoginContext): Promise<Result<TariffCredentials>> => {
-  const { dependencies, found } = context
-  const { at, call } = found
+  const { at, call } = context.found
   let saved: TariffCredentials | null = null
   const step = await changeOpenSession(context, async (transaction, session) => {
     const credentials = await metadataOf(transaction, context, session)
@@ -198,9 +193,9 @@ const takeConsent = async (context: ProviderLoginContext): Promise<Result<Tariff
     if (call.route !== 'consent_capture' && credentials.consentedAt === null) return noConsent
     const extended = withMoreFields(context, credentials)
     if (!extended.ok) return extended
-    const owner = await saveOwner(dependencies, transaction, session, { needsMarketSource: false, at })
+    const owner = await saveOwner(transaction, session, false)
     if (!owner.ok) return owner
-    const { session: ownedSession, location } = owner.value.value
+    const { session: ownedSession, location } = owner.value
     saved = {
       ...extended.value,
       consentedAt: credentials.consentedAt ?? at,
@@ -208,39 +203,31 @@ const takeConsent = async (context: ProviderLoginContext): Promise<Result<Tariff
       dueAt: at + relayDelayMs,
     }
     await putCredentials(transaction, saved)
-    const ended = await endLogin(context, 'pending')(transaction, ownedSession)
-    return ended.ok
-      ? accepted({ ...ended.value, effects: mergeEffects(owner.value.effects, ended.value.effects) })
-      : ended
+    return endLogin(transaction, ownedSession, 'pending')
   })
   if (!step.ok) return step
   return saved === null ? unknownMetadata : accepted(saved)
 }
 
 /** Save a tariff that the provider delivered at once. An invalid tariff counts as refused. */
-const savePlan = async (
+const savePlan = (
   context: ProviderLoginContext,
   id: string,
   fetchResult: Extract<PlanFetchResult, { kind: 'plan' }>,
-): Promise<Result<SessionStep>> => {
-  const { dependencies, found } = context
-  return changeOpenSession(context, async (transaction, session) => {
+): Promise<Result<SessionStep>> =>
+  changeOpenSession(context, async (transaction, session) => {
     const credentials = await retrieveCredentials(transaction, id, { forUpdate: true })
     if (credentials === null) return unknownMetadata
     const usable = await readUsablePlan(credentials, fetchResult.plan)
     if (!usable.ok) {
       await removeCredentials(transaction, id)
-      return endLogin(context, 'skipped')(transaction, session)
+      return endLogin(transaction, session, 'skipped')
     }
-    const saved = await saveFetchedTariff(dependencies, transaction, credentials, usable.value, found.at)
+    const saved = await saveFetchedTariff(transaction, credentials, usable.value)
     if (!saved.ok) return saved
-    const savedSession = { ...session, tariffId: saved.value.value?.id ?? null, savedPrint: null, replaced: [] }
-    const ended = await endLogin(context, 'connected')(transaction, savedSession)
-    return ended.ok
-      ? accepted({ ...ended.value, effects: mergeEffects(saved.value.effects, ended.value.effects) })
-      : ended
+    const savedSession = { ...session, tariffId: saved.value?.id ?? null, savedPrint: null, replaced: [] }
+    return endLogin(transaction, savedSession, 'connected')
   })
-}
 
 /** Delete credentials that the provider rejected. The person retries, or enters the tariff manually. */
 const rejectCredentials = (
@@ -250,13 +237,13 @@ const rejectCredentials = (
 ): Promise<Result<SessionStep>> =>
   changeOpenSession(context, async (transaction, session) => {
     await removeCredentials(transaction, id)
-    return endLogin(context, canRetry ? 'again' : 'skipped')(transaction, session)
+    return endLogin(transaction, session, canRetry ? 'again' : 'skipped')
   })
 
 /** Keep the session at the login, because the person is still in the app. */
 const stayAtLogin = (context: ProviderLoginContext): Promise<Result<SessionStep>> =>
   changeOpenSession(context, async (transaction, session) =>
-    session.state.page === 'pending' ? endLogin(context, 'again')(transaction, session) : unchanged(session),
+    session.state.page === 'pending' ? endLogin(transaction, session, 'again') : unchanged(session),
   )
 
 const fetchNow = async (context: ProviderLoginContext): Promise<Result<ConnectPage>> => {

@@ -17,36 +17,26 @@ import {
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import {
-  type ConnectDependencies,
-  type Effects,
-  mergeEffects,
-  noEffects,
-  type WithEffects,
-} from './connect-dependencies.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
 
 /** Tariff to save. If it has no start, the start is calculated. */
 export type DesiredTariff = Omit<TariffDraft, 'locationId' | 'status'>
 
-/** Return the audit entry and the recost request of a change of a tariff. */
-export const tariffEffects = async (
+/** Add the audit entry and the recost request of a change of a tariff. */
+export const addTariffChange = async (
+  { at, effects }: ConnectTransaction,
   action: string,
   { tariff, recostRequest }: TariffChange,
-  at: number,
-): Promise<Effects> => ({
-  events: [],
-  audit: [{ action, objectId: tariff.id, detail: await runInTimeSlices(tariffToWire(tariff, at), tariff.accountId) }],
-  recostRequests: [recostRequest],
-})
+): Promise<void> => {
+  const detail = await runInTimeSlices(tariffToWire(tariff, at), tariff.accountId)
+  effects.audit.push({ action, objectId: tariff.id, detail })
+  effects.recostRequests.push(recostRequest)
+}
 
-/** Return the event that reports changes of its tariffs for a location. */
-export const locationUpdateEffects = async (
-  transaction: TenantTransaction,
-  locationId: string,
-  at: number,
-): Promise<Effects> => {
+/** Add the event that reports changes of its tariffs for a location. */
+export const addLocationUpdate = async (transaction: ConnectTransaction, locationId: string): Promise<void> => {
   const location = await retrieveLocation(transaction, locationId)
-  return location === null ? noEffects : { ...noEffects, events: [locationEvent('location.update', location, at)] }
+  if (location !== null) transaction.effects.events.push(locationEvent('location.update', location, transaction.at))
 }
 
 /** Load the location's tariffs of a kind that are not voided, including closed tariffs. */
@@ -59,20 +49,17 @@ const otherTariffsOf = async (
   return (pricing?.tariffs ?? []).filter(({ direction, type }) => direction === kind.direction && type === kind.type)
 }
 
-type ReplacementResult = { readonly replaced: readonly ReplacedTariff[]; readonly effects: Effects }
-
 /** End the tariffs that a new tariff replaces, at the start of the new tariff. Returns their previous ends. */
 const endReplacedTariffs = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   otherTariffs: readonly Tariff[],
   interval: { readonly start: number | null; readonly end: number | null },
-  at: number,
-): Promise<Result<ReplacementResult>> => {
+): Promise<Result<readonly ReplacedTariff[]>> => {
+  const { at } = transaction
   const active = otherTariffs.filter(({ closedAt }) => closedAt === null)
   const replacementPlan = tariffsToReplace(active, interval, at)
   if (!replacementPlan.ok) return replacementPlan
   const replaced: ReplacedTariff[] = []
-  let effects = noEffects
   for (const { id, way } of replacementPlan.value) {
     const cutAt = interval.start ?? at
     const ended =
@@ -80,17 +67,14 @@ const endReplacedTariffs = async (
         ? await endTariff(transaction, id, cutAt)
         : await updateTariff(transaction, id, { contractEnd: cutAt }, at)
     if (!ended.ok) return ended
-    effects = mergeEffects(
-      effects,
-      await tariffEffects(way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value, at),
-    )
+    await addTariffChange(transaction, way === 'closes' ? 'tariff.delete' : 'tariff.update', ended.value)
     replaced.push({ id, way, cutAt, contractEnd: active.find(tariff => tariff.id === id)?.contractEnd ?? null })
   }
-  return accepted({ replaced, effects })
+  return accepted(replaced)
 }
 
 /** Saved tariff, and the tariffs that it has replaced. */
-export type PutTariffResult = ReplacementResult & { readonly tariff: StoredTariff }
+type PutTariffResult = { readonly tariff: StoredTariff; readonly replaced: readonly ReplacedTariff[] }
 
 /**
  * Save a tariff for a location. Existing tariffs of the kind end at the start of the new tariff. Without a start the
@@ -99,13 +83,12 @@ export type PutTariffResult = ReplacementResult & { readonly tariff: StoredTarif
  * Source: docs/rules/connect.md #start-of-the-tariff.
  */
 export const putTariff = async (
-  { timeZone }: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   location: Pick<StoredLocation, 'id' | 'timezone'>,
   desiredTariff: DesiredTariff,
-  at: number,
 ): Promise<Result<PutTariffResult>> => {
-  const zone = timeZone(location.timezone)
+  const { dependencies, at } = transaction
+  const zone = dependencies.timeZone(location.timezone)
   if (zone === null) throw new RangeError(`Location ${location.id} has the unknown time zone ${location.timezone}.`)
   const otherTariffs = await otherTariffsOf(transaction, location.id, desiredTariff)
   const start = tariffStartOf(desiredTariff.contractStart, otherTariffs, zone, at)
@@ -116,20 +99,16 @@ export const putTariff = async (
       'contract_end_date',
     )
   }
-  const replacement = await endReplacedTariffs(transaction, otherTariffs, { start, end: desiredTariff.contractEnd }, at)
-  if (!replacement.ok) return replacement
+  const replaced = await endReplacedTariffs(transaction, otherTariffs, { start, end: desiredTariff.contractEnd })
+  if (!replaced.ok) return replaced
   const created = await createTariff(
     transaction,
     { ...desiredTariff, contractStart: start, locationId: location.id, status: 'CONNECTED' },
     at,
   )
   if (!created.ok) return created
-  const { replaced, effects } = replacement.value
-  return accepted({
-    tariff: created.value.tariff,
-    replaced,
-    effects: mergeEffects(effects, await tariffEffects('tariff.create', created.value, at)),
-  })
+  await addTariffChange(transaction, 'tariff.create', created.value)
+  return accepted({ tariff: created.value.tariff, replaced: replaced.value })
 }
 
 /**
@@ -137,27 +116,20 @@ export const putTariff = async (
  * meantime remain unchanged. Refuses `not_found`.
  */
 export const takeBackTariff = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   { id, locationId, direction, type }: StoredTariff,
   replaced: readonly ReplacedTariff[],
-  at: number,
-): Promise<Result<WithEffects<null>>> => {
-  const voided = await voidTariff(transaction, id, at)
+): Promise<Result<null>> => {
+  const voided = await voidTariff(transaction, id, transaction.at)
   if (!voided.ok) return voided
-  let effects = await tariffEffects('tariff.void', voided.value, at)
+  await addTariffChange(transaction, 'tariff.void', voided.value)
   for (const before of replaced) {
     // The recost request of the voided tariff covers the restored tariffs:
     // it reaches to the next tariff that does not overlap.
-    const restored = await restoreTariff(
-      transaction,
-      before,
-      await otherTariffsOf(transaction, locationId, { direction, type }),
-    )
+    const others = await otherTariffsOf(transaction, locationId, { direction, type })
+    const restored = await restoreTariff(transaction, before, others)
     if (restored !== null)
-      effects = mergeEffects(
-        effects,
-        await tariffEffects('tariff.restore', { tariff: restored, recostRequest: null }, at),
-      )
+      await addTariffChange(transaction, 'tariff.restore', { tariff: restored, recostRequest: null })
   }
-  return accepted({ value: null, effects })
+  return accepted(null)
 }

@@ -18,16 +18,8 @@ import {
 import type { StoredTariff } from '../../platform/postgres/pricing/tariff-row.ts'
 import { retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
-import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import {
-  type ConnectDependencies,
-  type Effects,
-  mergeEffects,
-  noEffects,
-  type WithEffects,
-  withEffects,
-} from './connect-dependencies.ts'
-import { locationUpdateEffects, putTariff } from './put-tariff.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
+import { addLocationUpdate, putTariff } from './put-tariff.ts'
 
 /** Validate a fetched tariff as POST /tariffs does, in steps. */
 const planTerms = (
@@ -48,40 +40,34 @@ const planTerms = (
  * from today.
  */
 const updateFromPlan = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   credentials: TariffCredentials,
   { plan, terms }: { readonly plan: TariffPlan; readonly terms: TariffTerms },
-  at: number,
-): Promise<Result<WithEffects<StoredTariff | null>>> => {
+): Promise<Result<StoredTariff | null>> => {
+  const { at, effects } = transaction
   const before = credentials.tariffId === null ? null : await retrieveTariff(transaction, credentials.tariffId)
   const displayName = plan.displayName ?? before?.displayName ?? null
   if (before !== null && scheduleText(scheduleAt(before, at)) === scheduleText(terms.schedule)) {
     if (before.status === 'ERROR') await setTariffStatus(transaction, before.id, 'CONNECTED')
     const isUnchanged = before.displayName === displayName && before.contractEnd === plan.contractEnd
-    if (isUnchanged)
-      return withEffects(
-        before,
-        before.status === 'ERROR' ? await locationUpdateEffects(transaction, before.locationId, at) : noEffects,
-      )
+    if (isUnchanged) {
+      if (before.status === 'ERROR') await addLocationUpdate(transaction, before.locationId)
+      return accepted(before)
+    }
     const updated = await updateTariff(transaction, before.id, { displayName, contractEnd: plan.contractEnd }, at)
     if (!updated.ok) return updated
-    const effects: Effects = { ...noEffects, recostRequests: [updated.value.recostRequest] }
-    return withEffects(
-      updated.value.tariff,
-      mergeEffects(effects, await locationUpdateEffects(transaction, before.locationId, at)),
-    )
+    effects.recostRequests.push(updated.value.recostRequest)
+    await addLocationUpdate(transaction, before.locationId)
+    return accepted(updated.value.tariff)
   }
   const location = await retrieveLocation(transaction, credentials.locationId ?? '')
-  if (location === null) return withEffects(null)
+  if (location === null) return accepted(null)
   const { providerId } = credentials
   const desiredTariff = { ...terms, connectionType: 'DIRECT', libraryTariffId: null, providerId, displayName } as const
-  const created = await putTariff(dependencies, transaction, location, desiredTariff, at)
+  const created = await putTariff(transaction, location, desiredTariff)
   if (!created.ok) return created
-  return withEffects(
-    created.value.tariff,
-    mergeEffects(created.value.effects, await locationUpdateEffects(transaction, location.id, at)),
-  )
+  await addLocationUpdate(transaction, location.id)
+  return accepted(created.value.tariff)
 }
 
 /**
@@ -89,15 +75,14 @@ const updateFromPlan = async (
  * is deleted.
  */
 export const saveFetchedTariff = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   credentials: TariffCredentials,
   usablePlan: { readonly plan: TariffPlan; readonly terms: TariffTerms },
-  at: number,
-): Promise<Result<WithEffects<StoredTariff | null>>> => {
-  const saved = await updateFromPlan(dependencies, transaction, credentials, usablePlan, at)
+): Promise<Result<StoredTariff | null>> => {
+  const { at } = transaction
+  const saved = await updateFromPlan(transaction, credentials, usablePlan)
   if (!saved.ok) return saved
-  const tariff = saved.value.value
+  const tariff = saved.value
   if (tariff === null) {
     await removeCredentials(transaction, credentials.id)
     return saved
@@ -122,21 +107,19 @@ const nextAttemptAt = (failingSince: number, at: number): number => {
  * Source: docs/rules/connect.md #fetching-tariffs.
  */
 export const recordFetchFailure = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   credentials: TariffCredentials,
-  at: number,
-): Promise<Effects> => {
+): Promise<void> => {
+  const { at, effects } = transaction
   const { locationId, tariffId, failureReportedAt } = credentials
   const failingSince = credentials.failingSince ?? at
   const hasFailedNow = hasTimedOut({ failingSince }, at) && failureReportedAt === null
   const report = { failureReportedAt: hasFailedNow ? at : failureReportedAt }
   await putCredentials(transaction, { ...credentials, failingSince, ...report, dueAt: nextAttemptAt(failingSince, at) })
-  if (!hasFailedNow) return noEffects
+  if (!hasFailedNow) return
   if (tariffId !== null) await setTariffStatus(transaction, tariffId, 'ERROR')
-  return mergeEffects(
-    { ...noEffects, events: [tariffEvent('tariff.fetch.failed', credentials)] },
-    locationId === null ? noEffects : await locationUpdateEffects(transaction, locationId, at),
-  )
+  effects.events.push(tariffEvent('tariff.fetch.failed', credentials))
+  if (locationId !== null) await addLocationUpdate(transaction, locationId)
 }
 
 /** Validate a fetched tariff. The caller counts a refusal as a failure of the provider. */

@@ -10,15 +10,8 @@ import { marketOfArea } from '../../platform/postgres/pricing/markets.ts'
 import { createCustomer, listCustomers, retrieveCustomer } from '../../platform/postgres/registry/customers.ts'
 import type { LocationDraft, StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import { createLocation, lockLocation, updateLocation } from '../../platform/postgres/registry/locations.ts'
-import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { changedChoice, locationDraft, resolveLocation } from '../registry/resolve-location.ts'
-import {
-  type ConnectDependencies,
-  type Effects,
-  noEffects,
-  type WithEffects,
-  withEffects,
-} from './connect-dependencies.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
 import { postalOf } from './geocode-address.ts'
 import { locationOf } from './open-session.ts'
 
@@ -27,25 +20,25 @@ import { locationOf } from './open-session.ts'
  * customer.
  */
 const saveCustomer = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   { customerId, request }: StoredSession,
-  at: number,
-): Promise<Result<WithEffects<string | null>>> => {
+): Promise<Result<string | null>> => {
   const id = customerId ?? request.customerId
   if (id !== null) {
     const customer = await retrieveCustomer(transaction, id)
     return customer === null
       ? refused('customer_not_found', 'The customer of this session was deleted. Request a new link')
-      : withEffects(id)
+      : accepted(id)
   }
   const referenceId = request.customerReferenceId
-  if (referenceId === null) return withEffects(null)
+  if (referenceId === null) return accepted(null)
   const page = await listCustomers(transaction, { referenceId }, { limit: 1, startingAfter: null, endingBefore: null })
   const found = page.ok ? page.value.items[0] : undefined
-  if (found !== undefined) return withEffects(found.id)
-  const customer = await createCustomer(transaction, { referenceId, metadata: {} }, at)
-  const event = { type: 'customer.create', objectId: customer.id, data: customerToWire(customer) }
-  return withEffects(customer.id, { ...noEffects, events: [event] })
+  if (found !== undefined) return accepted(found.id)
+  const customer = await createCustomer(transaction, { referenceId, metadata: {} }, transaction.at)
+  const data = customerToWire(customer)
+  transaction.effects.events.push({ type: 'customer.create', objectId: customer.id, data })
+  return accepted(customer.id)
 }
 
 const newChoice = ({ request, state }: StoredSession, customerId: string | null): LocationInput => ({
@@ -64,12 +57,12 @@ const areaOf = ({ region, regions }: ConnectState): string | null => region ?? u
 
 /** Resolve the location of a session. `needsMarketSource`: find or create the market source of its area. */
 const draftLocation = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   choice: LocationInput,
   { state }: StoredSession,
-  { needsMarketSource, at }: { readonly needsMarketSource: boolean; readonly at: number },
+  needsMarketSource: boolean,
 ): Promise<Result<LocationDraft>> => {
+  const { dependencies, at } = transaction
   const geoPlace = resolveLocation(choice, dependencies)
   if (!geoPlace.ok) return geoPlace
   const { currencyCode } = geoPlace.value
@@ -99,17 +92,15 @@ const currencyInUse = refused(
 
 const noLocation = refused('location_not_found', 'The location of this session was deleted. Request a new link')
 
+type OwnerOptions = { readonly customerId: string | null; readonly needsMarketSource: boolean }
+
 const changeLocation = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
   found: StoredLocation,
-  {
-    customerId,
-    needsMarketSource,
-    at,
-  }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
-): Promise<Result<WithEffects<StoredLocation>>> => {
+  { customerId, needsMarketSource }: OwnerOptions,
+): Promise<Result<StoredLocation>> => {
+  const { dependencies, at, effects } = transaction
   const before = await lockLocation(transaction, found.id)
   if (before === null) return noLocation
   const isCustomerNew = before.customerId === null && customerId !== null
@@ -120,9 +111,9 @@ const changeLocation = async (
     ...(isCustomerNew ? { customerId } : {}),
     ...(postalAddress === undefined ? {} : { postalAddress }),
   })
-  const draft = await draftLocation(dependencies, transaction, choice, session, { needsMarketSource, at })
+  const draft = await draftLocation(transaction, choice, session, needsMarketSource)
   if (!draft.ok) return draft
-  if (!isChanged(before, draft.value)) return withEffects(before)
+  if (!isChanged(before, draft.value)) return accepted(before)
   if (
     draft.value.currencyCode !== before.currencyCode &&
     (await dependencies.metering.hasRecords(transaction, before.id))
@@ -131,11 +122,9 @@ const changeLocation = async (
   const changed = await updateLocation(transaction, before, draft.value, at)
   if (!changed.ok) return changed
   const { location, recostRequest } = changed.value
-  return withEffects(location, {
-    ...noEffects,
-    events: [locationEvent('location.update', location, at)],
-    recostRequests: [recostRequest],
-  })
+  effects.events.push(locationEvent('location.update', location, at))
+  effects.recostRequests.push(recostRequest)
+  return accepted(location)
 }
 
 /**
@@ -145,46 +134,33 @@ const changeLocation = async (
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const saveOwner = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
-  { needsMarketSource, at }: { readonly needsMarketSource: boolean; readonly at: number },
-): Promise<Result<WithEffects<{ readonly session: StoredSession; readonly location: StoredLocation }>>> => {
-  const customer = await saveCustomer(transaction, session, at)
+  needsMarketSource: boolean,
+): Promise<Result<{ readonly session: StoredSession; readonly location: StoredLocation }>> => {
+  const customer = await saveCustomer(transaction, session)
   if (!customer.ok) return customer
-  const customerId = customer.value.value
+  const options = { customerId: customer.value, needsMarketSource }
   const found = await locationOf(transaction, session)
   if (found === null && (session.locationId ?? session.request.locationId) !== null) return noLocation
   const saved =
     found === null
-      ? await createSessionLocation(dependencies, transaction, session, { customerId, needsMarketSource, at })
-      : await changeLocation(dependencies, transaction, session, found, { customerId, needsMarketSource, at })
+      ? await createSessionLocation(transaction, session, options)
+      : await changeLocation(transaction, session, found, options)
   if (!saved.ok) return saved
-  const location = saved.value.value
-  const effects: Effects = {
-    ...saved.value.effects,
-    events: [...customer.value.effects.events, ...saved.value.effects.events],
-  }
-  return withEffects({ session: { ...session, customerId, locationId: location.id }, location }, effects)
+  const location = saved.value
+  return accepted({ session: { ...session, customerId: customer.value, locationId: location.id }, location })
 }
 
 const createSessionLocation = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
-  {
-    customerId,
-    needsMarketSource,
-    at,
-  }: { readonly customerId: string | null; readonly needsMarketSource: boolean; readonly at: number },
-): Promise<Result<WithEffects<StoredLocation>>> => {
-  const draft = await draftLocation(dependencies, transaction, newChoice(session, customerId), session, {
-    needsMarketSource,
-    at,
-  })
+  { customerId, needsMarketSource }: OwnerOptions,
+): Promise<Result<StoredLocation>> => {
+  const { at, effects } = transaction
+  const draft = await draftLocation(transaction, newChoice(session, customerId), session, needsMarketSource)
   if (!draft.ok) return draft
   const location = await createLocation(transaction, draft.value, at)
-  return location.ok
-    ? withEffects(location.value, { ...noEffects, events: [locationEvent('location.create', location.value, at)] })
-    : location
+  if (location.ok) effects.events.push(locationEvent('location.create', location.value, at))
+  return location
 }

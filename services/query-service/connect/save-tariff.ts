@@ -10,16 +10,9 @@ import { type ConnectionType, type StoredTariff, termsToText } from '../../platf
 import { endTariff, retrieveTariff, updateTariff } from '../../platform/postgres/pricing/tariffs.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
 import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
-import {
-  type ConnectDependencies,
-  type Effects,
-  mergeEffects,
-  noEffects,
-  type WithEffects,
-  withEffects,
-} from './connect-dependencies.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
 import { activeTariffs } from './open-session.ts'
-import { type DesiredTariff, locationUpdateEffects, putTariff, takeBackTariff, tariffEffects } from './put-tariff.ts'
+import { addLocationUpdate, addTariffChange, type DesiredTariff, putTariff, takeBackTariff } from './put-tariff.ts'
 import { saveOwner } from './save-owner.ts'
 
 /** Terms of a session's tariff, with their origin. */
@@ -74,20 +67,16 @@ const fingerprintOf = async (
 
 /** Update the name and the end of a tariff that the session has saved before. */
 const updateSavedTariff = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   savedTariff: StoredTariff,
   { displayName, contractEnd }: DesiredTariff,
-  at: number,
-): Promise<Result<Effects>> => {
-  if (savedTariff.displayName === displayName && savedTariff.contractEnd === contractEnd) return accepted(noEffects)
-  const updated = await updateTariff(transaction, savedTariff.id, { displayName, contractEnd }, at)
+): Promise<Result<null>> => {
+  if (savedTariff.displayName === displayName && savedTariff.contractEnd === contractEnd) return accepted(null)
+  const updated = await updateTariff(transaction, savedTariff.id, { displayName, contractEnd }, transaction.at)
   if (!updated.ok) return updated
-  return accepted(
-    mergeEffects(
-      await tariffEffects('tariff.update', updated.value, at),
-      await locationUpdateEffects(transaction, savedTariff.locationId, at),
-    ),
-  )
+  await addTariffChange(transaction, 'tariff.update', updated.value)
+  await addLocationUpdate(transaction, savedTariff.locationId)
+  return accepted(null)
 }
 
 /**
@@ -98,41 +87,31 @@ const updateSavedTariff = async (
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const saveTariff = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
-  at: number,
-): Promise<Result<WithEffects<StoredSession>>> => {
+): Promise<Result<StoredSession>> => {
   const desiredTariff = await desiredTariffOf(transaction, session)
   if (!desiredTariff.ok) return desiredTariff
-  const savedOwner = await saveOwner(dependencies, transaction, session, {
-    needsMarketSource: desiredTariff.value.marketRates,
-    at,
-  })
+  const savedOwner = await saveOwner(transaction, session, desiredTariff.value.marketRates)
   if (!savedOwner.ok) return savedOwner
-  const { session: ownedSession, location } = savedOwner.value.value
+  const { session: ownedSession, location } = savedOwner.value
   const fingerprint = await fingerprintOf(desiredTariff.value, location)
   const previous = session.tariffId === null ? null : await retrieveTariff(transaction, session.tariffId)
   if (previous !== null && session.savedPrint === fingerprint) {
-    const again = await updateSavedTariff(transaction, previous, desiredTariff.value, at)
-    return again.ok ? withEffects(ownedSession, mergeEffects(savedOwner.value.effects, again.value)) : again
+    const again = await updateSavedTariff(transaction, previous, desiredTariff.value)
+    return again.ok ? accepted(ownedSession) : again
   }
-  let effects = savedOwner.value.effects
   if (previous !== null && session.savedPrint !== null) {
-    const takenBack = await takeBackTariff(transaction, previous, session.replaced, at)
+    const takenBack = await takeBackTariff(transaction, previous, session.replaced)
     if (!takenBack.ok) return takenBack
-    effects = mergeEffects(effects, takenBack.value.effects)
   }
-  const placed = await putTariff(dependencies, transaction, location, desiredTariff.value, at)
+  const placed = await putTariff(transaction, location, desiredTariff.value)
   if (!placed.ok) return placed
   const { tariff, replaced } = placed.value
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
-  effects = mergeEffects(
-    mergeEffects(effects, placed.value.effects),
-    await locationUpdateEffects(transaction, location.id, at),
-  )
-  return withEffects({ ...ownedSession, tariffId: tariff.id, savedPrint: fingerprint, replaced }, effects)
+  await addLocationUpdate(transaction, location.id)
+  return accepted({ ...ownedSession, tariffId: tariff.id, savedPrint: fingerprint, replaced })
 }
 
 /**
@@ -141,22 +120,21 @@ export const saveTariff = async (
  * Source: docs/rules/connect.md #saving-the-tariff.
  */
 export const disconnectTariff = async (
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
   location: StoredLocation | null,
-  at: number,
-): Promise<Result<WithEffects<StoredSession>>> => {
-  if (location === null) return withEffects(session)
+): Promise<Result<StoredSession>> => {
+  const { at } = transaction
+  if (location === null) return accepted(session)
   const active = await activeTariffs(transaction, location.id, session.config)
   const currentIndex = active.findLastIndex(({ contractStart }) => (contractStart ?? Number.NEGATIVE_INFINITY) <= at)
-  let effects = noEffects
   for (const { id } of active.slice(Math.max(currentIndex, 0))) {
     const ended = await endTariff(transaction, id, at)
     if (!ended.ok) return ended
-    effects = mergeEffects(effects, await tariffEffects('tariff.delete', ended.value, at))
+    await addTariffChange(transaction, 'tariff.delete', ended.value)
   }
   const { direction, type } = session.config
   await forgetCredentials(transaction, { locationId: location.id, direction, type })
-  if (active.length > 0) effects = mergeEffects(effects, await locationUpdateEffects(transaction, location.id, at))
-  return withEffects({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] }, effects)
+  if (active.length > 0) await addLocationUpdate(transaction, location.id)
+  return accepted({ ...session, locationId: location.id, tariffId: null, savedPrint: null, replaced: [] })
 }

@@ -1,21 +1,20 @@
 import type { ConnectCall } from '../../contract/connect/connect-call.ts'
 import { pageOfRoute, startRoutes } from '../../contract/connect/page-route.ts'
-import { advance, type SessionInput, type Transition, type TransitionEffect } from '../../domain/connect/advance.ts'
+import { advance, type SessionInput, type Transition } from '../../domain/connect/advance.ts'
 import { advanceCompleted, isReadOnly } from '../../domain/connect/completed-session.ts'
 import { isAction } from '../../domain/connect/page.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import { reportTariff, type StoredSession } from '../../platform/postgres/connect/connect-sessions.ts'
 import { removeUnfetched } from '../../platform/postgres/connect/tariff-credentials.ts'
 import type { StoredLocation } from '../../platform/postgres/registry/location-row.ts'
-import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
 import { capturePage, postedDataOf } from './capture-page.ts'
-import { type ConnectDependencies, type Effects, mergeEffects, noEffects } from './connect-dependencies.ts'
+import type { ConnectTransaction } from './connect-dependencies.ts'
 import { finishSession } from './finish-session.ts'
 import { connectTariffStatusOf, initialState, locationOf } from './open-session.ts'
 import { disconnectTariff, saveTariff } from './save-tariff.ts'
 
-/** Session after a step, with its effects. `isEnding`: the visit ends with this step. */
-export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean; readonly effects: Effects }
+/** Session after a step. `isEnding`: the visit ends with this step. */
+export type SessionStep = { readonly session: StoredSession; readonly isEnding: boolean }
 
 const noRoute = refused(
   'route_invalid',
@@ -29,12 +28,12 @@ const actionNames: Readonly<Record<string, string>> = { WRONG_TARIFF: 'WRONG_TAR
 
 /** Convert a call to the input of the session. Refuses what the page refuses. */
 const readInput = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
   location: StoredLocation | null,
-  { call, at }: { readonly call: ConnectCall; readonly at: number },
+  call: ConnectCall,
 ): Promise<Result<SessionInput>> => {
+  const { dependencies, at } = transaction
   const page = call.route === null ? undefined : pageOfRoute(call.route)
   if (call.action !== null) {
     const action = actionNames[call.action] ?? call.action
@@ -50,79 +49,48 @@ const readInput = async (
   return submission.ok ? accepted({ kind: 'submit', submission: submission.value }) : submission
 }
 
-const performEffect = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
-  session: StoredSession,
-  effect: TransitionEffect | null,
-  at: number,
+/** Apply a transition to a session and perform its effect. */
+export const applyTransition = async (
+  transaction: ConnectTransaction,
+  before: StoredSession,
+  { state, effect }: Transition,
 ): Promise<Result<SessionStep>> => {
-  const unchanged = { session, isEnding: effect === 'leave', effects: noEffects }
+  const { at } = transaction
+  const session = { ...before, state }
+  const stepTo = (next: StoredSession) => accepted({ session: next, isEnding: effect === 'leave' })
   switch (effect) {
     case 'save': {
-      const saved = await saveTariff(dependencies, transaction, session, at)
-      if (!saved.ok) return saved
-      const finished = await finishSession(dependencies, transaction, saved.value.value, at)
-      return accepted({
-        ...unchanged,
-        session: finished.value,
-        effects: mergeEffects(saved.value.effects, finished.effects),
-      })
+      const saved = await saveTariff(transaction, session)
+      return saved.ok ? stepTo(await finishSession(transaction, saved.value)) : saved
     }
-    case 'complete': {
-      const finished = await finishSession(dependencies, transaction, session, at)
-      return accepted({ ...unchanged, session: finished.value, effects: finished.effects })
-    }
+    case 'complete':
+      return stepTo(await finishSession(transaction, session))
     case 'disconnect': {
-      const disconnected = await disconnectTariff(transaction, session, await locationOf(transaction, session), at)
+      const disconnected = await disconnectTariff(transaction, session, await locationOf(transaction, session))
       if (!disconnected.ok) return disconnected
       const completedAt = session.completedAt ?? at
-      return accepted({
-        ...unchanged,
-        session: { ...disconnected.value.value, completeAction: 'DISCONNECT', completedAt },
-        effects: disconnected.value.effects,
-      })
+      return stepTo({ ...disconnected.value, completeAction: 'DISCONNECT', completedAt })
     }
     case 'report': {
-      const { id: sessionId, locationId, tariffId, state } = session
-      await reportTariff(
-        transaction,
-        { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null },
-        at,
-      )
-      return accepted(unchanged)
+      const { id: sessionId, locationId, tariffId } = session
+      const report = { sessionId, locationId, tariffId, providerName: state.provider?.displayName ?? null }
+      await reportTariff(transaction, report, at)
+      return stepTo(session)
     }
     default:
-      return accepted(unchanged)
+      return stepTo(session)
   }
 }
 
-/** Apply a transition to a session and perform its effect. */
-export const applyTransition = (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
-  session: StoredSession,
-  { state, effect }: Transition,
-  at: number,
-): Promise<Result<SessionStep>> => performEffect(dependencies, transaction, { ...session, state }, effect, at)
-
 /** Start a session that has no page yet. A client may post a page before it sends session_start. */
-export const beginSession = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
-  session: StoredSession,
-  at: number,
-): Promise<Result<SessionStep>> => {
-  if (session.state.page !== null) return accepted({ session, isEnding: false, effects: noEffects })
+const beginSession = async (transaction: ConnectTransaction, session: StoredSession): Promise<Result<SessionStep>> => {
+  if (session.state.page !== null) return accepted({ session, isEnding: false })
   const location = await locationOf(transaction, session)
-  const tariffStatus = await connectTariffStatusOf(transaction, location, session, at)
+  const tariffStatus = await connectTariffStatusOf(transaction, location, session, transaction.at)
   const edits = session.config.edit || tariffStatus !== 'none'
-  const openSession = {
-    ...session,
-    state: await initialState(dependencies, transaction, session, location, { edits, at }),
-  }
+  const openSession = { ...session, state: await initialState(transaction, session, location, edits) }
   const transition = advance(session.config, openSession.state, { kind: 'start', tariffStatus })
-  return transition.ok ? applyTransition(dependencies, transaction, openSession, transition.value, at) : transition
+  return transition.ok ? applyTransition(transaction, openSession, transition.value) : transition
 }
 
 const isStart = ({ route, action }: ConnectCall): boolean =>
@@ -134,16 +102,16 @@ const isStart = ({ route, action }: ConnectCall): boolean =>
  * Source: docs/rules/connect.md #calls, #transitions.
  */
 export const takeStep = async (
-  dependencies: ConnectDependencies,
-  transaction: TenantTransaction,
+  transaction: ConnectTransaction,
   session: StoredSession,
-  { call, at }: { readonly call: ConnectCall; readonly at: number },
+  call: ConnectCall,
 ): Promise<Result<SessionStep>> => {
-  const beginning = await beginSession(dependencies, transaction, session, at)
+  const { at } = transaction
+  const beginning = await beginSession(transaction, session)
   if (!beginning.ok || (session.state.page === null && isStart(call))) return beginning
   const openSession = beginning.value.session
   const location = await locationOf(transaction, openSession)
-  const input = await readInput(dependencies, transaction, openSession, location, { call, at })
+  const input = await readInput(transaction, openSession, location, call)
   if (!input.ok) return input
   const { config, state, completedAt } = openSession
   const transition = isReadOnly(openSession)
@@ -152,8 +120,5 @@ export const takeStep = async (
   if (!transition.ok) return transition
   if (input.value.kind === 'action' && input.value.action === 'DISMISS_DIRECT')
     await removeUnfetched(transaction, openSession.id)
-  const step = await applyTransition(dependencies, transaction, openSession, transition.value, at)
-  return step.ok
-    ? accepted({ ...step.value, effects: mergeEffects(beginning.value.effects, step.value.effects) })
-    : step
+  return applyTransition(transaction, openSession, transition.value)
 }
