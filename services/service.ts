@@ -3,8 +3,8 @@ import { environment, readConfig, readRoles, roles } from './platform/config/con
 import { ConfigError, isFailure } from './platform/failure.ts'
 import { createLogger } from './platform/telemetry/logger.ts'
 import { version } from './platform/version.ts'
+import { welcome } from './sandbox.ts'
 import { openSystem } from './system.ts'
-import { welcome } from './welcome.ts'
 
 /** Return the default of a setting as text. Descriptions contain computed defaults, such as a created secret. */
 const defaultOf = (name: string): string => {

@@ -1,7 +1,7 @@
 import { currentInstant } from '../platform/clock.ts'
 import { ConfigError, isFailure } from '../platform/failure.ts'
 import { version } from '../platform/version.ts'
-import { type Command, CommandError, type CommandOutcome, UsageError } from './command.ts'
+import { type Command, CommandError, type CommandOption, type CommandOutcome, UsageError } from './command.ts'
 import { accountCommands } from './commands/account-commands.ts'
 import { auditLogCommands } from './commands/audit-log-commands.ts'
 import { deadLetterCommands } from './commands/dead-letter-commands.ts'
@@ -15,9 +15,54 @@ import { pricesCommand } from './commands/price-command.ts'
 import { providerCommands } from './commands/provider-commands.ts'
 import { scheduleCommand } from './commands/schedule-command.ts'
 import { topicsCommand } from './commands/topics-command.ts'
-import { commandHelp, commandOverview, usageOf } from './help.ts'
-import { findCommand, parseArguments } from './parse-args.ts'
+import { commonOptions, findCommand, parseArguments } from './parse-args.ts'
 import { CallError } from './service-client.ts'
+import { columns } from './table.ts'
+
+const program = 'npx wattledger'
+
+const optionName = (name: string, { value, choices }: CommandOption): string => {
+  if (value === undefined) return `--${name}`
+  return `--${name} ${choices === undefined ? value : choices.join('|')}`
+}
+
+/** Return the usage line of a command. */
+const usageOf = (command: Command): string => {
+  const options = Object.entries(command.options).map(([name, option]) =>
+    option.isRequired ? optionName(name, option) : `[${optionName(name, option)}]`,
+  )
+  return [program, command.name, ...command.operands, ...options].join(' ')
+}
+
+/** Return the help of a command: summary, usage, details and options. */
+const commandHelp = (command: Command): string => {
+  const rows = Object.entries({ ...command.options, ...commonOptions }).map(([name, option]) => [
+    optionName(name, option),
+    option.summary,
+  ])
+  return `${command.summary}\n\n  ${usageOf(command)}\n\n${command.details.join('\n')}\n\nOptions\n${columns(rows)}\n`
+}
+
+/** Return the help of a list of commands, one line each. */
+const commandOverview = (commands: readonly Command[]): string => {
+  const rows = commands.map(command => [[command.name, ...command.operands].join(' '), command.summary])
+  return [
+    'Wattledger turns meter readings into exact money.',
+    '',
+    `  ${program} COMMAND [--json]`,
+    `  ${program} COMMAND --help`,
+    `  ${program} --version`,
+    '',
+    'Commands',
+    columns(rows),
+    '',
+    'Environment variables are those of the service. WATTLEDGER_DATA_DIR is the data folder (default ./data).',
+    'WATTLEDGER_POSTGRES_URL is the address of an external PostgreSQL server.',
+    '',
+    'Exit codes: 0 success, 1 failure, 2 usage error.',
+    '',
+  ].join('\n')
+}
 
 const commands: readonly Command[] = [
   ...accountCommands,

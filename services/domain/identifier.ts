@@ -1,5 +1,4 @@
-import type { EnergyFlowDirection } from './record/record.ts'
-import type { TariffDirection } from './tariff/tariff.ts'
+import type { MeterRecord } from './record/record.ts'
 import type { Tenant } from './tenant.ts'
 
 /**
@@ -96,16 +95,7 @@ export const idKindOf = (text: string): IdKind | undefined => {
 }
 
 /** Members that identify a meter record: a record with equal members is the same record, sent again. */
-export type RecordIdentity = Tenant & {
-  readonly locationId: string
-  readonly deviceId: string | null
-  readonly energyFlowDirection: EnergyFlowDirection
-  readonly tariffDirection: TariffDirection
-  readonly start: number
-  readonly end: number
-  readonly sessionReferenceId: string | null
-  readonly recordReferenceId: string | null
-}
+export type RecordIdentity = Tenant & Omit<MeterRecord, 'energy' | 'confidence'>
 
 /** The length comes first, so that no text can contain a false boundary between two texts. */
 const lengthPrefixed = (text: string | null): string => (text === null ? '-' : `${text.length}:${text}`)

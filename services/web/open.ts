@@ -2,8 +2,7 @@ import { connectPathsOf } from '../contract/connect/connect-url.ts'
 import { bearerTokens } from '../platform/access/bearer-token.ts'
 import { currentInstant } from '../platform/clock.ts'
 import { emptyRoleModule, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
-import { connectPages } from './connect/connect-page.ts'
-import { logoUrls } from './connect/logo-urls.ts'
+import { connectPages, logoUrls } from './connect/connect-page.ts'
 import { createConsole } from './console/console-pages.ts'
 
 /** Open the pages for browsers: Connect, and the console, which calls the API. */

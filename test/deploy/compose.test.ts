@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { roles } from '../../services/platform/config/config.ts'
-import { welcome } from '../../services/welcome.ts'
+import { welcome } from '../../services/sandbox.ts'
 import { givenSecrets } from './deploy-files.ts'
 import { openProject, skippedWithoutDocker } from './docker.ts'
 

@@ -1,5 +1,6 @@
 import type { ApiVersion } from '../../contract/api-version.ts'
-import type { RequestedInterval } from '../../contract/prices/price-request.ts'
+import type { Operation, RequestOf } from '../../contract/operation.ts'
+import { type RequestedInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
 import { tariffListUrl } from '../../contract/tariffs/tariff.ts'
 import { answerOffset } from '../../domain/answer-offset.ts'
 import type { TimeZone } from '../../domain/civil-time.ts'
@@ -13,6 +14,7 @@ import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
 import type { TariffDirection } from '../../domain/tariff/tariff.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { newId } from '../../platform/ids/new-id.ts'
 import type { Database } from '../../platform/postgres/database.ts'
 import { nextPublication } from '../../platform/postgres/pricing/market-feeds.ts'
 import { pricesChangedAt } from '../../platform/postgres/pricing/price-events.ts'
@@ -21,6 +23,7 @@ import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import type { CachedPricing, PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
 import type { WorkThread } from '../../platform/work-thread/work-thread.ts'
+import { tenantOf } from '../change.ts'
 import { decidesRefusal } from '../work-thread/price-work.ts'
 import { type CountedSteps, countedStepsOf } from './counted-steps.ts'
 
@@ -161,3 +164,37 @@ export const refuseSeries = (
   if (isTariffPending(gathered.location, interval.direction, at)) return refusePendingTariff(interval.direction)
   return refuseMissingTariff(snapshot, interval.direction, start, { path: tariffListUrl(apiVersion), offsetOf })
 }
+
+/** Interval of a request with its prices. */
+export type PricedRequest = { readonly interval: RequestedInterval; readonly gathered: GatheredPrices }
+
+type PriceCall = Pick<RequestOf<Operation>, 'caller' | 'at' | 'id'>
+
+/** Load the prices of a requested interval of at most `days` calendar days. */
+export const gatherInterval = async (
+  dependencies: PriceDependencies,
+  request: PriceCall,
+  interval: Result<RequestedInterval>,
+  days: number,
+): Promise<Result<PricedRequest>> => {
+  if (!interval.ok) return interval
+  const refuse = (zone: TimeZone) => refuseLongInterval(interval.value, zone, days)
+  const gathered = await gatherPrices(dependencies, tenantOf(request), request.id, { ...interval.value, refuse })
+  return gathered.ok ? accepted({ interval: interval.value, gathered: gathered.value }) : gathered
+}
+
+/** Return the members of an answer that all prices of an interval share. */
+export const priceViewOf = (
+  kind: 'price' | 'priceAudit' | 'scheduleDuration' | 'scheduleLimit',
+  { caller, at }: PriceCall,
+  { gathered: { location }, interval }: PricedRequest,
+) => ({
+  id: newId(kind, at),
+  accountId: caller.accountId,
+  liveMode: caller.liveMode,
+  locationId: location.id,
+  timezone: location.timezone,
+  currencyCode: location.currencyCode,
+  interval,
+  createdAt: at,
+})

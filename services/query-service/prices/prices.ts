@@ -1,19 +1,18 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type EarlierPriceOptions, priceRetrieve } from '../../contract/prices/price.ts'
 import { priceAuditRetrieve } from '../../contract/prices/price-audit.ts'
-import {
-  priceLimits,
-  type RequestedInterval,
-  readPriceInterval,
-  refuseLongInterval,
-} from '../../contract/prices/price-request.ts'
-import type { TimeZone } from '../../domain/civil-time.ts'
-import { accepted, type Result } from '../../domain/refusal.ts'
+import { priceLimits, readPriceInterval } from '../../contract/prices/price-request.ts'
+import type { Result } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/ids/new-id.ts'
-import { tenantOf } from '../change.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
-import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
+import {
+  type GatheredPrices,
+  gatherInterval,
+  nextUpdateOf,
+  type PriceDependencies,
+  type PricedRequest,
+  priceViewOf,
+} from './gather-prices.ts'
 
 /** Members of a request that prices and audits use. */
 type PriceSeriesRequest = Pick<
@@ -21,34 +20,14 @@ type PriceSeriesRequest = Pick<
   'caller' | 'at' | 'apiVersion' | 'id' | 'body' | 'signal'
 >
 
-type GatheredSeries = { readonly gathered: GatheredPrices; readonly interval: RequestedInterval }
-
-const gatherSeries = async (
-  dependencies: PriceDependencies,
-  request: PriceSeriesRequest,
-): Promise<Result<GatheredSeries>> => {
-  const { at, apiVersion } = request
-  const interval = readPriceInterval(request.body, apiVersion, at)
-  if (!interval.ok) return interval
-  const refuse = (zone: TimeZone) => refuseLongInterval(interval.value, zone, priceLimits.days)
-  const gathered = await gatherPrices(dependencies, tenantOf(request), request.id, { ...interval.value, refuse })
-  return gathered.ok ? accepted({ gathered: gathered.value, interval: interval.value }) : gathered
+const gatherSeries = (dependencies: PriceDependencies, request: PriceSeriesRequest): Promise<Result<PricedRequest>> => {
+  const { body, apiVersion, at } = request
+  return gatherInterval(dependencies, request, readPriceInterval(body, apiVersion, at), priceLimits.days)
 }
 
-const viewOf = (
-  kind: 'price' | 'priceAudit',
-  { caller, at }: PriceSeriesRequest,
-  { gathered, interval }: GatheredSeries,
-) => ({
-  id: newId(kind, at),
-  accountId: caller.accountId,
-  liveMode: caller.liveMode,
-  locationId: gathered.location.id,
-  timezone: gathered.location.timezone,
-  currencyCode: gathered.location.currencyCode,
-  interval,
-  lastUpdated: gathered.changedAt,
-  createdAt: at,
+const viewOf = (kind: 'price' | 'priceAudit', request: PriceSeriesRequest, priced: PricedRequest) => ({
+  ...priceViewOf(kind, request, priced),
+  lastUpdated: priced.gathered.changedAt,
 })
 
 /** Load the members that only the earlier API version has. */

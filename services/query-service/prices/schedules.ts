@@ -1,52 +1,38 @@
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
-import { type RequestedInterval, readInterval, refuseLongInterval } from '../../contract/prices/price-request.ts'
+import { readInterval } from '../../contract/prices/price-request.ts'
 import { scheduleDuration, scheduleLimit } from '../../contract/schedules/schedule-slots.ts'
 import { scheduleLimits, type WindowView } from '../../contract/schedules/schedule-window.ts'
-import type { TimeZone } from '../../domain/civil-time.ts'
 import { minuteMs } from '../../domain/interval.ts'
-import { accepted, type Result, refused } from '../../domain/refusal.ts'
+import { type Result, refused } from '../../domain/refusal.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/ids/new-id.ts'
-import { tenantOf } from '../change.ts'
 import { answerSeries, seriesInputOf } from './answer-series.ts'
-import { type GatheredPrices, gatherPrices, nextUpdateOf, type PriceDependencies } from './gather-prices.ts'
+import {
+  gatherInterval,
+  nextUpdateOf,
+  type PriceDependencies,
+  type PricedRequest,
+  priceViewOf,
+} from './gather-prices.ts'
 import { type ScheduleDependencies, scheduleAmountOperations } from './schedule-amounts.ts'
 
 type WindowRequest = Pick<RequestOf<typeof scheduleLimit>, 'caller' | 'at' | 'apiVersion' | 'id' | 'signal'> & {
   readonly body: Parameters<typeof readInterval>[0] & { readonly segment: 'LOW' | 'HIGH' }
 }
 
-/** Window with its prices. */
-type PricedWindow = { readonly interval: RequestedInterval; readonly gathered: GatheredPrices }
-
-const readWindowPrices = async (
-  dependencies: PriceDependencies,
-  request: WindowRequest,
-): Promise<Result<PricedWindow>> => {
-  const interval = readInterval(request.body, request.at)
-  if (!interval.ok) return interval
-  const refuse = (zone: TimeZone) =>
-    refuseLongInterval(interval.value, zone, scheduleLimits.windowDays[request.apiVersion])
-  const gathered = await gatherPrices(dependencies, tenantOf(request), request.id, { ...interval.value, refuse })
-  return gathered.ok ? accepted({ interval: interval.value, gathered: gathered.value }) : gathered
+const readWindowPrices = (dependencies: PriceDependencies, request: WindowRequest): Promise<Result<PricedRequest>> => {
+  const { body, apiVersion, at } = request
+  return gatherInterval(dependencies, request, readInterval(body, at), scheduleLimits.windowDays[apiVersion])
 }
 
 const viewOf = async (
   dependencies: PriceDependencies,
   kind: 'scheduleDuration' | 'scheduleLimit',
-  { caller, at, apiVersion, body }: WindowRequest,
-  { interval, gathered }: PricedWindow,
+  request: WindowRequest,
+  priced: PricedRequest,
 ): Promise<Omit<WindowView, 'unpriced' | 'offsetOf'>> => ({
-  id: newId(kind, at),
-  accountId: caller.accountId,
-  liveMode: caller.liveMode,
-  locationId: gathered.location.id,
-  timezone: gathered.location.timezone,
-  currencyCode: gathered.location.currencyCode,
-  interval,
-  segment: body.segment,
-  nextUpdate: apiVersion === 'current' ? null : await nextUpdateOf(dependencies, gathered, at),
-  createdAt: at,
+  ...priceViewOf(kind, request, priced),
+  segment: request.body.segment,
+  nextUpdate: request.apiVersion === 'current' ? null : await nextUpdateOf(dependencies, priced.gathered, request.at),
 })
 
 /** Answer the cheapest or most expensive time of a duration. Source: docs/rules/schedules.md #duration. */

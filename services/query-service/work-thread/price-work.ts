@@ -1,4 +1,5 @@
 import type { ApiVersion } from '../../contract/api-version.ts'
+import { marketPriceList, marketPricesToWire } from '../../contract/markets/market-price.ts'
 import { type EarlierPriceOptions, priceRetrieve, priceToWire } from '../../contract/prices/price.ts'
 import { priceAuditRetrieve, priceAuditToWire } from '../../contract/prices/price-audit.ts'
 import type { PriceView, RequestedInterval } from '../../contract/prices/price-request.ts'
@@ -25,6 +26,7 @@ import {
 } from '../../domain/schedule/slot.ts'
 import { accumulatorKey } from '../../domain/tariff/accumulator.ts'
 import type { UnpricedInterval } from '../../domain/tariff/evaluate.ts'
+import { pricesFrom } from '../../platform/postgres/pricing/price-block.ts'
 import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
 import type { CountedSteps } from '../prices/counted-steps.ts'
 import { answerTexts, encodeTexts, type LongAnswer } from './answer-bytes.ts'
@@ -168,4 +170,21 @@ export function* limitWork(input: LimitInput): PausableWork {
   const write: LongAnswer['write'] = (from, to) =>
     scheduleLimitToWire({ ...view, ...unpricedOf(series, to), bound, durationMs, slots: slots.slice(from, to) })
   yield* encodeTexts(answerTexts({ operation: scheduleLimit, apiVersion, count: slots.length, write }))
+}
+
+/** Stored prices of a market as PostgreSQL returned them, and the offset of the answer in minutes. */
+type MarketPricesInput = {
+  readonly view: { readonly id: string; readonly liveMode: boolean; readonly currencyCode: string }
+  readonly blocks: readonly string[]
+  readonly offsetMinutes: number
+  readonly apiVersion: ApiVersion
+}
+
+/** Write the stored prices of a market. */
+export function* marketPricesWork({ view, blocks, offsetMinutes, apiVersion }: MarketPricesInput): PausableWork {
+  yield { head: null }
+  const prices = yield* pricesFrom(blocks)
+  const write = (from: number, to: number) =>
+    marketPricesToWire({ ...view, prices: prices.slice(from, to) }, offsetMinutes)
+  yield* encodeTexts(answerTexts({ operation: marketPriceList, apiVersion, count: prices.length, write }))
 }

@@ -2,8 +2,7 @@ import type { WorkTable } from '../../platform/work-thread/work-messages.ts'
 import { amountWork } from './amount-work.ts'
 import { intervalCostWork, sessionCostWork } from './cost-work.ts'
 import { eventDataWork, eventsWork } from './event-work.ts'
-import { marketPricesWork } from './market-work.ts'
-import { auditWork, durationWork, limitWork, priceWork } from './price-work.ts'
+import { auditWork, durationWork, limitWork, marketPricesWork, priceWork } from './price-work.ts'
 import { recordListWork, recordWork } from './record-work.ts'
 
 /** Functions of the long work of the query service, by name. */

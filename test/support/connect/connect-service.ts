@@ -18,8 +18,7 @@ import { openWorkThread } from '../../../services/platform/work-thread/work-thre
 import { openConnect } from '../../../services/query-service/connect/open-connect.ts'
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
-import { connectPages } from '../../../services/web/connect/connect-page.ts'
-import { logoUrls } from '../../../services/web/connect/logo-urls.ts'
+import { connectPages, logoUrls } from '../../../services/web/connect/connect-page.ts'
 import { leasedTurn } from '../partitions/leased-turn.ts'
 import { type Answer, type Call, caller } from '../registry/service.ts'
 

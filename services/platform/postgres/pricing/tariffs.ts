@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag'
+import sql, { raw } from 'sql-template-tag'
 import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
@@ -167,44 +167,34 @@ const writePatch = async (transaction: TenantTransaction, tariff: StoredTariff, 
     where ${ownedBy(transaction)} and id = ${tariff.id}`)
 }
 
-/**
- * End a tariff at `at` (ms). The tariff is hidden, and costs until now stay. Returns its last state.
- * Refuses `not_found`.
- */
-export const endTariff = async (
+const removeTariff = async (
   transaction: TenantTransaction,
   id: string,
+  how: 'closed_at' | 'voided_at',
   at: number,
 ): Promise<Result<TariffChange>> => {
   const found = await lockTariff(transaction, id)
   if (found === null) return notFound
   const { before, others } = found
   await transaction.query(
-    sql`update tariffs set closed_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
+    sql`update tariffs set ${raw(how)} = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
   )
-  const interval = changedInterval(before, { ...before, closedAt: at }, others)
+  const interval = changedInterval(before, how === 'voided_at' ? null : { ...before, closedAt: at }, others)
   return accepted({ tariff: before, recostRequest: await requestRecost(transaction, before, interval, at) })
 }
 
 /**
+ * End a tariff at `at` (ms). The tariff is hidden, and costs until now stay. Returns its last state.
+ * Refuses `not_found`.
+ */
+export const endTariff = (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> =>
+  removeTariff(transaction, id, 'closed_at', at)
+
+/**
  * Void a tariff: all costs with its prices are recalculated without it. Returns its last state. Refuses `not_found`.
  */
-export const voidTariff = async (
-  transaction: TenantTransaction,
-  id: string,
-  at: number,
-): Promise<Result<TariffChange>> => {
-  const found = await lockTariff(transaction, id)
-  if (found === null) return notFound
-  const { before, others } = found
-  await transaction.query(
-    sql`update tariffs set voided_at = ${toTimestamp(at)} where ${ownedBy(transaction)} and id = ${id}`,
-  )
-  return accepted({
-    tariff: before,
-    recostRequest: await requestRecost(transaction, before, changedInterval(before, null, others), at),
-  })
-}
+export const voidTariff = (transaction: TenantTransaction, id: string, at: number): Promise<Result<TariffChange>> =>
+  removeTariff(transaction, id, 'voided_at', at)
 
 /** Retrieve a tariff; null if there is none or it has ended. */
 export const retrieveTariff = async (transaction: TenantTransaction, id: string): Promise<StoredTariff | null> => {

@@ -4,7 +4,7 @@ import { eventTopic, recordTopic } from '../../../../services/platform/log/log.t
 import type { DeadLetter } from '../../../../services/platform/log/messages.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { fromReplayHeader, toReplayHeader } from '../../../../services/platform/log/replay-header.ts'
-import { replayOf } from '../../../../services/query-service/operator/dead-letter-replay.ts'
+import { replayOf } from '../../../../services/query-service/operator/dead-letters.ts'
 import { hexId } from '../../../suites/cost-rows.ts'
 
 const letter = (given: Partial<DeadLetter> = {}): DeadLetter => ({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Failure } from '../../../../services/platform/failure.ts'
-import { supplierLogos } from '../../../../services/web/connect/logo-urls.ts'
+import { supplierLogos } from '../../../../services/web/connect/connect-page.ts'
 
 it('the logos of suppliers are read once a minute, and those read before stay while PostgreSQL is away', async () => {
   let [now, reads, isAway] = [0, 0, false]
