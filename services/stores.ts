@@ -143,7 +143,7 @@ const findGeneration = async ({ operator }: Database, partitions: number): Promi
   const currentGeneration = known ?? (await readTopicGeneration(operator, recordTopic))
   if (currentGeneration !== null && currentGeneration.partitions !== partitions) {
     const explanation = `${recordTopic} has ${partitions} partitions instead of ${currentGeneration.partitions}`
-    throw new Failure('partitions_changed', `${explanation}. Run "npx wattledger topics" first.`, { retriable: false })
+    throw new Failure('partitions_changed', `${explanation}. Run "npx wattledger topics" first.`)
   }
   return currentGeneration?.generation ?? 0
 }

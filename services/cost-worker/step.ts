@@ -173,7 +173,6 @@ const addMessage = async (
       throw new Failure(
         'kind_unknown',
         'A later release wrote this kind of request. Update the cost worker, then replay the dead letter.',
-        { retriable: false },
       )
     step.requests.push({ request: content, version: rowVersionOf(headers.generation, message.offset, 0), origin })
   } else {

@@ -1,3 +1,5 @@
+type FailureOptions = { readonly retriable?: boolean; readonly cause?: unknown }
+
 /**
  * An external system failed or did not answer.
  * Adapters throw this error, because only they know the errors of their vendor.
@@ -7,11 +9,11 @@ export class Failure extends Error {
   readonly code: string
   readonly retriable: boolean
 
-  constructor(code: string, message: string, options: { readonly retriable: boolean; readonly cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+  constructor(code: string, message: string, { retriable = false, cause }: FailureOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.name = 'Failure'
     this.code = code
-    this.retriable = options.retriable
+    this.retriable = retriable
   }
 }
 

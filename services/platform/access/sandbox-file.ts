@@ -33,5 +33,5 @@ export const readSandbox = (dataFolder: string): Sandbox | null => {
   if (isSandbox(value)) return value
   const advice =
     'Restore it from a backup, or delete it: the account stays, and "npx wattledger keys create" creates new keys'
-  throw new Failure('sandbox_unreadable', `${file} is damaged. ${advice}.`, { retriable: false })
+  throw new Failure('sandbox_unreadable', `${file} is damaged. ${advice}.`)
 }

@@ -49,9 +49,6 @@ export const readStoredSecrets = (dataFolder: string): StoredSecrets => {
   throw new Failure(
     'secrets_unreadable',
     `${file} is damaged. Restore it from a backup: without it every API key is invalid.`,
-    {
-      retriable: false,
-    },
   )
 }
 

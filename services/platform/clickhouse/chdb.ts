@@ -47,7 +47,7 @@ export const openChdb = (options: ChdbOptions): ClickHouse => {
     return clickHouseOf(writer, readers, { folder: options.folder, unlock, log: options.log ?? (() => undefined) })
   } catch (cause) {
     unlock()
-    throw new Failure('engine_not_opened', `The engine could not open ${options.folder}.`, { retriable: false, cause })
+    throw new Failure('engine_not_opened', `The engine could not open ${options.folder}.`, { cause })
   }
 }
 

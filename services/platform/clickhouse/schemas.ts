@@ -50,9 +50,6 @@ export const applySchemas = async (
       throw new Failure(
         'schema_drift',
         `${file.name} has changed since it was applied. Restore the file and add a new one.`,
-        {
-          retriable: false,
-        },
       )
     await writeHistoryEntry(db, { name: file.name, hash, tables: '' })
     for (const statement of statementsOf(file.sql, isReplicated)) await db.command(statement)
@@ -92,7 +89,7 @@ const refuseDrift = async (db: ClickHouse, tables: string, interrupted: readonly
   const now = await tableHashes(db)
   for (const [name, hash] of Object.entries(JSON.parse(tables) as Record<string, string>)) {
     if (now[name] === hash || interrupted.some(({ sql }) => sql.includes(name))) continue
-    throw new Failure('schema_drift', `Table ${name} differs from the applied schema files.`, { retriable: false })
+    throw new Failure('schema_drift', `Table ${name} differs from the applied schema files.`)
   }
 }
 

@@ -140,4 +140,4 @@ const apply = async (client: pg.Client, { number, name, text, checksum }: Migrat
   await client.query('commit')
 }
 
-const drift = (message: string): Failure => new Failure('schema_drift', message, { retriable: false })
+const drift = (message: string): Failure => new Failure('schema_drift', message)

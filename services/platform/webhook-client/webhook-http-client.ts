@@ -78,9 +78,7 @@ const connectTimeoutMs = 10_000
 const resolveTimeoutMs = 2_000
 
 const forbidden = (host: string): Failure =>
-  new Failure('address_forbidden', `${host} has no allowed address. Use a host with public addresses.`, {
-    retriable: false,
-  })
+  new Failure('address_forbidden', `${host} has no allowed address. Use a host with public addresses.`)
 
 /** Create a DNS look-up that returns only allowed addresses. */
 const guardedLookup =
@@ -151,7 +149,7 @@ export const openWebhookHttpClient = (options: WebhookHttpClientOptions): Webhoo
   }
   const send = async (request: Post): Promise<Omit<PostOutcome, 'durationMs'>> => {
     const validated = validateUrlText(request.url, request.liveMode, rule)
-    if (!validated.ok) throw new Failure('address_forbidden', validated.refusal.message, { retriable: false })
+    if (!validated.ok) throw new Failure('address_forbidden', validated.refusal.message)
     const { origin, pathname, search } = validated.value
     const open = await openAgent()
     const signal = AbortSignal.timeout(timeoutMs)

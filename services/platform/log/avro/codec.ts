@@ -127,8 +127,7 @@ const openTopic = async (topic: TopicName, schemaIds: SchemaIds): Promise<TopicC
       const schemaId = value.readUInt32BE(1)
       if (!readers.has(schemaId)) {
         const schema = await schemaIds.schemaOf(schemaId)
-        if (schema === null)
-          throw new Failure('schema_unknown', `No schema has the number ${schemaId}.`, { retriable: false })
+        if (schema === null) throw new Failure('schema_unknown', `No schema has the number ${schemaId}.`)
         decodeOrThrow(() => addReader(schemaId, schema))
       }
       return decodeOrThrow(() => readers.get(schemaId)?.(value.subarray(headerLength)))
@@ -169,4 +168,4 @@ const decodeOrThrow = <T>(decode: () => T): T => {
 }
 
 const undecodable = (cause: unknown): Failure =>
-  new Failure('undecodable', 'The bytes are not a message of this topic.', { retriable: false, cause })
+  new Failure('undecodable', 'The bytes are not a message of this topic.', { cause })

@@ -130,8 +130,5 @@ const refuseUnless = (answer: Answer, what: string): Answer => {
   throw new Failure(
     'schema_refused',
     `The schema registry refused ${what} with status ${answer.status}: ${String(reason ?? 'no reason')}.`,
-    {
-      retriable: false,
-    },
   )
 }

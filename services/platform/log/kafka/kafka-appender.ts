@@ -75,13 +75,7 @@ export const openAppender = ({
     append: async (topic, partition, message, maxMessageBytes) => {
       if (isClosed) throw logUnavailable('The log is closed.')
       if (message.value.length > maxMessageBytes) {
-        throw new Failure(
-          'message_too_large',
-          `A message of ${message.value.length} bytes is too large for ${topic}.`,
-          {
-            retriable: false,
-          },
-        )
+        throw new Failure('message_too_large', `A message of ${message.value.length} bytes is too large for ${topic}.`)
       }
       const append: Append = { message, size: sizeOf(message), isTimedOut: false }
       if (waitingBytes + append.size > maxWaitingBytes) {

@@ -118,8 +118,7 @@ export const openKafkaAssignment = (options: KafkaAssignmentOptions): KafkaAssig
       requestMore()
     },
     commit: async next => {
-      if (lost.signal.aborted)
-        throw new Failure('lane_lost', `${group} no longer reads partition ${partition}.`, { retriable: false })
+      if (lost.signal.aborted) throw new Failure('lane_lost', `${group} no longer reads partition ${partition}.`)
       if (next <= committed) return
       await options.commit({ partition, next, lost: lost.signal })
       committed = Math.max(committed, next)

@@ -165,7 +165,7 @@ export const offsetCommitter = (
   send: (offsetCommits: readonly OffsetCommit[]) => Promise<void>,
 ): ((offsetCommit: OffsetCommit) => Promise<void>) => {
   const commitFailure = (cause?: unknown): Failure =>
-    new Failure('lane_lost', `The offset in ${of} was not committed.`, { retriable: false, cause })
+    new Failure('lane_lost', `The offset in ${of} was not committed.`, { cause })
   const commits = groupCommit(async (requested: readonly OffsetCommit[]): Promise<readonly (undefined | Error)[]> => {
     const uncommitted = new Set(requested.filter(offsetCommit => !offsetCommit.lost.aborted))
     try {

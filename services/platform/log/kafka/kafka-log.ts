@@ -103,8 +103,7 @@ const openReaders = (
   return {
     subscribe: async (topic, group, onAssigned) => {
       const name = `${topic} ${group}`
-      if (readers.has(name))
-        throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`, { retriable: false })
+      if (readers.has(name)) throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`)
       const joined = joinGroup({
         ...{ address, topic, topicName: nameOf(topic), group: prefixed(prefix, group), onAssigned, log },
         offsetsOf: () => offsetsOf(topic, group),
@@ -134,9 +133,7 @@ const readPartitions = async (
       missing = missing.filter(name => !names.has(name))
       if (missing.length > 0 && performance.now() > end) {
         const list = missing.join(', ')
-        throw new Failure('topic_missing', `The brokers have no ${list}. Run "npx wattledger topics".`, {
-          retriable: false,
-        })
+        throw new Failure('topic_missing', `The brokers have no ${list}. Run "npx wattledger topics".`)
       }
       if (missing.length > 0) await sleep(100)
     }

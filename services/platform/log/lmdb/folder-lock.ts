@@ -18,10 +18,7 @@ export const lockFolder = (folder: string): (() => void) => {
     throw new Failure(
       'folder_taken',
       `${folder} is in use by another process. Stop that process or choose another folder.`,
-      {
-        retriable: false,
-        cause,
-      },
+      { cause },
     )
   }
   return () => {

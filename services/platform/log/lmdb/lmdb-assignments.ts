@@ -16,8 +16,7 @@ export const openAssignments = (
   return {
     subscribe: async (topic, group, onAssigned) => {
       const name = `${topic} ${group}`
-      if (readers.has(name))
-        throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`, { retriable: false })
+      if (readers.has(name)) throw new Failure('reader_taken', `${group} already reads ${topic} in this process.`)
       const ended = new AbortController()
       readers.set(name, ended)
       for (const partition of partitionsOf(topic)) onAssigned(openAssignment(partition, group, ended.signal, commit))
@@ -51,8 +50,7 @@ const openAssignment = (partition: Partition, group: string, lost: AbortSignal, 
       nextOffset = committedOf(partition, group)
     },
     commit: async next => {
-      if (lost.aborted)
-        throw new Failure('lane_lost', `${group} no longer reads partition ${partition.index}.`, { retriable: false })
+      if (lost.aborted) throw new Failure('lane_lost', `${group} no longer reads partition ${partition.index}.`)
       if (next > partition.offsetRange.end)
         throw new RangeError(`Offset ${next} is after the end ${partition.offsetRange.end}.`)
       if (next > committedOf(partition, group)) await commit(partition, group, next)

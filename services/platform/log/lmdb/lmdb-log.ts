@@ -113,9 +113,6 @@ const fixPartitionCount = async (store: Store, topic: TopicName, requestedCount:
     throw new Failure(
       'partitions_changed',
       `${topic} has ${storedCount} partitions, but ${requestedCount} are configured. Configure ${storedCount}.`,
-      {
-        retriable: false,
-      },
     )
 }
 
@@ -175,9 +172,6 @@ const refuseAppend = (store: Store, partition: Partition, message: Message, wait
     throw new Failure(
       'message_too_large',
       `A message of ${message.value.length} bytes is too large for ${partition.topic}.`,
-      {
-        retriable: false,
-      },
     )
   if (waitingBytes > maxWaitingBytes)
     throw new Failure('log_full', 'Too many appends wait for the disk.', { retriable: true })

@@ -98,5 +98,5 @@ const secretChanged = (name: GuardedSecret): Failure => {
   const setting = `set ${variableOf[name]} to the value that the database was used with`
   const message = `This ${name.replace('_', ' ')} is not the one of the database.`
   const advice = `Restore secrets.json in the data folder, or ${setting}.`
-  return new Failure('secret_changed', `${message} ${advice}`, { retriable: false })
+  return new Failure('secret_changed', `${message} ${advice}`)
 }

@@ -71,7 +71,7 @@ const packageFolder = (name: string): string => {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '..')
   } catch (cause) {
     const message = `The package ${name} is missing. Install it, or set WATTLEDGER_POSTGRES_URL to your own PostgreSQL.`
-    throw new Failure('postgres_package_missing', message, { retriable: false, cause })
+    throw new Failure('postgres_package_missing', message, { cause })
   }
 }
 
@@ -119,7 +119,7 @@ export const chooseClusterFolder = async (dataFolder: string, user: ServerUser, 
     const message = `The user of PostgreSQL cannot reach the database in ${clusterPath}.`
     const advice =
       'Allow others to enter its parent folders (chmod o+x), or start Wattledger as another user than root.'
-    throw new Failure('postgres_data_unreachable', `${message} ${advice}`, { retriable: false })
+    throw new Failure('postgres_data_unreachable', `${message} ${advice}`)
   }
   if (found !== null) await rm(clusterPath, { recursive: true })
   await makeSharedHome()
@@ -164,9 +164,6 @@ export const makeSocketFolder = async (user: ServerUser): Promise<string> => {
   throw new Failure(
     'postgres_socket_folder',
     'There is no short, writable folder for the PostgreSQL socket. Make /tmp writable.',
-    {
-      retriable: false,
-    },
   )
 }
 
@@ -192,7 +189,7 @@ export const permissionFailure = (error: unknown): unknown => {
   if ((error as NodeJS.ErrnoException).code !== 'EPERM') return error
   const message = 'PostgreSQL refuses to run as root, and this process may not change to another user.'
   const advice = 'Start Wattledger as another user, or set WATTLEDGER_POSTGRES_URL to your own PostgreSQL.'
-  return new Failure('postgres_user', `${message} ${advice}`, { retriable: false, cause: error })
+  return new Failure('postgres_user', `${message} ${advice}`, { cause: error })
 }
 
 /** Remove a folder of `makeSocketFolder`; other folders stay. */

@@ -130,9 +130,7 @@ const waitForExit = (child: ChildProcess): Promise<number | string> =>
   })
 
 const startFailed = (what: string, log: string): Failure =>
-  new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`, {
-    retriable: false,
-  })
+  new Failure('postgres_start_failed', `PostgreSQL did not start: ${what}. ${log.trim().slice(-1_000)}`)
 
 /**
  * Stop a process: fast shutdown first, then stronger signals. In a container an orphan can stay as a zombie, but its
