@@ -1,6 +1,5 @@
-import { noTexts } from '../domain/record/record.ts'
+import { recordDefaults } from '../domain/record/record.ts'
 import { type RegisterInterval, updateRegister } from '../domain/record/register.ts'
-import { fullConfidence } from '../domain/record/validate-record.ts'
 import { tenantKey } from '../domain/tenant.ts'
 import type { ClickHouse } from '../platform/clickhouse/clickhouse.ts'
 import {
@@ -140,8 +139,7 @@ const intervalToCost = (
       start: opening.time,
       end,
       energy: consumption?.energy ?? 0n,
-      confidence: fullConfidence,
-      ...noTexts,
+      ...recordDefaults,
       sessionReferenceId: consumption?.closing.sessionReferenceId ?? null,
       recordReferenceId: consumption?.closing.recordReferenceId ?? null,
       recordId: opening.recordId,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AnswerOffset } from '../../domain/answer-offset.ts'
 import { writeInstant } from '../../domain/instant.ts'
 import { type Energy, energyScale, type Money, moneyScale, type Price } from '../../domain/quantity.ts'
-import { type MeterRecord, noTexts } from '../../domain/record/record.ts'
+import { type MeterRecord, recordDefaults } from '../../domain/record/record.ts'
 import type { Tenant } from '../../domain/tenant.ts'
 import {
   confidenceScale,
@@ -234,8 +234,7 @@ export const exampleRecord: MeterRecordView = {
     start: 1_757_844_000_000,
     end: 1_757_844_900_000,
     energy: 1_250_000_000n,
-    confidence: 1_000_000,
-    ...noTexts,
+    ...recordDefaults,
     sessionReferenceId: 'session-17',
   },
   price: { energy: 1_250_000_000n, cost: 375_000_000n, confidence: 10_000 },

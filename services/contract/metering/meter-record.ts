@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { parseInstant, readInstant } from '../../domain/instant.ts'
 import { type Energy, type EnergyUnits, exactEnergyOf, readEnergy } from '../../domain/quantity.ts'
-import type { EnergyFlowDirection, MeterRecord } from '../../domain/record/record.ts'
+import { type EnergyFlowDirection, fullConfidence, type MeterRecord } from '../../domain/record/record.ts'
 import {
   defaultTariffDirection,
-  fullConfidence,
   readConfidence,
   refuseDirections,
   refuseInterval,

@@ -1,5 +1,5 @@
 import type { Interval } from '../../domain/interval.ts'
-import { fullConfidence } from '../../domain/record/validate-record.ts'
+import { fullConfidence } from '../../domain/record/record.ts'
 import {
   type AccumulatorTail,
   addToTail,

@@ -1,7 +1,6 @@
 import { dayMs, type Interval } from '../interval.ts'
 import { costOf, divideHalfEven, type Energy, type Money } from '../quantity.ts'
-import type { MeterRecord } from '../record/record.ts'
-import { fullConfidence } from '../record/validate-record.ts'
+import { fullConfidence, type MeterRecord } from '../record/record.ts'
 import type { AccumulatorChange, AccumulatorCounts } from '../tariff/accumulator.ts'
 import { noAccumulatorCounts } from '../tariff/accumulator.ts'
 import { confidenceOf } from '../tariff/evaluate.ts'

@@ -1,6 +1,5 @@
 import { type Interval, intervalsWithin, unionOfIntervals } from '../interval.ts'
-import type { MeterRecord } from '../record/record.ts'
-import { fullConfidence } from '../record/validate-record.ts'
+import { fullConfidence, type MeterRecord } from '../record/record.ts'
 
 /**
  * Return the intervals in which actuals cover an estimate: the union of the actuals, clipped to the estimate.

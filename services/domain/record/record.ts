@@ -24,3 +24,12 @@ export type MeterRecord = RecordTexts & {
   /** In 1e-6, 1 … 1_000_000. Below 1_000_000 the record is an estimate. */
   readonly confidence: number
 }
+
+/** Confidence 1 in 1e-6: the record is an actual. */
+export const fullConfidence = 1_000_000
+
+/** Default values of the optional members of a record, apart from its device and its directions. */
+export const recordDefaults: Pick<MeterRecord, 'confidence' | keyof RecordTexts> = {
+  confidence: fullConfidence,
+  ...noTexts,
+}

@@ -2,7 +2,7 @@ import { dayMs } from '../interval.ts'
 import { divideHalfEven, readDecimal } from '../quantity.ts'
 import { accepted, type Refusal, type Result, refused } from '../refusal.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
-import type { EnergyFlowDirection } from './record.ts'
+import { type EnergyFlowDirection, fullConfidence } from './record.ts'
 
 /** Maximum length of a record, and of the interval between two register readings, in ms. */
 export const maxRecordMs: number = 366 * dayMs
@@ -58,9 +58,6 @@ export const refuseDirections = (flow: EnergyFlowDirection, tariffDirection: Tar
   }
   return null
 }
-
-/** Confidence 1 in 1e-6: the record is an actual. */
-export const fullConfidence = 1_000_000
 
 const parsingScale = 40
 const millionthDivisor = 10n ** 34n

@@ -2,8 +2,7 @@ import { nextLocalMonth } from '../civil-time.ts'
 import { accumulatorChangesOf } from '../cost/accumulator-changes.ts'
 import type { Interval } from '../interval.ts'
 import type { Energy } from '../quantity.ts'
-import { type EnergyFlowDirection, noTexts } from '../record/record.ts'
-import { fullConfidence } from '../record/validate-record.ts'
+import { type EnergyFlowDirection, recordDefaults } from '../record/record.ts'
 import { type AccumulatorChange, type AccumulatorCounts, accumulatorKey } from '../tariff/accumulator.ts'
 import type { ChangeSet, VersionedRecord } from './change-set.ts'
 import { estimateCoverage } from './estimate-coverage.ts'
@@ -65,7 +64,7 @@ export const countedEnergyWithin = (
     if (energy === 0n) continue
     const record = {
       ...{ locationId, deviceId: null, energyFlowDirection, tariffDirection: direction, start, end, energy },
-      ...{ confidence: fullConfidence, ...noTexts },
+      ...recordDefaults,
     }
     addChanges(counted, accumulatorChangesOf(snapshot, record))
   }

@@ -8,6 +8,7 @@ import { type AmountBody, refuseLongPlan } from '../../contract/schedules/schedu
 import type { TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { copyPricing, maxPieces } from '../../domain/price/pricing-copy.ts'
+import { fullConfidence } from '../../domain/record/record.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
 import type { AmountRequest, ExpectedGeneration } from '../../domain/schedule/amount-request.ts'
 import type { CountedStep } from '../../domain/tariff/evaluate.ts'
@@ -69,8 +70,6 @@ const validateDevices = async (
     `data[${unknown}].device_id`,
   )
 }
-
-const fullConfidence = 1_000_000
 
 /**
  * Read the expected generation of a location in an interval: its stored LOCAL records with a confidence below 1,

@@ -1,8 +1,7 @@
 import { type EnergyUnits, readEnergy } from '../../../domain/quantity.ts'
-import type { EnergyFlowDirection } from '../../../domain/record/record.ts'
+import { type EnergyFlowDirection, fullConfidence } from '../../../domain/record/record.ts'
 import {
   defaultTariffDirection,
-  fullConfidence,
   readConfidence,
   refuseDirections,
   refuseInterval,
