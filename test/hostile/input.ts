@@ -38,5 +38,9 @@ export const playOf =
 
 export const repeat = (count: number, text: string): string => text.repeat(count)
 
+/** Return a play that sends `count` requests concurrently. */
+export const playCopies = (count: number, send: (index: number) => Promise<{ readonly status: number }>): Play =>
+  playOf(...Array.from({ length: count }, (_, index) => () => send(index)))
+
 /** Return the text of a number with a 1, `count` zeros and a 1, so that no digit can be dropped. */
 export const zeros = (count: number): string => `1${'0'.repeat(count)}1`

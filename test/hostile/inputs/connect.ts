@@ -1,5 +1,5 @@
 import { everyDate, hoursOf, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, playOf, repeat } from '../input.ts'
+import { type HostileInput, playCopies, playOf, repeat } from '../input.ts'
 import type { Caller, Target } from '../target.ts'
 
 const subject = 'Connect'
@@ -214,7 +214,7 @@ export const connect: readonly HostileInput[] = [
           country_code: 'GB',
         },
       })
-      return playOf(...Array.from({ length: size }, () => () => post('session_start', '{}')))
+      return playCopies(size, () => post('session_start', '{}'))
     },
   },
   {

@@ -1,5 +1,5 @@
 import { create } from '../fixtures.ts'
-import { type HostileInput, playOf, repeat } from '../input.ts'
+import { type HostileInput, playCopies, repeat } from '../input.ts'
 import { keepConnectionsOpen, sendBytes } from '../raw-socket.ts'
 
 const subject = 'connections'
@@ -93,12 +93,7 @@ export const connections: readonly HostileInput[] = [
       const key = `sk_live_${repeat(48, '0')}`
       const basic = (at: number) =>
         `Basic ${Buffer.from(`acc_${at.toString(16).padStart(24, '0')}:${key}`).toString('base64')}`
-      return playOf(
-        ...Array.from(
-          { length: size },
-          (_, at) => () => hostile.send('GET', '/login', undefined, { authorization: basic(at) }),
-        ),
-      )
+      return playCopies(size, at => hostile.send('GET', '/login', undefined, { authorization: basic(at) }))
     },
   },
   {
@@ -111,12 +106,7 @@ export const connections: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const [head = '', claims = ''] = hostile.authorization.split('.')
       const authorization = (at: number) => `${head}.${claims}.${Buffer.from(`signature ${at}`).toString('base64url')}`
-      return playOf(
-        ...Array.from(
-          { length: size },
-          (_, at) => () => hostile.send('GET', '/customers', undefined, { authorization: authorization(at) }),
-        ),
-      )
+      return playCopies(size, at => hostile.send('GET', '/customers', undefined, { authorization: authorization(at) }))
     },
   },
   {
@@ -127,8 +117,7 @@ export const connections: readonly HostileInput[] = [
     growsTo: null,
     statuses: [200, 429, 503],
     isOnce: true,
-    open: async ({ hostile }, size) =>
-      playOf(...Array.from({ length: size }, () => () => hostile.send('GET', '/customers?limit=100'))),
+    open: async ({ hostile }, size) => playCopies(size, () => hostile.send('GET', '/customers?limit=100')),
   },
   {
     subject,
@@ -140,7 +129,7 @@ export const connections: readonly HostileInput[] = [
     isOnce: true,
     open: async ({ hostile }, size) => {
       const headers = { 'idempotency-key': `key ${performance.now()}` }
-      return playOf(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', {}, headers)))
+      return playCopies(size, () => hostile.send('POST', '/customers', {}, headers))
     },
   },
   {
@@ -153,7 +142,7 @@ export const connections: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const reference_id = `taken ${performance.now()}`
       await create(hostile, '/customers', { reference_id })
-      return playOf(...Array.from({ length: size }, () => () => hostile.send('POST', '/customers', { reference_id })))
+      return playCopies(size, () => hostile.send('POST', '/customers', { reference_id }))
     },
   },
 ]

@@ -1,5 +1,5 @@
 import { createPriced, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, playOf, repeat } from '../input.ts'
+import { type HostileInput, playCopies, playOf, repeat } from '../input.ts'
 import type { Target } from '../target.ts'
 
 const subject = 'console'
@@ -42,12 +42,7 @@ const openPageReads =
   (path: (target: Target, size: number) => Promise<string>, copies = 1): HostileInput['open'] =>
   async (target, size) => {
     const [page, { cookie }] = [await path(target, size), await signIn(target)]
-    return playOf(
-      ...Array.from(
-        { length: copies },
-        () => () => target.hostile.send('GET', page, undefined, { authorization: '', cookie }),
-      ),
-    )
+    return playCopies(copies, () => target.hostile.send('GET', page, undefined, { authorization: '', cookie }))
   }
 
 /** Pages and forms of the console. */

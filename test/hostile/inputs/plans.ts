@@ -1,5 +1,5 @@
 import { createDevices, createPriced, dayMs, iso, scheduleOf } from '../fixtures.ts'
-import { type HostileInput, type Play, playOf } from '../input.ts'
+import { type HostileInput, type Play, playCopies, playOf } from '../input.ts'
 import type { Target } from '../target.ts'
 
 const subject = 'plans'
@@ -40,12 +40,7 @@ const openPlan = async (target: Target, windows: number, plan: Plan): Promise<Pl
     energy: { units: 'KWH', value: energyKwh(at) },
   }))
   const body = JSON.stringify({ data, ...more })
-  return playOf(
-    ...Array.from(
-      { length: plan.atOnce ?? 1 },
-      () => () => hostile.send('POST', `/schedules/amount/${location}`, body),
-    ),
-  )
+  return playCopies(plan.atOnce ?? 1, () => hostile.send('POST', `/schedules/amount/${location}`, body))
 }
 
 const planInput = (name: string, size: number, plan: Plan, more: Partial<HostileInput> = {}): HostileInput => ({

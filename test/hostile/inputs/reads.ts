@@ -18,7 +18,7 @@ import {
   submitAll,
   tariffOf,
 } from '../fixtures.ts'
-import { type HostileInput, playOf } from '../input.ts'
+import { type HostileInput, playCopies, playOf } from '../input.ts'
 import { sendUnread } from '../raw-socket.ts'
 import type { Caller } from '../target.ts'
 
@@ -32,7 +32,7 @@ const openPriceReads =
   async ({ hostile }, size) => {
     const location = await createPriced(hostile, scheduleOf(bands))
     const body = JSON.stringify(spanOf(size))
-    return playOf(...Array.from({ length: copies }, () => () => hostile.send('POST', `${path}/${location}`, body)))
+    return playCopies(copies, () => hostile.send('POST', `${path}/${location}`, body))
   }
 
 const earlier = { 'api-version': '2024-08-24' }
@@ -209,9 +209,7 @@ export const reads: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(bands))
       const body = JSON.stringify(spanOf(20))
-      return playOf(
-        ...Array.from({ length: size }, () => () => hostile.send('POST', `/audits/prices/${location}`, body)),
-      )
+      return playCopies(size, () => hostile.send('POST', `/audits/prices/${location}`, body))
     },
   },
   {
@@ -293,12 +291,7 @@ export const reads: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const location = await createMetered(hostile, 2_400)
       const body = JSON.stringify(spanOf(100))
-      return playOf(
-        ...Array.from(
-          { length: size },
-          () => () => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, body),
-        ),
-      )
+      return playCopies(size, () => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, body))
     },
   },
   {
@@ -325,12 +318,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200],
     open: async ({ hostile }, size) => {
       const paths = ['/docs', '/openapi/current.json', '/openapi/earlier.json']
-      return playOf(
-        ...Array.from(
-          { length: size * paths.length },
-          (_, at) => () => hostile.send('GET', paths[at % paths.length] ?? '', undefined, gzip),
-        ),
-      )
+      return playCopies(size * paths.length, at => hostile.send('GET', paths[at % paths.length] ?? '', undefined, gzip))
     },
   },
   {

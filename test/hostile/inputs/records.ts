@@ -22,25 +22,33 @@ import { type HostileInput, playOf } from '../input.ts'
 const subject = 'records'
 const bands = 1_440
 
+const longRecords = (locationId: string, count: number): readonly object[] =>
+  Array.from({ length: count }, (_, at) => longRecord(locationId, 364, { record_reference_id: `long ${at}` }))
+
+const expensiveChange = { subject, statuses: [200], isOnce: true, endsWithinS: 60 }
+
+/** Return the `open` of an input that submits a body for a new location and waits until it is processed. */
+const openSubmission =
+  (
+    schedule: (size: number) => readonly object[],
+    body: (locationId: string, size: number) => unknown,
+    path = '/meters/interval',
+  ): HostileInput['open'] =>
+  async ({ hostile }, size) => {
+    const location = await createPriced(hostile, schedule(size))
+    const text = JSON.stringify(body(location, size))
+    return async () => [await submit(hostile, path, text)]
+  }
+
 /** Records, readings and changes that are valid but need much work. */
 export const records: readonly HostileInput[] = [
   {
-    subject,
+    ...expensiveChange,
     name: 'five records of 364 days at many bands',
     size: bands,
     unit: 'bands',
-    statuses: [200],
-    // Not in the test suite: the calculation uses both CPUs for seconds, so that the stores of the probes wait for a
-    // CPU.
-    isOnce: true,
-    endsWithinS: 60,
-    open: async ({ hostile }, size) => {
-      const location = await createPriced(hostile, scheduleOf(size))
-      const body = Array.from({ length: 5 }, (_, at) =>
-        longRecord(location, 364, { record_reference_id: `long ${at}` }),
-      )
-      return async () => [await submit(hostile, '/meters/interval', body)]
-    },
+    // Not in the test suite: it uses both CPUs for seconds, so that the stores of the probes wait for a CPU.
+    open: openSubmission(scheduleOf, location => longRecords(location, 5)),
   },
   {
     subject,
@@ -56,59 +64,38 @@ export const records: readonly HostileInput[] = [
     },
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'two register readings a year apart at many bands',
     size: bands,
     unit: 'bands',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
-    open: async ({ hostile }, size) => {
-      const location = await createPriced(hostile, scheduleOf(size))
-      const data = [0, 364].map(days => ({ time: (epoch + days * dayMs) / 1_000, value: 1_000 + days }))
-      const body = { location_id: location, units: 'KWH', data }
-      return async () => [await submit(hostile, '/meters/cumulative/epoch', body)]
-    },
+    open: openSubmission(
+      scheduleOf,
+      location => {
+        const data = [0, 364].map(days => ({ time: (epoch + days * dayMs) / 1_000, value: 1_000 + days }))
+        return { location_id: location, units: 'KWH', data }
+      },
+      '/meters/cumulative/epoch',
+    ),
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'hourly records at a band for each minute',
     size: 5_000,
     unit: 'records',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
-    open: async ({ hostile }, size) => {
-      const location = await createPriced(hostile, scheduleOf(1_440))
-      const body = JSON.stringify(hourlyRecords(location, size))
-      return async () => [await submit(hostile, '/meters/interval', body)]
-    },
+    open: openSubmission(() => scheduleOf(bands), hourlyRecords),
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'records of the same year at many tiers',
     size: 300,
     unit: 'records',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
-    open: async ({ hostile }, size) => {
-      const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
-      const records = Array.from({ length: size }, (_, at) =>
-        longRecord(location, 364, { record_reference_id: `year ${at}` }),
-      )
-      const body = JSON.stringify(records)
-      return async () => [await submit(hostile, '/meters/interval', body)]
-    },
+    open: openSubmission(() => scheduleOf(24, { tiers: 32 }), longRecords),
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'a late record at the start of a month with tiers',
     size: 10_000,
     unit: 'records after it',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24, { tiers: 32 }))
       const minutes = Array.from({ length: size }, (_, at) => ({
@@ -124,13 +111,10 @@ export const records: readonly HostileInput[] = [
     },
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'an estimate of a year that actuals cover in part',
     size: 5_000,
     unit: 'actuals',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(24))
       const actuals = hourlyRecords(location, size).map((record, at) => ({
@@ -143,31 +127,26 @@ export const records: readonly HostileInput[] = [
     },
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'register readings from the last to the first',
     size: 10_000,
     unit: 'readings',
-    statuses: [200],
-    isOnce: true,
-    endsWithinS: 60,
-    open: async ({ hostile }, size) => {
-      const location = await createPriced(hostile, scheduleOf(1_440))
-      const data = Array.from({ length: size }, (_, at) => ({
-        time: epoch / 1_000 + (size - at) * 600,
-        value: size - at,
-      }))
-      const body = JSON.stringify({ location_id: location, units: 'KWH', data })
-      return async () => [await submit(hostile, '/meters/cumulative/epoch', body)]
-    },
+    open: openSubmission(
+      () => scheduleOf(bands),
+      (location, size) => {
+        const times = Array.from({ length: size }, (_, at) => size - at)
+        const data = times.map(at => ({ time: epoch / 1_000 + at * 600, value: at }))
+        return { location_id: location, units: 'KWH', data }
+      },
+      '/meters/cumulative/epoch',
+    ),
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'a voided tariff with many records',
     size: 5_000,
     unit: 'records',
     statuses: [202],
-    isOnce: true,
-    endsWithinS: 60,
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
       const tariff = await create(hostile, '/tariffs', tariffOf(location, scheduleOf(1)))
@@ -180,12 +159,10 @@ export const records: readonly HostileInput[] = [
     },
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'changed market prices of many records',
     size: 8_000,
     unit: 'prices',
-    statuses: [200],
-    isOnce: true,
     endsWithinS: 90,
     open: async ({ hostile }, size) => {
       const market = await createMarket(hostile)
@@ -209,12 +186,10 @@ export const records: readonly HostileInput[] = [
     },
   },
   {
-    subject,
+    ...expensiveChange,
     name: 'changed market prices of many locations',
     size: 300,
     unit: 'locations',
-    statuses: [200],
-    isOnce: true,
     endsWithinS: 90,
     open: async ({ hostile }, size) => {
       const market = await createMarket(hostile)

@@ -53,36 +53,29 @@ const repricedRecords = 5_000
 /** Maximum number of tiers of 1,440 bands in a body of 1 MiB. */
 const maxTiers = 22
 
+const creation = { subject, statuses: [200], isShort: true, isOnce: true }
+
 /** Tariffs whose validation is slow, and changes that reprice many records. */
 export const tariffs: readonly HostileInput[] = [
   {
-    subject,
+    ...creation,
     name: 'bands on every date',
     size: 1_440,
     unit: 'bands',
-    statuses: [200],
-    isShort: true,
-    isOnce: true,
     open: openTariffCreation(size => scheduleOf(size, { dates: everyDate })),
   },
   {
-    subject,
+    ...creation,
     name: 'bands of every rank that include midnight',
     size: 120,
     unit: 'bands',
-    statuses: [200],
-    isShort: true,
-    isOnce: true,
     open: openTariffCreation(allRanks),
   },
   {
-    subject,
+    ...creation,
     name: 'tiers that fill a body',
     size: maxTiers,
     unit: 'tiers of 1,440 bands',
-    statuses: [200],
-    isShort: true,
-    isOnce: true,
     open: openTariffCreation(size => scheduleOf(1_440, { tiers: size })),
   },
   {
