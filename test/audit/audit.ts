@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { print, whole } from '../demo/terminal.ts'
 import { missingKafkaTool } from '../support/kafka/artefacts.ts'
+import { closeOnSignals, closeWithRun } from '../support/system/close-with-run.ts'
 import { type BulkAudit, openBulk } from './bulk/run-bulk.ts'
 import { type AuditOptions, help, OptionError, parseOptions } from './options.ts'
 import { isClean, observer, reportBulk, reportVerdict } from './report.ts'
@@ -16,21 +17,13 @@ const printOptions = (options: AuditOptions): void => {
   print(`\n  Audit of ${[...size, ...leftOut].join(', ')}\n`)
 }
 
-/** Close an audit after SIGINT or SIGTERM. */
-const closeOnSignals = <T extends AsyncDisposable>(audit: T): T => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void audit[Symbol.asyncDispose]().then(() => process.exit(130)))
-  }
-  return audit
-}
-
 const runBulk = async (options: AuditOptions): Promise<boolean> => {
   let opened: BulkAudit | null = null
   await using audit = await openBulk(
     options,
     observer(() => opened?.progress.faults ?? []),
   )
-  opened = closeOnSignals(audit)
+  opened = closeWithRun(audit)
   await audit.load()
   const verdict = await audit.verify()
   reportBulk(verdict, audit.progress)
@@ -45,7 +38,7 @@ const run = async (options: AuditOptions): Promise<boolean> => {
     options,
     observer(() => opened?.progress.faults ?? []),
   )
-  opened = closeOnSignals(audit)
+  opened = closeWithRun(audit)
   const logFolders = (): void => print(`  data in ${audit.folder}, journal in ${audit.journalFile}`)
   if (options.isDataRetained) logFolders()
   await audit.load()
@@ -62,6 +55,7 @@ const run = async (options: AuditOptions): Promise<boolean> => {
   return isClean(verdict)
 }
 
+closeOnSignals()
 try {
   const options = parseOptions(process.argv.slice(2))
   if (options === null) print(help)

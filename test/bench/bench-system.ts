@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { Sandbox } from '../../services/platform/access/sandbox-file.ts'
 import { openChdb } from '../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
+import { closeWithRun } from '../support/system/close-with-run.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
 import { removeAfterRun } from './data-folders.ts'
-import { closeWithRun } from './interrupted.ts'
 import { readSamples, type Samples, sumOf } from './samples.ts'
 
 /** Embedded or distributed system that a bench measures. */

@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { missingKafkaTool } from '../support/kafka/artefacts.ts'
+import { closeOnSignals } from '../support/system/close-with-run.ts'
 import { openEmbedded } from './bench-system.ts'
+import { componentFigures } from './component-figures.ts'
 import { openDistributedOn } from './distributed/distributed-system.ts'
 import { openSharedStores } from './distributed/shared-stores.ts'
-import { closeOnSignals } from './interrupted.ts'
+import { type FigureLine, type Measures, tableHead, tableLine } from './figure-line.ts'
 import { openDistributedLimitOn, openEmbeddedLimit } from './limit/limit.ts'
-import { type Line, type Measures, tableHead, tableLine } from './line.ts'
-import { partMeasures } from './part-measures.ts'
 import { untilQuiet } from './quiet-machine.ts'
 import { shapesTable } from './shapes/run-shapes.ts'
-import { wholeMeasures } from './whole-measures.ts'
+import { systemFigures } from './system-figures.ts'
 
 const help = `npm run bench -- [--seconds N] [--only P1,P2,P3,P4,P5,P6,P7,P8,P9,P10,P11,P12,D5,I7]
 npm run bench -- --distributed [--brokers N] [--seconds N] [--locations N] [--only P1,P2,P6,P7,P11,P12,I7]
@@ -43,7 +43,7 @@ const isShapes = process.argv.includes('--shapes')
 const seconds = Number(argument('--seconds') ?? (isShapes ? 20 : 60))
 
 const run = async (measures: Measures, profile: string): Promise<void> => {
-  const lines: Line[] = []
+  const lines: FigureLine[] = []
   const busyShare = await untilQuiet()
   process.stdout.write(
     `${profile}, ${cpus().length} cores, ${(busyShare * 100).toFixed(0)} % busy before the start\n${tableHead}`,
@@ -82,14 +82,14 @@ else if (isShapes) {
   requireBroker()
   await using shared = await openSharedStores(Number(argument('--brokers') ?? 1))
   const parts = { open: openDistributedOn(shared), openLimit: openDistributedLimitOn(shared) }
-  await run(wholeMeasures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
+  await run(systemFigures({ name: 'distributed', ...parts, seconds, locations }), 'distributed')
 } else {
-  const whole = wholeMeasures({
+  const whole = systemFigures({
     name: 'embedded',
     open: openEmbedded,
     openLimit: openEmbeddedLimit,
     seconds,
     locations,
   })
-  await run({ ...partMeasures, ...whole }, 'embedded')
+  await run({ ...componentFigures, ...whole }, 'embedded')
 }

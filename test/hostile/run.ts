@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { closeOnSignals } from '../bench/interrupted.ts'
+import { closeOnSignals } from '../support/system/close-with-run.ts'
 import { corpus } from './corpus.ts'
 import { exceptions } from './exceptions.ts'
 import { fairShareInputs, measureShare } from './fair-share.ts'

@@ -6,11 +6,11 @@ import type { ClickHouse } from '../../../services/platform/clickhouse/clickhous
 import { openClickHouseHttp } from '../../../services/platform/clickhouse/clickhouse-http.ts'
 import type { Role } from '../../../services/platform/config/config.ts'
 import { openClickHouseProcess } from '../../support/stores/clickhouse-process.ts'
+import { closeWithRun } from '../../support/system/close-with-run.ts'
 import { runCommand } from '../../support/system/run-command.ts'
 import { dataFolder, launchSystem } from '../../support/system/running-system.ts'
 import { type BenchSystem, cpuOf, type OpenBench } from '../bench-system.ts'
 import { removeAfterRun } from '../data-folders.ts'
-import { closeWithRun } from '../interrupted.ts'
 import { readSamples } from '../samples.ts'
 import { openBenchDatabase, type SharedStores } from './shared-stores.ts'
 

@@ -1,7 +1,7 @@
 import { startCluster } from '../../support/kafka/cluster.ts'
 import { startRegistry } from '../../support/kafka/registry.ts'
 import { openTestDatabase } from '../../support/stores/postgres.ts'
-import { closeWithRun } from '../interrupted.ts'
+import { closeWithRun } from '../../support/system/close-with-run.ts'
 
 /** Brokers and registry that all figures of a run share. */
 export type SharedStores = AsyncDisposable & {

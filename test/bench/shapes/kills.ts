@@ -3,7 +3,7 @@ import { seededRandom } from '../../support/random.ts'
 import { bodiesOf } from '../fleet.ts'
 import { endMark, startMark } from '../load.ts'
 import type { Pipeline, PipelinePart } from './pipeline.ts'
-import { type FreeSlots, slotMs, untilQuiet } from './treatments.ts'
+import { type FreeSlots, slotMs, untilQuiet } from './throughput-and-lag.ts'
 
 /** Missing and duplicate records after kills. */
 export type Verdict = {

@@ -2,7 +2,7 @@ import type { SharedStores } from '../distributed/shared-stores.ts'
 import { type Verdict, verdictUnderKills } from './kills.ts'
 import { openShape, type Pipeline } from './pipeline.ts'
 import { shapeNames, shapes } from './settings.ts'
-import { type FreeSlots, lagOf, throughputOf } from './treatments.ts'
+import { type FreeSlots, lagOf, throughputOf } from './throughput-and-lag.ts'
 import { openWattledger } from './wattledger.ts'
 
 /** Figures of one pipeline. */

@@ -9,14 +9,14 @@ export const closeWithRun = <T extends AsyncDisposable>(one: T): T => {
 /** Close everything in reverse order after SIGINT or SIGTERM. Servers would continue to run otherwise. */
 export const closeOnSignals = (): void => {
   const close = async (): Promise<void> => {
-    // The code that measures fails when its servers are closed.
+    // Running code fails when its servers are closed.
     process.on('uncaughtException', () => process.stderr.write('Interrupted.\n'))
     for (const one of [...open].reverse()) {
       await Promise.resolve(one[Symbol.asyncDispose]()).catch((error: unknown) =>
         process.stderr.write(`${String(error)}\n`),
       )
     }
-    process.exit(1)
+    process.exit(130)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close())
 }

@@ -1,5 +1,5 @@
 /** One figure with its goal, and its limit from the same run. */
-export type Line = {
+export type FigureLine = {
   readonly promise: string
   readonly figure: string
   readonly value: number
@@ -10,10 +10,10 @@ export type Line = {
 }
 
 /** Functions that measure the figures of a promise, by its name. */
-export type Measures = Readonly<Record<string, () => Promise<readonly Line[]>>>
+export type Measures = Readonly<Record<string, () => Promise<readonly FigureLine[]>>>
 
 /** Return a figure without a limit. */
-export const lineOf = (promise: string, figure: string, value: number, unit: string, goal: string): Line => ({
+export const lineOf = (promise: string, figure: string, value: number, unit: string, goal: string): FigureLine => ({
   ...{ promise, figure, value, unit, goal },
   limit: null,
   ratio: null,
@@ -27,7 +27,7 @@ export const ratioLine = (
   limit: number,
   unit: string,
   goal: string,
-): Line => ({
+): FigureLine => ({
   ...{ promise, figure, value, unit, goal, limit },
   ratio: value / limit,
 })
@@ -43,7 +43,7 @@ const headings = ['figure'.padEnd(40), 'value'.padStart(12), 'unit'.padEnd(11), 
 export const tableHead = `${headings.join(' ')}\n`
 
 /** Format a figure as a line of the table. */
-export const tableLine = ({ promise, figure, value, unit, limit, ratio, goal }: Line): string => {
+export const tableLine = ({ promise, figure, value, unit, limit, ratio, goal }: FigureLine): string => {
   const cells = [
     promise.padEnd(5),
     figure.padEnd(34),

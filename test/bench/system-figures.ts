@@ -1,7 +1,7 @@
 import type { OpenBench } from './bench-system.ts'
 import { type EndToEnd, endToEnd } from './end-to-end.ts'
+import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { limitRate, type OpenLimit } from './limit/limit.ts'
-import { type Line, lineOf, type Measures, ratioLine } from './line.ts'
 import { type ReadFigures, readFigures } from './reads.ts'
 import { singleRecords } from './single.ts'
 import { medianOf, spreadOf } from './statistics.ts'
@@ -28,7 +28,7 @@ const maxOf = (runs: readonly EndToEnd[], of: (run: EndToEnd) => number): number
 /**
  * Measure the product and its limit in turns, so that other load affects both. The figure is the ratio of the medians.
  */
-const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
+const endToEndLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   const { name, open, openLimit } = profile
   const load = { ...loadOf(profile), seconds: profile.seconds / rounds }
   const limits: number[] = []
@@ -40,7 +40,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
   const rates = runs.map(({ recordsPerSecond }) => recordsPerSecond)
   const rate = medianOf(rates)
   const tiered = name === 'embedded' ? await endToEnd(open, { ...load, pricing: 'tiers' }) : null
-  const tieredLine = (value: number): Line =>
+  const tieredLine = (value: number): FigureLine =>
     ratioLine('P1', 'end to end, prices with tiers', value, rate, 'records/s', '≥ 0.5 × without')
   const backlogSeconds = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
     (at(run.backlog) ?? 0) / run.recordsPerSecond
@@ -90,7 +90,7 @@ const endToEndLines = async (profile: Profile): Promise<readonly Line[]> => {
   ]
 }
 
-const lagLines = async (profile: Profile): Promise<readonly Line[]> => {
+const lagLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   const { open, seconds } = profile
   const load = loadOf(profile)
   const { recordsPerSecond } = await endToEnd(open, { ...load, seconds: Math.min(seconds, 20) })
@@ -106,7 +106,7 @@ const lagLines = async (profile: Profile): Promise<readonly Line[]> => {
 const overloadConnections = { embedded: 2_000, distributed: 6_000 }
 
 /** Send three times the peak rate, each request at its planned time. Refused requests must not slow down the others. */
-const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
+const overloadLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   const { name, open } = profile
   const load = { ...loadOf(profile), seconds: Math.min(profile.seconds, 20) }
   const peak = await endToEnd(open, load)
@@ -134,7 +134,7 @@ const overloadLines = async (profile: Profile): Promise<readonly Line[]> => {
   ]
 }
 
-const readLines = async ({ open }: Profile): Promise<readonly Line[]> => {
+const readLines = async ({ open }: Profile): Promise<readonly FigureLine[]> => {
   const { alone, underLoad } = await readFigures(open, 10, 20_000)
   return kinds.flatMap(kind => [
     lineOf('P7', `costs of a ${kind}, p99`, alone[kind], 'ms', readGoals[kind]),
@@ -148,7 +148,7 @@ const cpuOf = ({ cpuMicroseconds }: EndToEnd): number =>
   Object.values(cpuMicroseconds).reduce((sum, micros) => sum + micros, 0)
 
 /** Compare records with ten times the locations, and reads with ten times the rows. */
-const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
+const growthLines = async (profile: Profile): Promise<readonly FigureLine[]> => {
   const { name, open, seconds, locations } = profile
   const growing = { ...loadOf(profile), seconds: Math.min(seconds, 20) }
   const small = await endToEnd(open, { ...growing, locations: locations / 2 })
@@ -167,7 +167,7 @@ const growthLines = async (profile: Profile): Promise<readonly Line[]> => {
   return [...lines, ...reads]
 }
 
-const singleLines = async ({ open, seconds }: Profile): Promise<readonly Line[]> => {
+const singleLines = async ({ open, seconds }: Profile): Promise<readonly FigureLine[]> => {
   const { requestsPerSecond, p99Ms } = await singleRecords(open, Math.min(seconds, 20))
   return [
     lineOf('P6', 'single records', requestsPerSecond, 'requests/s', '≥ 4,000'),
@@ -175,7 +175,7 @@ const singleLines = async ({ open, seconds }: Profile): Promise<readonly Line[]>
   ]
 }
 
-const webhookLines = async ({ open, seconds }: Profile): Promise<readonly Line[]> => {
+const webhookLines = async ({ open, seconds }: Profile): Promise<readonly FigureLine[]> => {
   const { deliveriesPerSecond, p99Ms, p99NewMs } = await webhookFigures(open, Math.min(seconds, 20))
   return [
     lineOf('P11', 'webhook deliveries', deliveriesPerSecond, '/s', '≥ 1,000'),
@@ -185,7 +185,7 @@ const webhookLines = async ({ open, seconds }: Profile): Promise<readonly Line[]
 }
 
 /** Figures of a whole system, embedded or distributed. */
-export const wholeMeasures = (profile: Profile): Measures => ({
+export const systemFigures = (profile: Profile): Measures => ({
   P1: () => endToEndLines(profile),
   P2: () => lagLines(profile),
   I7: () => overloadLines(profile),

@@ -1,13 +1,13 @@
+import { type FigureLine, lineOf, type Measures, ratioLine } from './figure-line.ts'
 import { measureGateway } from './gateway.ts'
 import { insertRates } from './insert.ts'
-import { type Line, lineOf, type Measures, ratioLine } from './line.ts'
 import { priceFigures } from './prices.ts'
 import { pricingFigures } from './pricing.ts'
 import { recostFigures } from './recost.ts'
 import { planFigures } from './schedules.ts'
 import { startTimes } from './single.ts'
 
-const insertLines = async (): Promise<readonly Line[]> => {
+const insertLines = async (): Promise<readonly FigureLine[]> => {
   const { engine, withEncoding, bytesPerRow } = await insertRates()
   return [
     ratioLine('P5', 'rows stored', withEncoding, engine, 'rows/s', '≥ 0.6 ×'),
@@ -15,7 +15,7 @@ const insertLines = async (): Promise<readonly Line[]> => {
   ]
 }
 
-const recostLines = async (): Promise<readonly Line[]> => {
+const recostLines = async (): Promise<readonly FigureLine[]> => {
   const { oneLocationSeconds, marketRows, marketRowsPerSecond } = await recostFigures()
   return [
     lineOf('D5', '10,000 rows follow a tariff', oneLocationSeconds, 's', '≤ 10'),
@@ -23,7 +23,7 @@ const recostLines = async (): Promise<readonly Line[]> => {
   ]
 }
 
-const startLines = async (): Promise<readonly Line[]> => {
+const startLines = async (): Promise<readonly FigureLine[]> => {
   const { firstSeconds, laterSeconds, rssMb } = await startTimes()
   return [
     lineOf('P10', 'first start', firstSeconds, 's', '≤ 5'),
@@ -33,7 +33,7 @@ const startLines = async (): Promise<readonly Line[]> => {
 }
 
 /** Figures of single components, and figures that only an embedded system has. */
-export const partMeasures: Measures = {
+export const componentFigures: Measures = {
   P3: async () => {
     const { gatewayNs, parseNs } = await measureGateway()
     return [ratioLine('P3', 'own work of the gateway', gatewayNs, parseNs, 'ns/record', '≤ 3.0 ×')]
