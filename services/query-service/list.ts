@@ -25,3 +25,15 @@ export const answerList = async <Item, Wire>(
   if (!page.ok) return page
   return accepted(listAnswer(url, { items: await write(page.value.items), hasMore: page.value.hasMore }))
 }
+
+/** Answer one of the caller's records. `missing`: refusal if there is none. */
+export const answerOne = async <Item, Wire>(
+  { database }: Pick<QueryServiceDependencies, 'database'>,
+  request: Pick<RequestOf<Operation>, 'caller' | 'id'>,
+  read: (transaction: TenantTransaction, id: string) => Promise<Item | null>,
+  missing: Result<never>,
+  write: (item: Item) => Wire | Promise<Wire>,
+): Promise<Result<Wire>> => {
+  const item = await withTenant(database, tenantOf(request), transaction => read(transaction, request.id))
+  return item === null ? missing : accepted(await write(item))
+}

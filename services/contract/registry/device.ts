@@ -1,6 +1,14 @@
 import { z } from 'zod'
-import { writeInstant } from '../../domain/instant.ts'
-import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
+import {
+  acceptedMessage,
+  exampleObject,
+  instantOrNull,
+  instantText,
+  objectShape,
+  objectToWire,
+  orNull,
+} from '../answer-field.ts'
 import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
@@ -8,52 +16,34 @@ import { listEnvelope, listParameters } from '../list.ts'
 import { defineOperation, sameRoute } from '../operation.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 
-export const deviceShape = z.object({
-  id: idText('dev'),
-  object: z.literal('device'),
-  live_mode: storedMembers.live_mode,
+export const deviceShape = objectShape('dev', 'device', {
   reference_id: z.string().describe("The caller's own reference."),
   last_seen: orNull(instantText).describe('Time at which the newest record of the device was received.'),
   metadata: z.record(z.string(), z.string()),
-  time_created: storedMembers.time_created,
-  account_id: storedMembers.account_id,
 })
 
 export type DeviceWire = z.output<typeof deviceShape>
 
 /** Stored device; instants in ms, `lastSeenAt` null if no record was received. */
-export type Device = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type Device = OwnedObject & {
   readonly referenceId: string
   readonly lastSeenAt: number | null
   readonly metadata: Readonly<Record<string, string>>
-  readonly createdAt: number
 }
 
 /** Write a device. */
-export const deviceToWire = (device: Device): DeviceWire => ({
-  id: device.id,
-  object: 'device',
-  live_mode: device.liveMode,
-  reference_id: device.referenceId,
-  last_seen: instantOrNull(device.lastSeenAt),
-  metadata: { ...device.metadata },
-  time_created: writeInstant(device.createdAt),
-  account_id: device.accountId,
-})
+export const deviceToWire = (device: Device): DeviceWire =>
+  objectToWire('device', device, {
+    reference_id: device.referenceId,
+    last_seen: instantOrNull(device.lastSeenAt),
+    metadata: { ...device.metadata },
+  })
 
-const example: DeviceWire = {
-  id: 'dev_0198c0ffee00112233445566',
-  object: 'device',
-  live_mode: false,
+const example: DeviceWire = objectToWire('device', exampleObject('dev'), {
   reference_id: 'charger-4711',
   last_seen: '2025-09-14T11:15:00Z',
   metadata: {},
-  time_created: '2025-09-14T10:00:00Z',
-  account_id: 'acc_0198c0ffee00112233445566',
-}
+})
 
 /** Values of a device that a request can set. */
 export type DeviceInput = Pick<Device, 'referenceId' | 'metadata'>

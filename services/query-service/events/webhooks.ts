@@ -14,7 +14,6 @@ import { refuseFixedChange } from '../../contract/fixed-member.ts'
 import { accepted, refused } from '../../domain/refusal.ts'
 import { rotateSecret } from '../../domain/webhook/secret-rotation.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { withTenant } from '../../platform/postgres/transaction.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -25,9 +24,9 @@ import {
   updateEndpoint,
 } from '../../platform/postgres/webhooks/webhook-endpoints.ts'
 import { newWebhookSecret, webhookSeal } from '../../platform/postgres/webhooks/webhook-secret.ts'
-import { type Change, change, omitUndefined, tenantOf } from '../change.ts'
+import { type Change, change, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { answerList, answerOne } from '../list.ts'
 
 export const noEndpoint = refused('not_found', 'No webhook endpoint has this id')
 
@@ -120,12 +119,9 @@ export const webhookOperations = (dependencies: QueryServiceDependencies): reado
       endpoints => endpoints.map(webhookEndpointToWire),
     ),
   ),
-  bind(webhookRetrieve, async request => {
-    const endpoint = await withTenant(dependencies.database, tenantOf(request), transaction =>
-      retrieveEndpoint(transaction, request.id),
-    )
-    return endpoint === null ? noEndpoint : accepted(webhookEndpointToWire(endpoint))
-  }),
+  bind(webhookRetrieve, request =>
+    answerOne(dependencies, request, retrieveEndpoint, noEndpoint, webhookEndpointToWire),
+  ),
   updateBinding(dependencies),
   bind(webhookDelete, request =>
     change(dependencies, webhookDelete, request, async transaction => {

@@ -19,10 +19,11 @@ import {
   type StoredCustomer,
   updateCustomer,
 } from '../../platform/postgres/registry/customers.ts'
-import { withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, deletion, omitUndefined, tenantOf } from '../change.ts'
+import { type Change, change, deletion, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { answerList, answerOne } from '../list.ts'
+
+const noCustomer = refused('not_found', 'No customer has this id')
 
 const customerChange = (type: string, customer: StoredCustomer): Change<ReturnType<typeof customerToWire>> => {
   const wireCustomer = customerToWire(customer)
@@ -46,12 +47,7 @@ export const customerOperations = (dependencies: QueryServiceDependencies): read
       customers => customers.map(customerToWire),
     ),
   ),
-  bind(customerRetrieve, async request => {
-    const customer = await withTenant(dependencies.database, tenantOf(request), transaction =>
-      retrieveCustomer(transaction, request.id),
-    )
-    return customer === null ? refused('not_found', 'No customer has this id') : accepted(customerToWire(customer))
-  }),
+  bind(customerRetrieve, request => answerOne(dependencies, request, retrieveCustomer, noCustomer, customerToWire)),
   bind(customerUpdate, request =>
     change(dependencies, customerUpdate, request, async transaction => {
       const { reference_id: referenceId, metadata } = request.body

@@ -38,7 +38,7 @@ import {
 import { type Tenant, type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
 import { type Change, change, deletion, tenantOf } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { answerList, answerOne } from '../list.ts'
 import {
   changedChoice,
   locationDraft,
@@ -201,12 +201,9 @@ export const locationOperations = (dependencies: QueryServiceDependencies): read
       locations => locations.map(location => locationToWire(location, request.at)),
     ),
   ),
-  bind(locationRetrieve, async request => {
-    const location = await withTenant(dependencies.database, tenantOf(request), transaction =>
-      retrieveLocation(transaction, request.id),
-    )
-    return location === null ? noLocation : accepted(locationToWire(location, request.at))
-  }),
+  bind(locationRetrieve, request =>
+    answerOne(dependencies, request, retrieveLocation, noLocation, location => locationToWire(location, request.at)),
+  ),
   bind(locationStatusRetrieve, async request => {
     const status = await locationStatus(dependencies, tenantOf(request), request.id, request.at)
     return status === null ? noLocation : accepted(status)

@@ -32,10 +32,10 @@ import {
   voidTariff,
 } from '../../platform/postgres/pricing/tariffs.ts'
 import { retrieveLocation } from '../../platform/postgres/registry/locations.ts'
-import { type TenantTransaction, withTenant } from '../../platform/postgres/transaction.ts'
-import { type Change, change, omitUndefined, tenantOf } from '../change.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import { type Change, change, omitUndefined } from '../change.ts'
 import type { QueryServiceDependencies } from '../dependencies.ts'
-import { answerList } from '../list.ts'
+import { answerList, answerOne } from '../list.ts'
 
 const noTariff = refused('not_found', 'No tariff has this id')
 
@@ -181,14 +181,11 @@ export const tariffOperations = (dependencies: QueryServiceDependencies): readon
       tariffs => runInTimeSlices(listToWire(tariffs, request.at), request.caller.accountId),
     )
   }),
-  bind(tariffRetrieve, async request => {
-    const tariff = await withTenant(dependencies.database, tenantOf(request), transaction =>
-      retrieveTariff(transaction, request.id),
-    )
-    return tariff === null
-      ? noTariff
-      : accepted(await runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId))
-  }),
+  bind(tariffRetrieve, request =>
+    answerOne(dependencies, request, retrieveTariff, noTariff, tariff =>
+      runInTimeSlices(tariffToWire(tariff, request.at), request.caller.accountId),
+    ),
+  ),
   updateBinding(dependencies),
   bind(tariffDelete, request =>
     change(dependencies, tariffDelete, request, async transaction => {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag'
 import { type Result, refused } from '../../../domain/refusal.ts'
+import type { OwnedObject } from '../../../domain/tenant.ts'
 import { newId } from '../../ids/new-id.ts'
 import { type Metadata, toTimestamp } from '../column.ts'
 import { acceptFirst, readFirst } from '../database.ts'
@@ -7,13 +8,9 @@ import { allOf, isActive, matching, ownedBy, type Page, type Paging, readPage } 
 import type { TenantTransaction } from '../transaction.ts'
 
 /** Stored device; `createdAt` in ms. */
-export type StoredDevice = {
-  readonly id: string
-  readonly accountId: string
-  readonly liveMode: boolean
+export type StoredDevice = OwnedObject & {
   readonly referenceId: string
   readonly metadata: Metadata
-  readonly createdAt: number
 }
 
 export type DeviceDraft = { readonly referenceId: string; readonly metadata: Metadata }
