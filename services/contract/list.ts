@@ -54,3 +54,13 @@ export const listAnswer = <Item>(
   has_more: page.hasMore,
   data: [...page.items],
 })
+
+/** Members of an operation that lists objects. */
+export const listing = <Item extends z.ZodType>(name: string, item: Item, url: string, example: unknown) =>
+  ({
+    access: 'read',
+    answer: { name: `${name}List`, shape: listEnvelope(item) },
+    status: 200,
+    refusals: ['cursor_not_found'],
+    examples: { answer: { object: 'list', url, has_more: false, data: [example] } },
+  }) as const

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { Tenant } from '../domain/tenant.ts'
+import { acceptedMessage } from './answer-field.ts'
 import type { ApiVersion } from './api-version.ts'
 import type { VersionRename } from './earlier-api-version.ts'
 import type { ReferenceFields } from './reference.ts'
@@ -117,6 +118,20 @@ export const defineOperation = <
 >(
   operation: Operation<Query, Body, Answer>,
 ): Operation<Query, Body, Answer> => operation
+
+/** Members of an operation that reads one object. */
+export const retrieval = <Shape extends z.ZodType>(
+  answer: { readonly name: string; readonly shape: Shape },
+  example: unknown,
+) => ({ access: 'read', answer, status: 200, examples: { answer: example } }) as const
+
+/** Members of an operation that deletes an object. Source: docs/rules/registry.md #operations. */
+export const deletion = {
+  access: 'all',
+  answer: { name: 'Accepted', shape: acceptedMessage },
+  status: 202,
+  examples: { answer: { message: 'Accepted' } },
+} as const
 
 /** Return one route for both API versions. */
 export const sameRoute = (method: Method, path: string): Readonly<Record<ApiVersion, readonly Route[]>> => ({

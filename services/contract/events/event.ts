@@ -10,9 +10,9 @@ import { answerToEarlier } from '../earlier-api-version.ts'
 import { text } from '../field.ts'
 import { readExactJson } from '../json/exact-json.ts'
 import { isJsonObject } from '../json/json-path.ts'
-import { listEnvelope, listParameters } from '../list.ts'
+import { listing, listParameters } from '../list.ts'
 import { withoutNullTexts } from '../null-text.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { defineOperation, retrieval, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { eventDataOf } from './event-type.ts'
 
@@ -115,7 +115,7 @@ export const eventList = defineOperation({
   summary: 'List events',
   description: 'Newest first. Events are stored for 90 days.',
   tag: 'Events',
-  access: 'read',
+  ...listing('Event', eventShape, '/events', example),
   routes: sameRoute('GET', '/events'),
   references: { query: { object_id: referenceKinds } },
   query: listParameters({
@@ -128,10 +128,6 @@ export const eventList = defineOperation({
     start_time: instantParameter.optional().describe('Only events at or after this time.'),
     end_time: instantParameter.optional().describe('Only events before this time.'),
   }),
-  answer: { name: 'EventList', shape: listEnvelope(eventShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: '/events', has_more: false, data: [example] } },
 })
 
 export const eventRetrieve = defineOperation({
@@ -139,9 +135,6 @@ export const eventRetrieve = defineOperation({
   summary: 'Retrieve an event',
   description: 'Returns one event with its data at the time of the event. Events are stored for 90 days.',
   tag: 'Events',
-  access: 'read',
+  ...retrieval({ name: 'Event', shape: eventShape }, example),
   routes: sameRoute('GET', '/events/{id}'),
-  answer: { name: 'Event', shape: eventShape },
-  status: 200,
-  examples: { answer: example },
 })

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { WebhookAttempt, WebhookDelivery } from '../../domain/webhook/webhook-object.ts'
 import { count, idText, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { fields, identifier, oneOf } from '../field.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, retrieval, sameRoute } from '../operation.ts'
 
 const statuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
@@ -118,7 +118,7 @@ export const webhookDeliveryList = defineOperation({
   summary: 'List deliveries',
   description: 'Complete and pending deliveries of an endpoint, newest first.',
   tag,
-  access: 'read',
+  ...listing('WebhookDelivery', deliveryShape, `/webhooks/${exampleIds.endpoint_id}/deliveries`, example),
   routes: sameRoute('GET', '/webhooks/{id}/deliveries'),
   query: listParameters({
     status: oneOf(...statuses)
@@ -126,12 +126,6 @@ export const webhookDeliveryList = defineOperation({
       .describe('Only deliveries of this status.'),
     event_id: identifier('evt').optional().describe('Only the delivery of this event.'),
   }),
-  answer: { name: 'WebhookDeliveryList', shape: listEnvelope(deliveryShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: {
-    answer: { object: 'list', url: `/webhooks/${exampleIds.endpoint_id}/deliveries`, has_more: false, data: [example] },
-  },
 })
 
 export const webhookDeliveryRetrieve = defineOperation({
@@ -139,12 +133,9 @@ export const webhookDeliveryRetrieve = defineOperation({
   summary: 'Retrieve a delivery',
   description: 'Returns the state of the delivery of one event to one endpoint.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}'),
-  answer,
-  status: 200,
   refusals: [],
-  examples: { answer: example },
 })
 
 export const webhookAttemptList = defineOperation({
@@ -153,20 +144,14 @@ export const webhookAttemptList = defineOperation({
   description:
     'Attempts of a delivery with the response of the endpoint, newest first. Attempts are stored for 30 days.',
   tag,
-  access: 'read',
+  ...listing(
+    'WebhookAttempt',
+    attemptShape,
+    `/webhooks/${exampleIds.endpoint_id}/deliveries/${example.id}/attempts`,
+    attemptExample,
+  ),
   routes: sameRoute('GET', '/webhooks/{id}/deliveries/{delivery_id}/attempts'),
   query: listParameters({}),
-  answer: { name: 'WebhookAttemptList', shape: listEnvelope(attemptShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: {
-    answer: {
-      object: 'list',
-      url: `/webhooks/${exampleIds.endpoint_id}/deliveries/${example.id}/attempts`,
-      has_more: false,
-      data: [attemptExample],
-    },
-  },
 })
 
 export const webhookDeliveryResend = defineOperation({

@@ -1,20 +1,12 @@
 import { z } from 'zod'
 import { type Refusal, refused } from '../../domain/refusal.ts'
 import type { WebhookEndpoint } from '../../domain/webhook/webhook-object.ts'
-import {
-  acceptedMessage,
-  exampleObject,
-  instantOrNull,
-  instantText,
-  objectShape,
-  objectToWire,
-  orNull,
-} from '../answer-field.ts'
+import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { apiVersionDates } from '../api-version.ts'
 import { clearable, fields, listOf, oneOf, optional, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { explainUnknownFilter } from './event-type.ts'
 
 const endpointShape = objectShape('whe', 'webhook_endpoint', {
@@ -122,13 +114,9 @@ export const webhookList = defineOperation({
   summary: 'List webhook endpoints',
   description: 'Newest first.',
   tag,
-  access: 'read',
+  ...listing('WebhookEndpoint', endpointShape, '/webhooks', example),
   routes: sameRoute('GET', '/webhooks'),
   query: listParameters({}),
-  answer: { name: 'WebhookEndpointList', shape: listEnvelope(endpointShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: '/webhooks', has_more: false, data: [example] } },
 })
 
 export const webhookRetrieve = defineOperation({
@@ -136,11 +124,8 @@ export const webhookRetrieve = defineOperation({
   summary: 'Retrieve a webhook endpoint',
   description: 'Returns the endpoint without its secret.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/webhooks/{id}'),
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 /** Members of a webhook endpoint that a PATCH changes. */
@@ -171,11 +156,8 @@ export const webhookDelete = defineOperation({
   summary: 'Delete a webhook endpoint',
   description: 'Deletes the endpoint and cancels its pending deliveries.',
   tag,
-  access: 'all',
+  ...deletion,
   routes: sameRoute('DELETE', '/webhooks/{id}'),
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
-  examples: { answer: { message: 'Accepted' } },
 })
 
 export const webhookSecretRotate = defineOperation({

@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import type { WebhookResend } from '../../domain/webhook/webhook-object.ts'
 import { count, exampleObject, idText, instantText, objectShape, objectToWire } from '../answer-field.ts'
 import { fields, instant, optional, refuseField } from '../field.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { defineOperation, retrieval, sameRoute } from '../operation.ts'
 
 const resendShape = objectShape('whr', 'webhook_resend', {
   endpoint_id: idText('whe'),
@@ -74,9 +74,6 @@ export const webhookResendRetrieve = defineOperation({
   summary: 'Retrieve the progress of a resend',
   description: 'Returns the number of checked events of the period, and the number of events that are sent again.',
   tag: 'Webhooks',
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/webhooks/{id}/resends/{resend_id}'),
-  answer,
-  status: 200,
-  examples: { answer: example },
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { acceptedMessage, count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { count, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { currencyCode, fields, optional, text } from '../field.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 
 const marketShape = objectShape('mrs', 'market_source', {
   display_name: z.string(),
@@ -74,14 +74,10 @@ export const marketList = defineOperation({
   summary: 'List market sources',
   description: 'Your own sources and the sources that all accounts share, newest first.',
   tag,
-  access: 'read',
+  ...listing('MarketSource', marketShape, '/markets', example),
   operator: true,
   routes: sameRoute('GET', '/markets'),
   query: listParameters({ area: text().optional().describe('Only sources of this market area, such as DE-LU.') }),
-  answer: { name: 'MarketSourceList', shape: listEnvelope(marketShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: '/markets', has_more: false, data: [example] } },
 })
 
 export const marketRetrieve = defineOperation({
@@ -89,12 +85,9 @@ export const marketRetrieve = defineOperation({
   summary: 'Retrieve a market source',
   description: 'Returns the source. Read its prices at /markets/{id}/prices.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   operator: true,
   routes: sameRoute('GET', '/markets/{id}'),
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 export const marketDelete = defineOperation({
@@ -103,11 +96,8 @@ export const marketDelete = defineOperation({
   description:
     'Deletes one of your own sources that no location uses. Costs that were calculated from its prices stay.',
   tag,
-  access: 'all',
+  ...deletion,
   operator: true,
   routes: sameRoute('DELETE', '/markets/{id}'),
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
   refusals: ['market_in_use'],
-  examples: { answer: { message: 'Accepted' } },
 })

@@ -22,8 +22,8 @@ import { csvText } from '../costs/csv.ts'
 import { answerToEarlier, type VersionRename } from '../earlier-api-version.ts'
 import { objectIdentifier, refuseField, text } from '../field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, retrieval, sameRoute } from '../operation.ts'
 import { instantParameter } from '../parameter.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { meterRecordRenames } from './meter-record.ts'
@@ -268,12 +268,9 @@ export const meterRecordRetrieve = defineOperation({
   description:
     'Returns a stored record with its cost and the reasons for the cost: its pieces, each at one price, and the tariffs and revisions of the prices.',
   tag,
-  access: 'read',
+  ...retrieval({ name: 'StoredMeterRecord', shape: storedRecordShape }, example),
   routes: sameRoute('GET', '/meters/records/{id}'),
-  answer: { name: 'StoredMeterRecord', shape: storedRecordShape },
-  status: 200,
   renames: { answer: recordAnswerRenames },
-  examples: { answer: example },
 })
 
 /**
@@ -289,7 +286,7 @@ export const meterRecordList = defineOperation({
   description:
     'Returns the records of a location (including its devices), a device, a session, a record reference or a batch, newest start first. One of the five is required; start_time and end_time select records that start in that period. A page can have fewer records than limit if they have more than 100,000 pieces together; has_more is then true.',
   tag,
-  access: 'read',
+  ...listing('StoredMeterRecord', storedRecordShape, '/meters/records', example),
   routes: sameRoute('GET', '/meters/records'),
   references: { query: { location_id: locationOnly, device_id: deviceOnly } },
   query: listParameters({
@@ -306,8 +303,6 @@ export const meterRecordList = defineOperation({
       refuseField(context, 'field_required', `is required, or one of ${selectors.slice(1).join(', ')}`, ['location_id'])
     }
   }),
-  answer: { name: 'StoredMeterRecordList', shape: listEnvelope(storedRecordShape) },
-  status: 200,
   renames: {
     answer: recordAnswerRenames.map(rename => ({
       ...rename,
@@ -317,5 +312,4 @@ export const meterRecordList = defineOperation({
   },
   csv: true,
   refusals: ['cursor_not_found', 'location_not_found', 'device_not_found', 'batch_not_found'],
-  examples: { answer: { object: 'list', url: '/meters/records', has_more: false, data: [example] } },
 })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { acceptedMessage, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { clearable, fields, metadata, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly } from '../reference.ts'
 
 export const customerShape = objectShape('cus', 'customer', {
@@ -58,14 +58,10 @@ export const customerList = defineOperation({
   summary: 'List customers',
   description: 'Newest first.',
   tag: 'Customers',
-  access: 'read',
+  ...listing('Customer', customerShape, '/customers', example),
   routes: sameRoute('GET', '/customers'),
   references: { query: cursorReferences(customerOnly) },
   query: listParameters({ reference_id: text().optional().describe('Only the customer with this reference.') }),
-  answer: { name: 'CustomerList', shape: listEnvelope(customerShape) },
-  status: 200,
-  refusals: ['cursor_not_found'],
-  examples: { answer: { object: 'list', url: '/customers', has_more: false, data: [example] } },
 })
 
 export const customerRetrieve = defineOperation({
@@ -73,12 +69,9 @@ export const customerRetrieve = defineOperation({
   summary: 'Retrieve a customer',
   description: 'Returns the customer with the ids of its locations.',
   tag: 'Customers',
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/customers/{id}'),
   references: { id: customerOnly },
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 /** Members of a customer that a PATCH changes. */
@@ -104,10 +97,7 @@ export const customerDelete = defineOperation({
   summary: 'Delete a customer',
   description: 'Deletes the customer and its locations. Metering records stay for the costs of the account.',
   tag: 'Customers',
-  access: 'all',
+  ...deletion,
   routes: sameRoute('DELETE', '/customers/{id}'),
   references: { id: customerOnly },
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
-  examples: { answer: { message: 'Accepted' } },
 })

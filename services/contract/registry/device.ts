@@ -1,19 +1,11 @@
 import { z } from 'zod'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import {
-  acceptedMessage,
-  exampleObject,
-  instantOrNull,
-  instantText,
-  objectShape,
-  objectToWire,
-  orNull,
-} from '../answer-field.ts'
+import { exampleObject, instantOrNull, instantText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import { clearable, fields, metadata, objectIdentifier, optional, referenceId, text } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, deviceOnly, locationOnly } from '../reference.ts'
 
 export const deviceShape = objectShape('dev', 'device', {
@@ -95,17 +87,14 @@ export const deviceList = defineOperation({
   summary: 'List devices',
   description: 'Newest first. With location_id: only devices with stored records at that location.',
   tag,
-  access: 'read',
+  ...listing('Device', deviceShape, '/devices', example),
   routes: sameRoute('GET', '/devices'),
   references: { query: { ...cursorReferences(deviceOnly), location_id: locationOnly } },
   query: listParameters({
     reference_id: text().optional().describe('Only the device with this reference.'),
     location_id: objectIdentifier('loc').optional().describe('Only devices with records at this location.'),
   }),
-  answer: { name: 'DeviceList', shape: listEnvelope(deviceShape) },
-  status: 200,
   refusals: ['cursor_not_found', 'location_not_found'],
-  examples: { answer: { object: 'list', url: '/devices', has_more: false, data: [example] } },
 })
 
 export const deviceRetrieve = defineOperation({
@@ -113,12 +102,9 @@ export const deviceRetrieve = defineOperation({
   summary: 'Retrieve a device',
   description: 'Returns the device and the time of its last received record.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/devices/{id}'),
   references: { id: deviceOnly },
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 export const deviceUpdate = defineOperation({
@@ -142,10 +128,7 @@ export const deviceDelete = defineOperation({
   summary: 'Delete a device',
   description: 'Metering records stay for the costs of the account. New records are refused within 60 seconds.',
   tag,
-  access: 'all',
+  ...deletion,
   routes: sameRoute('DELETE', '/devices/{id}'),
   references: { id: deviceOnly },
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
-  examples: { answer: { message: 'Accepted' } },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { acceptedMessage, exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { exampleObject, idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
 import {
   clearable,
   currencyCode,
@@ -13,8 +13,8 @@ import {
 } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import type { JsonObject } from '../json/json-path.ts'
-import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, sameRoute } from '../operation.ts'
+import { listing, listParameters } from '../list.ts'
+import { defineOperation, deletion, retrieval, sameRoute } from '../operation.ts'
 import { cursorReferences, customerOnly, locationOnly } from '../reference.ts'
 import { type PostalAddress, postalAddress, postalAddressShape } from './postal-address.ts'
 
@@ -216,17 +216,14 @@ export const locationList = defineOperation({
   summary: 'List locations',
   description: 'Newest first.',
   tag,
-  access: 'read',
+  ...listing('Location', locationShape, '/locations', example),
   routes: sameRoute('GET', '/locations'),
   references: { query: { ...cursorReferences(locationOnly), customer_id: customerOnly } },
   query: listParameters({
     reference_id: text().optional().describe('Only the location with this reference.'),
     customer_id: objectIdentifier('cus').optional().describe('Only the locations of this customer.'),
   }),
-  answer: { name: 'LocationList', shape: listEnvelope(locationShape) },
-  status: 200,
   refusals: ['cursor_not_found', 'customer_not_found'],
-  examples: { answer: { object: 'list', url: '/locations', has_more: false, data: [example] } },
 })
 
 export const locationRetrieve = defineOperation({
@@ -235,12 +232,9 @@ export const locationRetrieve = defineOperation({
   description:
     'Returns the location with the status of its tariffs. tariff_elements are the ids of the active tariffs.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   routes: sameRoute('GET', '/locations/{id}'),
   references: { id: locationOnly },
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 export const locationUpdate = defineOperation({
@@ -265,10 +259,7 @@ export const locationDelete = defineOperation({
   description:
     'The tariffs of the location end now. Metering records stay for the costs of the account. New records are refused within 60 seconds.',
   tag,
-  access: 'all',
+  ...deletion,
   routes: sameRoute('DELETE', '/locations/{id}'),
   references: { id: locationOnly },
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
-  examples: { answer: { message: 'Accepted' } },
 })

@@ -14,7 +14,7 @@ import {
   orNull,
 } from '../answer-field.ts'
 import { scaledNumber } from '../json/exact-number.ts'
-import { defineOperation, type Operation, sameRoute } from '../operation.ts'
+import { defineOperation, type Operation, retrieval, sameRoute } from '../operation.ts'
 import { deviceOnly, locationOnly } from '../reference.ts'
 import { type AmountBody, amountBody, type EnergyInput, type PowerInput } from './schedule-amount-request.ts'
 import {
@@ -243,10 +243,7 @@ export const scheduleAmountRetrieve = defineOperation({
   description:
     'Returns a schedule by amount for 24 hours after its creation. Its times have the offsets of the request that created it.',
   tag: 'Schedules',
-  access: 'read',
+  ...retrieval(scheduleAmount.answer, example()),
   routes: sameRoute('GET', '/schedules/{id}'),
-  answer: scheduleAmount.answer,
-  status: 200,
   renames: { answer: renames?.answer ?? [] },
-  examples: { answer: example() },
 })

@@ -3,7 +3,7 @@ import { writeInstant } from '../../domain/instant.ts'
 import type { ScheduleEntry, TariffDirection, TariffType, TariffVersion } from '../../domain/tariff/tariff.ts'
 import { scheduleAt, schedulesOf } from '../../domain/tariff/tariff-version.ts'
 import type { OwnedObject } from '../../domain/tenant.ts'
-import { acceptedMessage, idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
+import { idText, instantOrNull, instantText, orNull, storedMembers } from '../answer-field.ts'
 import type { ApiVersion } from '../api-version.ts'
 import {
   clearable,
@@ -18,7 +18,7 @@ import {
 } from '../field.ts'
 import { fixedMembers } from '../fixed-member.ts'
 import { listEnvelope, listParameters } from '../list.ts'
-import { defineOperation, type Method, type Route } from '../operation.ts'
+import { defineOperation, deletion, type Method, type Route, retrieval } from '../operation.ts'
 import { flag, parameters } from '../parameter.ts'
 import { locationOnly } from '../reference.ts'
 import { tariffCreation, tariffDirections, tariffTypes } from './tariff-draft.ts'
@@ -234,11 +234,8 @@ export const tariffRetrieve = defineOperation({
   summary: 'Retrieve a tariff',
   description: 'Returns the tariff with its complete schedule.',
   tag,
-  access: 'read',
+  ...retrieval(answer, example),
   routes: routes('GET', '/{id}'),
-  answer,
-  status: 200,
-  examples: { answer: example },
 })
 
 /** Members of a tariff that a PATCH changes. */
@@ -289,10 +286,7 @@ export const tariffDelete = defineOperation({
   description:
     'The tariff ends now. Its prices up to now stay in the history of the location. With void=true the tariff is removed from its start, and its records are priced again.',
   tag,
-  access: 'all',
+  ...deletion,
   routes: routes('DELETE', '/{id}'),
   query: parameters({ void: flag.default(false) }),
-  answer: { name: 'Accepted', shape: acceptedMessage },
-  status: 202,
-  examples: { answer: { message: 'Accepted' } },
 })
