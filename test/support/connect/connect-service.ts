@@ -1,17 +1,10 @@
 import type { Hono } from 'hono'
-import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
-import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
-import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { isCurrency } from '../../../services/platform/geocoding/country.ts'
-import { geocode, marketAreasOf } from '../../../services/platform/geocoding/geocode.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
-import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { findProviders } from '../../../services/platform/postgres/connect/providers.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
-import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
-import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
@@ -19,10 +12,9 @@ import { openConnect } from '../../../services/query-service/connect/open-connec
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { connectPages, logoUrls } from '../../../services/web/connect/connect-page.ts'
+import { openHttpAccess, secret } from '../http/http-access.ts'
 import { leasedTurn } from '../partitions/leased-turn.ts'
 import { type Answer, type Call, caller } from '../registry/service.ts'
-
-const secret = 'a secret of at least thirty-two characters'
 
 export type ApiVersion = 'current' | 'earlier'
 
@@ -44,12 +36,11 @@ export const openConnectService = async (
 ): Promise<ConnectService> => {
   const clock = { at: currentInstant() }
   const [logged, published]: [unknown[], unknown[]] = [[], []]
-  const tokens = bearerTokens(secret)
-  const idempotency = idempotencyKeys(database)
+  const { dependencies: shared, ports } = openHttpAccess(database)
   const logger = { warn: (fields: unknown) => logged.push(fields), error: (fields: unknown) => logged.push(fields) }
   const dependencies = {
+    ...shared,
     thread: openWorkThread(workThreadOptions),
-    database,
     metering: {
       lastSeen: async () => new Map<string, number>(),
       devicesAt: async () => [],
@@ -57,12 +48,10 @@ export const openConnectService = async (
       hasRecords: async () => false,
     },
     providersOf: (ids: readonly string[]) => findProviders(database.operator, ids),
-    ...{ geocode, areasOf: marketAreasOf, isCurrency, timeZone, idempotency, secret, bearerTokens: tokens },
     publishRecosts: async (requests: readonly unknown[]) => void published.push(...requests),
     announcePrices: async () => undefined,
     onReferencesChanged: () => undefined,
     validateWebhookUrl: async (url: string) => ({ ok: true as const, value: url }),
-    requestsPerSecond: null,
   }
   const connect = await openConnect(dependencies, {
     pricing: pricingCache(database, timeZone),
@@ -76,16 +65,9 @@ export const openConnectService = async (
     connectPages(path, logoUrls({ database, secret, at: () => clock.at })),
   )
   const app = createApp([...queryServiceOperations(dependencies), ...connect.operations], staticRoutes, {
-    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
-    verifyKey: keyVerifier(secret, keyStore(database.operator)),
-    authenticateOperator: operatorAuthenticator('ok_operator_key_of_the_tests'),
-    findReferences: referenceFinder(database),
-    idempotency,
+    ...ports,
     now: () => clock.at,
-    elapsed: () => performance.now(),
-    newRequestId: () => `req_${crypto.randomUUID()}`,
     log: logger,
-    observe: () => undefined,
   })
   return { app, database, clock, logged, published, turn: () => connect.work.turn(leasedTurn) }
 }

@@ -4,13 +4,11 @@ import { join } from 'node:path'
 import type { Hono } from 'hono'
 import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
 import { partitionBacklog } from '../../../services/ingest-gateway/partition-backlog.ts'
-import { wrongKey } from '../../../services/platform/access/verify-key.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
-import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { openCodec } from '../../../services/platform/log/avro/codec.ts'
 import { localSchemaIds } from '../../../services/platform/log/avro/schema-ids.ts'
 import { type ChunkHeaders, fromHeaders } from '../../../services/platform/log/chunk-headers.ts'
@@ -20,12 +18,12 @@ import type { AcceptedRecord, MeterMessage, RecordPart, Submission } from '../..
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
 import { createDevice } from '../../../services/platform/postgres/registry/devices.ts'
 import { createLocation } from '../../../services/platform/postgres/registry/locations.ts'
-import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
 import { type Tenant, withTenant } from '../../../services/platform/postgres/transaction.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { referenceChanges } from '../../../services/platform/role-module.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { acceptedValue } from '../accepted-value.ts'
+import { openHttpAccess } from '../http/http-access.ts'
 import { locationDraft } from '../registry/drafts.ts'
 import { type Call, caller } from '../registry/service.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
@@ -84,6 +82,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
     counts,
   })
   const app = createApp(operations, [], {
+    ...openHttpAccess(database).ports,
     authenticate: async token => {
       const [accountId = '', mode] = token.split('/')
       return {
@@ -91,15 +90,8 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
         value: { accountId, liveMode: mode === 'live', keyId: 'key', scope: 'metering', defaultApiVersion: 'current' },
       }
     },
-    verifyKey: async () => wrongKey,
-    authenticateOperator: () => null,
-    findReferences: referenceFinder(database),
-    idempotency: idempotencyKeys(database),
     now: currentInstant,
-    elapsed: () => performance.now(),
-    newRequestId: () => 'req_test',
     log: { warn: () => undefined, error: fields => void faults.push(fields) },
-    observe: () => undefined,
   })
   const faults: object[] = []
   return {

@@ -4,9 +4,6 @@ import sql from 'sql-template-tag'
 import { afterAll, beforeAll } from 'vitest'
 import { startCostWorker } from '../../../services/cost-worker/worker.ts'
 import { noTexts } from '../../../services/domain/record/record.ts'
-import { noReferenceIds } from '../../../services/domain/reference.ts'
-import { operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
-import { wrongKey } from '../../../services/platform/access/verify-key.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { rowOfRecord } from '../../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
@@ -27,8 +24,8 @@ import { createMetrics } from '../../../services/platform/telemetry/metrics.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
 import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
 import { hexId } from '../../suites/cost-rows.ts'
+import { openHttpAccess, operatorKey } from '../http/http-access.ts'
 import { makeObjects } from '../metering/gateway.ts'
-import { operatorKey } from '../registry/service.ts'
 import { makeTenants, makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { runCommand } from '../system/run-command.ts'
 
@@ -122,23 +119,13 @@ export const useDeadLetters = (): void => {
       await database.operator(sql`update locations set id = ${missingLocationId} where id = ${locationId}`)
     }
     const ports = {
+      ...openHttpAccess(database).ports,
       authenticate: async () => ({
         ok: true as const,
         value: { ...tenant, keyId: 'key', scope: 'all' as const, defaultApiVersion: 'current' as const },
       }),
-      verifyKey: async () => wrongKey,
-      authenticateOperator: operatorAuthenticator(operatorKey),
-      findReferences: async () => noReferenceIds,
-      idempotency: {
-        begin: async () => ({ state: 'new' as const }),
-        finish: async () => undefined,
-        abandon: async () => undefined,
-      },
       now: currentInstant,
-      elapsed: () => performance.now(),
-      newRequestId: () => 'req_test',
       log: logger,
-      observe: () => undefined,
     }
     const app = createApp(deadLetterOperations({ log, codec, generation: () => 3, logger }), [], ports)
     const listener = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))

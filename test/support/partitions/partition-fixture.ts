@@ -9,18 +9,12 @@ import type { SlowWorkLimits } from '../../../services/cost-worker/slow-work/slo
 import { type CostWorker, startCostWorker } from '../../../services/cost-worker/worker.ts'
 import type { LoadLimits } from '../../../services/domain/recost/recost-load.ts'
 import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
-import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
-import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
-import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 import { applySchemas, schemaFiles } from '../../../services/platform/clickhouse/schemas.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { isCurrency } from '../../../services/platform/geocoding/country.ts'
-import { geocode, marketAreasOf } from '../../../services/platform/geocoding/geocode.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
-import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { listen } from '../../../services/platform/http/listen.ts'
 import { healthRoutes } from '../../../services/platform/http/static-routes.ts'
 import { batchIds } from '../../../services/platform/ids/batch-id.ts'
@@ -31,8 +25,7 @@ import { type Assignment, type Log, recordTopic } from '../../../services/platfo
 import { appendReprice } from '../../../services/platform/log/recost-appender.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
-import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
-import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { referenceChanges, type SlowBacklog, slowBacklog } from '../../../services/platform/role-module.ts'
 import { createLogger } from '../../../services/platform/telemetry/logger.ts'
@@ -45,12 +38,11 @@ import { costOperations, queryServiceOperations } from '../../../services/query-
 import { deadLetterOperations } from '../../../services/query-service/operator/dead-letters.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { prepareSandbox } from '../../../services/sandbox.ts'
+import { openHttpAccess, operatorKey, secret } from '../http/http-access.ts'
 import { makeTestFolder, openTestDatabase } from '../stores/postgres.ts'
 import { type Client, login } from '../system/client.ts'
 import { gatedClickHouse, gatedLog, gatedPricing, gates } from './gates.ts'
 
-const secret = 'a secret of at least thirty-two characters'
-const operatorKey = 'ok_operator_key_of_the_tests'
 const partitions = 4
 
 type Stores = {
@@ -229,24 +221,13 @@ const openHttp = async (
   const accepted = (partition: number, records: number): void =>
     stores.metrics.accepted.inc({ lane: String(partition) }, records)
   const counts = { accepted, refused: () => undefined, bytes: () => undefined }
-  const idempotency = idempotencyKeys(database)
-  const tokens = bearerTokens(secret)
+  const access = openHttpAccess(database)
   const thread = stack.use(openWorkThread(workThreadOptions))
   const changes = referenceChanges()
   const registries = queryServiceOperations({
     thread,
     validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
-    ...{
-      database,
-      geocode,
-      areasOf: marketAreasOf,
-      isCurrency,
-      timeZone,
-      bearerTokens: tokens,
-      idempotency,
-      secret,
-      requestsPerSecond: null,
-    },
+    ...access.dependencies,
     metering: meteringFacts(clickHouse),
     providersOf: async () => [],
     publishRecosts: relay.publish,
@@ -268,16 +249,9 @@ const openHttp = async (
     ...deadLetterOperations({ ...partitionStores, logger }),
   ]
   const ports = {
-    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
-    verifyKey: keyVerifier(secret, keyStore(database.operator)),
-    authenticateOperator: operatorAuthenticator(operatorKey),
-    findReferences: referenceFinder(database),
-    idempotency,
+    ...access.ports,
     now: at,
-    elapsed: () => performance.now(),
-    newRequestId: () => 'req_test',
     log: logger,
-    observe: () => undefined,
   }
   const app = createApp(operations, healthRoutes([{ name: 'cost-worker', isHealthy }], []), ports)
   const { port } = stack.use(await listen(app, { host: '127.0.0.1', port: 0 }, ports))

@@ -1,29 +1,19 @@
 import type { Hono } from 'hono'
 import sql from 'sql-template-tag'
-import { authenticator, operatorAuthenticator } from '../../../services/platform/access/authenticate.ts'
-import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
-import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
-import { isCurrency } from '../../../services/platform/geocoding/country.ts'
-import { geocode, marketAreasOf } from '../../../services/platform/geocoding/geocode.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
-import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import type { Database } from '../../../services/platform/postgres/database.ts'
 import type { OutboxMessage } from '../../../services/platform/postgres/events/outbox.ts'
 import { createAccount } from '../../../services/platform/postgres/registry/accounts.ts'
-import { createApiKey, keyStore, readKeyState } from '../../../services/platform/postgres/registry/api-keys.ts'
-import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
-import { timeZone } from '../../../services/platform/time-zone.ts'
+import { createApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { openWebhookHttpClient } from '../../../services/platform/webhook-client/webhook-http-client.ts'
 import { openWorkThread } from '../../../services/platform/work-thread/work-thread.ts'
 import type { Provider, QueryServiceDependencies } from '../../../services/query-service/dependencies.ts'
 import { queryServiceOperations } from '../../../services/query-service/operations.ts'
 import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
+import { openHttpAccess, secret } from '../http/http-access.ts'
 import { useTestDatabase } from './use-database.ts'
-
-const secret = 'a secret of at least thirty-two characters'
-export const operatorKey = 'ok_operator_key_of_the_tests'
 
 /** Facts that replace stored meter data. Tests set them. */
 type Facts = { readonly lastSeen: Map<string, number>; readonly withRecords: Set<string> }
@@ -49,11 +39,10 @@ export const openService = (
   const facts: Facts = { lastSeen: new Map(), withRecords: new Set() }
   const published: OutboxMessage[] = []
   const errors: unknown[] = []
-  const tokens = bearerTokens(secret)
-  const idempotency = idempotencyKeys(database)
+  const { dependencies: shared, ports } = openHttpAccess(database)
   const dependencies: QueryServiceDependencies = {
+    ...shared,
     thread: openWorkThread(workThreadOptions),
-    database,
     metering: {
       lastSeen: async (_, ids) => new Map([...facts.lastSeen].filter(([id]) => ids.includes(id))),
       devicesAt: async () => [],
@@ -65,10 +54,6 @@ export const openService = (
         select id, display_name as "displayName", logo_url as "logoUrl" from providers where id = any(${ids})`)
       return rows
     },
-    geocode,
-    areasOf: marketAreasOf,
-    isCurrency,
-    timeZone,
     publishRecosts: async orders => {
       published.push(...orders)
       await publish(orders)
@@ -76,23 +61,12 @@ export const openService = (
     announcePrices: async () => undefined,
     onReferencesChanged: () => undefined,
     validateWebhookUrl: openWebhookHttpClient({ allowedNetworks: [] }).validateUrl,
-    bearerTokens: tokens,
-    idempotency,
-    secret,
-    requestsPerSecond: null,
   }
   const app = createApp(queryServiceOperations(dependencies), [], {
-    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
-    verifyKey: keyVerifier(secret, keyStore(database.operator)),
-    authenticateOperator: operatorAuthenticator(operatorKey),
-    findReferences: referenceFinder(database),
-    idempotency,
+    ...ports,
     onRefusal: refusalEvents(database, { warn: (fields: object) => void errors.push(fields) } as never),
     now: at,
-    elapsed: () => performance.now(),
-    newRequestId: () => `req_${crypto.randomUUID()}`,
     log: { warn: fields => errors.push(fields), error: fields => errors.push(fields) },
-    observe: () => undefined,
   })
   return { app, database, facts, published, errors }
 }

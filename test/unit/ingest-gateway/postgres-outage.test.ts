@@ -1,31 +1,21 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ingestGatewayOperations } from '../../../services/ingest-gateway/operations.ts'
-import { authenticator } from '../../../services/platform/access/authenticate.ts'
-import { bearerTokens } from '../../../services/platform/access/bearer-token.ts'
-import { keyVerifier } from '../../../services/platform/access/verify-key.ts'
 import { currentInstant } from '../../../services/platform/clock.ts'
 import { createApp } from '../../../services/platform/http/app.ts'
-import { idempotencyKeys } from '../../../services/platform/http/idempotency-store.ts'
 import { openDatabase } from '../../../services/platform/postgres/database.ts'
-import {
-  createApiKey,
-  keyStore,
-  readKeyState,
-  revokeApiKey,
-} from '../../../services/platform/postgres/registry/api-keys.ts'
-import { referenceFinder } from '../../../services/platform/postgres/registry/references.ts'
+import { createApiKey, revokeApiKey } from '../../../services/platform/postgres/registry/api-keys.ts'
 import { withOperator } from '../../../services/platform/postgres/transaction.ts'
 import { pricingCache } from '../../../services/platform/pricing-cache/pricing-cache.ts'
 import { referenceChanges } from '../../../services/platform/role-module.ts'
 import { timeZone } from '../../../services/platform/time-zone.ts'
+import { openHttpAccess, secret } from '../../support/http/http-access.ts'
 import { type Gateway, makeObjects, openGateway } from '../../support/metering/gateway.ts'
 import { type Answer, caller } from '../../support/registry/service.ts'
 import { makeTenants, openTestDatabase } from '../../support/stores/postgres.ts'
 import { type Fault, severablePostgres } from '../../support/stores/severable-postgres.ts'
 import { until } from '../../support/system/until.ts'
 
-const secret = 'a secret of at least thirty-two characters'
 /** Both a key's state and a found object are believed for 30 s. */
 const believedMs = 30_000
 
@@ -44,7 +34,7 @@ const openFixture = async () => {
   const { address, database: straight } = stack.use(await openTestDatabase())
   const way = stack.use(await severablePostgres(address))
   const database = stack.use(openDatabase({ address: way.address }))
-  const tokens = bearerTokens(secret)
+  const { dependencies, ports } = openHttpAccess(database)
   let passedMs = 0
   const at = (): number => currentInstant() + passedMs
   const counts = { accepted: () => undefined, refused: () => undefined, bytes: () => undefined }
@@ -63,16 +53,9 @@ const openFixture = async () => {
     referenceChanges: referenceChanges(),
   }
   const app = createApp(ingestGatewayOperations(gateway), [], {
-    authenticate: authenticator(tokens, subject => readKeyState(database.operator, subject)),
-    verifyKey: keyVerifier(secret, keyStore(database.operator)),
-    authenticateOperator: () => null,
-    findReferences: referenceFinder(database),
-    idempotency: idempotencyKeys(database),
+    ...ports,
     now: at,
-    elapsed: () => performance.now(),
-    newRequestId: () => 'req_test',
     log: { warn: () => undefined, error: () => undefined },
-    observe: () => undefined,
   })
   const tenant = (await makeTenants(straight)).live
   const newKey = async () => {
@@ -83,7 +66,7 @@ const openFixture = async () => {
       secret,
       at(),
     )
-    return { id: apiKey.id, token: await tokens.sign({ ...tenant, keyId: apiKey.id }, at()) }
+    return { id: apiKey.id, token: await dependencies.bearerTokens.sign({ ...tenant, keyId: apiKey.id }, at()) }
   }
   const send = (method: string, path: string) => (token: string, locationId: string) => {
     const start = currentInstant() - 3_600_000

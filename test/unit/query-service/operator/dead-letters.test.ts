@@ -4,6 +4,7 @@ import { recordTopic } from '../../../../services/platform/log/log.ts'
 import { partitionKey, partitionOf } from '../../../../services/platform/log/partition.ts'
 import { fromReplayHeader } from '../../../../services/platform/log/replay-header.ts'
 import { rowVersionOf } from '../../../../services/platform/log/row-version.ts'
+import { operatorKey } from '../../../support/http/http-access.ts'
 import {
   appendChunk,
   baseUrl,
@@ -21,7 +22,6 @@ import {
   tenant,
   useDeadLetters,
 } from '../../../support/partitions/dead-letter-fixture.ts'
-import { operatorKey } from '../../../support/registry/service.ts'
 import { until } from '../../../support/system/until.ts'
 
 useDeadLetters()

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import { updateAccount } from '../../../../services/platform/postgres/registry/accounts.ts'
 import { revokeApiKey } from '../../../../services/platform/postgres/registry/api-keys.ts'
+import { operatorKey } from '../../../support/http/http-access.ts'
 import {
   type Answer,
   type Client,
@@ -9,7 +10,6 @@ import {
   idOf,
   makeAccount,
   openService,
-  operatorKey,
   useService,
 } from '../../../support/registry/service.ts'
 
