@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClickHouse } from '../../services/platform/clickhouse/clickhouse.ts'
@@ -8,6 +6,7 @@ import { meterCostBlock } from '../../services/platform/clickhouse/encoding/fast
 import { rowsInInterval } from '../../services/platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { applySchemas, schemaFiles } from '../../services/platform/clickhouse/schemas.ts'
 import { costRow, hexId } from '../suites/cost-rows.ts'
+import { startLocalServer } from '../support/http/local-server.ts'
 import { type ClickHouseFront, openClickHouseFront } from '../support/stores/clickhouse-front.ts'
 import { runCommand } from '../support/system/run-command.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
@@ -121,7 +120,7 @@ type ReceivedStatement = { readonly sql: string; readonly settings: URLSearchPar
  */
 const openReplica = async (answer: { lines?: string; errorNumber?: number }) => {
   const statements: ReceivedStatement[] = []
-  const server = createServer(async (request, response) => {
+  const server = await startLocalServer(async (request, response) => {
     const settings = new URL(request.url ?? '/', 'http://replica').searchParams
     const body = await buffer(request)
     statements.push({ sql: settings.get('query') ?? body.toString(), settings })
@@ -129,15 +128,9 @@ const openReplica = async (answer: { lines?: string; errorNumber?: number }) => 
     response.writeHead(500, { 'x-clickhouse-exception-code': `${answer.errorNumber}` })
     response.end(`Code: ${answer.errorNumber}. DB::Exception: it is so. (SOME_ERROR) (version 0)`)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const replicated = (isReplicated: boolean) =>
-    openClickHouseHttp({ url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated })
-  const stop = async (): Promise<void> => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { asked: statements, replicated, [Symbol.asyncDispose]: stop }
+    openClickHouseHttp({ url: server.url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated })
+  return { asked: statements, replicated, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
 }
 
 // Only a cluster can show the effect of these settings: the embedded engine has no replicated tables.

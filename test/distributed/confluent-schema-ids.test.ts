@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { openCodec } from '../../services/platform/log/avro/codec.ts'
 import { confluentSchemaIds } from '../../services/platform/log/avro/confluent-schema-ids.ts'
 import { describeSchemaIds, readingSchema } from '../suites/describe-schema-ids.ts'
+import { startLocalServer } from '../support/http/local-server.ts'
 import { sharedRegistry, skippedWithout } from '../support/kafka/shared-broker.ts'
 
 const idsOf = async () => {
@@ -50,13 +50,11 @@ describe('an unavailable registry', () => {
   /** Create a registry that answers with `status` and counts its requests. */
   const answering = async (status: number, body: unknown) => {
     const requests: IncomingMessage[] = []
-    const server = createServer((request, response) => {
+    const server = await startLocalServer((request, response) => {
       requests.push(request)
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { url, asked: requests, [Symbol.asyncDispose]: async () => void server.close() }
+    return { ...server, asked: requests }
   }
 
   it('gives a retriable failure, and is called again', async () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import type { Sandbox } from '../../../services/platform/access/sandbox-file.ts'
 import type { Role } from '../../../services/platform/config/config.ts'
+import { startLocalServer } from '../http/local-server.ts'
 import { openClickHouseFront } from '../stores/clickhouse-front.ts'
 import { openTestDatabase } from '../stores/postgres.ts'
 import { severablePostgres } from '../stores/severable-postgres.ts'
@@ -103,7 +103,7 @@ export const openProcesses = async (
  */
 export const openProxy = async (gateways: () => readonly (RoleProcess | null)[], query: () => RoleProcess | null) => {
   let turn = 0
-  const server = createServer((request, response) => {
+  return startLocalServer((request, response) => {
     const { method = 'GET', url = '/' } = request
     const isForGateway = (method === 'PUT' && url.startsWith('/meters')) || url.startsWith('/costs/instant')
     const running = gateways().filter(one => one !== null)
@@ -121,12 +121,4 @@ export const openProxy = async (gateways: () => readonly (RoleProcess | null)[],
     forwarded.on('error', () => response.destroy())
     request.pipe(forwarded)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', () => resolve()))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
 }

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { startLocalServer } from '../http/local-server.ts'
 
 /** Reaction of a feed to a request: an answer or a fault. */
 export type FeedAnswer =
@@ -33,7 +33,7 @@ const failWith = (how: 'hang' | 'cut' | 'endless', response: ServerResponse): vo
 /** Start a feed. It answers 404 until a test sets `answer`. */
 export const startFeedServer = async (): Promise<FeedServer> => {
   const requests: string[] = []
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const url = new URL(request.url ?? '/', 'http://feed.test')
     requests.push(`${url.pathname}${url.search}`)
     const answer = feed.answer(url)
@@ -43,17 +43,12 @@ export const startFeedServer = async (): Promise<FeedServer> => {
         .writeHead(answer.status ?? 200, { 'Content-Type': 'application/json', ...answer.headers })
         .end(answer.text)
   }
-  const server = createServer(handle)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { url: baseUrl, [Symbol.asyncDispose]: stop } = await startLocalServer(serve)
   const feed: FeedServer = {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl,
     requests,
     answer: () => ({ status: 404, text: '' }),
-    [Symbol.asyncDispose]: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    [Symbol.asyncDispose]: stop,
   }
   return feed
 }

@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { type LocalServer, readBody, startLocalServer } from '../http/local-server.ts'
 
 /** A POST that the subscriber received. */
 export type ReceivedRequest = {
@@ -16,19 +16,7 @@ export type Reply =
   | 'reset'
 
 /** A subscriber on the loopback interface that records the received requests. */
-export type Receiver = AsyncDisposable & {
-  readonly url: string
-  readonly port: number
-  readonly received: ReceivedRequest[]
-  /** Number of all connections so far. */
-  readonly connections: () => number
-}
-
-const read = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
+export type Receiver = LocalServer & { readonly received: ReceivedRequest[] }
 
 const answer = (response: ServerResponse, reply: Reply): void => {
   if (reply === 'hang') return
@@ -42,9 +30,8 @@ export const openReceiver = async (
   host = '127.0.0.1',
 ): Promise<Receiver> => {
   const received: ReceivedRequest[] = []
-  let connections = 0
-  const server = createServer((request, response) => {
-    read(request).then(
+  const server = await startLocalServer((request, response) => {
+    readBody(request).then(
       body => {
         const one = { path: request.url ?? '', headers: request.headers, body, at: Date.now() }
         received.push(one)
@@ -52,21 +39,6 @@ export const openReceiver = async (
       },
       () => response.destroy(),
     )
-  })
-  server.on('connection', () => {
-    connections += 1
-  })
-  await new Promise<void>(resolve => server.listen(0, host, resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://${host}:${port}`,
-    port,
-    received,
-    connections: () => connections,
-    [Symbol.asyncDispose]: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  }, host)
+  return { ...server, received }
 }

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { startLocalServer } from '../../support/http/local-server.ts'
 import { until } from '../../support/system/until.ts'
 import { openWebhookFixture } from '../../support/webhooks/webhook-fixture.ts'
 
@@ -14,7 +13,7 @@ const maxConcurrency = async (answerBytes: number): Promise<number> => {
   let answered = 0
   let underWay = 0
   let max = 0
-  const server = createServer((_, response) => {
+  await using server = await startLocalServer((_, response) => {
     underWay += 1
     if (answered >= first) max = Math.max(max, underWay)
     setTimeout(() => {
@@ -23,16 +22,13 @@ const maxConcurrency = async (answerBytes: number): Promise<number> => {
       response.writeHead(200).end(answer)
     }, 20)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   await using world = await openWebhookFixture({ at: Date.now })
-  const { id } = await world.subscribe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const { id } = await world.subscribe(`${server.url}/`)
   await world.emit(events)
   await until(
     async () => (await world.deliveries(id)).filter(({ status }) => status === 'DELIVERED').length,
     count => count === events,
   )
-  server.closeAllConnections()
-  server.close()
   return max
 }
 

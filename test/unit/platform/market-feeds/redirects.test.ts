@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { serviceClient } from '../../../../services/command-line/service-client.ts'
 import { fetchPrices } from '../../../../services/platform/market-feeds/fetch-prices.ts'
 import { jsonFeeds } from '../../../../services/platform/market-feeds/json-feeds.ts'
+import { startLocalServer } from '../../../support/http/local-server.ts'
 import { settings } from './feed-samples.ts'
 
 const { awattar } = jsonFeeds
@@ -13,32 +12,27 @@ const { awattar } = jsonFeeds
 /** A server that redirects each request, and a target that counts its requests. */
 const openElsewhere = async () => {
   let visits = 0
-  const listenOn = async (answer: Parameters<typeof createServer>[1]) => {
-    const server = createServer(answer)
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-  }
-  const canary = await listenOn((_, response) => {
+  const canary = await startLocalServer((_, response) => {
     visits += 1
     response.end('{}')
   })
-  const front = await listenOn((request, response) => {
+  const front = await startLocalServer((request, response) => {
     const status = Number(/status=(\d+)/.exec(request.url ?? '')?.[1] ?? 302)
     response.writeHead(status, { Location: `${canary.url}/stolen` }).end()
   })
   return {
     url: front.url,
     visits: () => visits,
-    [Symbol.dispose]: () => {
-      canary.server.close()
-      front.server.close()
+    [Symbol.asyncDispose]: async () => {
+      await canary[Symbol.asyncDispose]()
+      await front[Symbol.asyncDispose]()
     },
   }
 }
 
 describe('a redirect', () => {
   it('of a market feed is refused and not followed', async () => {
-    using elsewhere = await openElsewhere()
+    await using elsewhere = await openElsewhere()
     const span = { from: Date.UTC(2025, 8, 1), to: Date.UTC(2025, 8, 2) }
     for (const status of [301, 302, 303, 307, 308]) {
       const fetching = fetchPrices(
@@ -56,7 +50,7 @@ describe('a redirect', () => {
   })
 
   it('is not followed by the command line, which sends keys', async () => {
-    using elsewhere = await openElsewhere()
+    await using elsewhere = await openElsewhere()
     expect((await serviceClient(elsewhere.url, { 'X-Operator-Key': 'secret' }).call('GET', '/markets')).status).toBe(
       302,
     )
