@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ApiVersion, Client } from '../system/client.ts'
 import { makeOne } from '../system/home.ts'
+import { allHours } from '../tariffs/all-hours.ts'
 import { addTariffs, type CaseRecord, type CaseTariff, prepareCase } from './cost-cases.ts'
 
 type Segment = { readonly valid_from: string; readonly valid_to: string; readonly price: number }
@@ -97,30 +98,12 @@ const iso = (at: number): string => new Date(at).toISOString()
 
 const marketTariff = (surcharges: Pick<FormulaCase, 'surcharge_fixed' | 'surcharge_percentage'>): CaseTariff => ({
   ...{ direction: 'IMPORT', type: 'COMMODITY', timezone: 'UTC', currency_code: 'EUR', market_rates: true },
-  schedule: [
-    {
-      months: ['All'],
-      days_and_hours: [
-        {
-          days: ['All'],
-          hours: [
-            { valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: null, to_kwh: null, ...surcharges }] },
-          ],
-        },
-      ],
-    },
-  ],
+  schedule: allHours([{ fixed: null, to_kwh: null, ...surcharges }]),
 })
 
 const freeCommodity = ({ timezone, currency_code }: CaseTariff): CaseTariff => ({
   ...{ direction: 'IMPORT', type: 'COMMODITY', timezone, currency_code, market_rates: false },
-  schedule: marketTariff({ surcharge_fixed: 0, surcharge_percentage: 0 }).schedule.map(entry => ({
-    ...entry,
-    days_and_hours: entry.days_and_hours.map(({ days, hours }) => ({
-      days,
-      hours: hours.map(band => ({ ...band, rate: band.rate.map(rate => ({ ...rate, fixed: 0 })) })),
-    })),
-  })),
+  schedule: allHours([{ fixed: 0, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }]),
 })
 
 /** Create the location of a series. If the series has grid fees only, energy is free. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ApiVersion, Client } from '../system/client.ts'
 import { makeOne } from '../system/home.ts'
+import { allHours } from '../tariffs/all-hours.ts'
 import { createSteps } from './price-cases.ts'
 
 type Prices = { readonly start: string; readonly step_minutes: number; readonly values: readonly number[] }
@@ -62,10 +63,11 @@ export const createPrices = async (
 ): Promise<string> => {
   const steps = values.map((value, index) => [index * step, (index + 1) * step, value] as const)
   const locationId = await createSteps(client, apiVersion, steps, Date.parse(start))
-  const hours = [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{}] }]
-  const schedule = [{ months: ['All'], days_and_hours: [{ days: ['All'], hours }] }]
-  const sold = { location_id: locationId, direction: 'EXPORT', type: 'COMMODITY', market_rates: true, schedule }
-  await client.ask('POST', apiVersion === 'current' ? '/tariffs' : '/tariffs/elements', sold)
+  const terms = { direction: 'EXPORT', type: 'COMMODITY', market_rates: true, schedule: allHours([{}]) }
+  await client.ask('POST', apiVersion === 'current' ? '/tariffs' : '/tariffs/elements', {
+    location_id: locationId,
+    ...terms,
+  })
   return locationId
 }
 

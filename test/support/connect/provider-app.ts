@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readBody, startLocalServer } from '../http/local-server.ts'
+import { allHours } from '../tariffs/all-hours.ts'
 
 /** Answer of a provider's app to a request for a tariff. */
 export type PlanReply = { readonly status: number; readonly body: unknown } | 'never'
@@ -28,12 +29,6 @@ export type ProviderPage = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-const readText = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 /** Login page of the app. Its form posts to the same address. */
 const loginPage = (
   message: string,
@@ -47,12 +42,7 @@ export const providerPlan = (value: number, more: object = {}) => ({
   integration_instance: 'example',
   direction: 'IMPORT',
   connection_type: 'DIRECT',
-  data: [
-    {
-      months: ['All'],
-      days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ value }] }] }],
-    },
-  ],
+  data: allHours([{ value }]),
   ...more,
 })
 
@@ -72,14 +62,14 @@ export const postAsApp = async (connectAddress: string, body: object): Promise<P
 export const startProviderApp = async (post: typeof postAsApp = postAsApp): Promise<ProviderApp> => {
   const requests: unknown[] = []
   const answerPlan = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    requests.push(JSON.parse(await readText(request)))
+    requests.push(JSON.parse(await readBody(request)))
     if (app.reply === 'never') response.destroy()
     else
       response.writeHead(app.reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(app.reply.body))
   }
   const showLogin = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const token = new URL(request.url ?? '', 'http://app').searchParams.get('fp_cot') ?? ''
-    const form = new URLSearchParams(request.method === 'POST' ? await readText(request) : '')
+    const form = new URLSearchParams(request.method === 'POST' ? await readBody(request) : '')
     const { consent, ...fields } = Object.fromEntries(form)
     const page =
       request.method === 'POST' ? await app.logIn(app.connectAddress, token, fields, consent === 'yes') : null
@@ -90,17 +80,15 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
         .writeHead(200, { 'Content-Type': 'text/html' })
         .end(loginPage(String(page?.data['message'] ?? page?.text ?? '')))
   }
-  const server = createServer((request, response) => {
+  const server = await startLocalServer((request, response) => {
     const answer =
       request.url === '/api/tariff_plan' ? answerPlan : request.url?.startsWith('/login') ? showLogin : null
     if (answer === null) response.writeHead(404).end('{}')
     else void answer(request, response)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const app: ProviderApp = {
-    url,
-    loginUrl: `${url}/login?lang=en`,
+    url: server.url,
+    loginUrl: `${server.url}/login?lang=en`,
     reply: { status: 200, body: providerPlan(0.2455) },
     connectAddress: '',
     requests,
@@ -115,11 +103,7 @@ export const startProviderApp = async (post: typeof postAsApp = postAsApp): Prom
       const data = { auth_metadata_id: consentPage.data['auth_metadata_id'], consent_given: consent }
       return post(connectAddress, { connect_token: token, route: 'consent_capture', data })
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise(resolve => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
+    [Symbol.asyncDispose]: server[Symbol.asyncDispose],
   }
   return app
 }

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { isObject } from '../openapi/json-schema.ts'
 import type { Random } from '../random.ts'
 
 /** JSON text that `JSON.stringify` cannot produce: `1e400`, a duplicate member. */
@@ -9,8 +10,7 @@ const rawText = (text: string): Raw => ({ [raw]: text })
 
 const isRaw = (value: unknown): value is Raw => typeof value === 'object' && value !== null && raw in value
 
-const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRaw(value)
+const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> => isObject(value) && !isRaw(value)
 
 /** Write JSON text. Raw pieces are written unchanged. */
 export const writeJson = (value: unknown): string => {

@@ -1,13 +1,10 @@
-import type { JsonSchema } from '../openapi/json-schema.ts'
+import { isObject, type JsonSchema } from '../openapi/json-schema.ts'
 import type { Random } from '../random.ts'
 
 /** Ids that exist or existed, by prefix (`loc`). With them, requests pass the first look-up. */
 export type KnownIds = ReadonlyMap<string, readonly string[]>
 
 const idPattern = /^([a-z]{3})_[0-9a-f]{24}$/
-
-const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const pickFrom = <T>(random: Random, choices: readonly T[]): T | undefined => choices[random.below(choices.length)]
 
@@ -18,7 +15,7 @@ export const withKnownIds = (value: unknown, known: KnownIds, random: Random): u
     return prefix === undefined || random.oneIn(12) ? value : (pickFrom(random, known.get(prefix) ?? []) ?? value)
   }
   if (Array.isArray(value)) return value.map(one => withKnownIds(one, known, random))
-  if (!isMembers(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withKnownIds(member, known, random)]))
 }
 
@@ -64,19 +61,17 @@ const list = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
   const minItems = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0
   const { items } = schema
   return Array.from({ length: minItems + random.below(3) }, () =>
-    isMembers(items) ? generateValue(items, known, random) : 1,
+    isObject(items) ? generateValue(items, known, random) : 1,
   )
 }
 
 const object = (schema: JsonSchema, known: KnownIds, random: Random): unknown => {
   const required = Array.isArray(schema['required']) ? schema['required'] : []
-  const properties = isMembers(schema['properties']) ? Object.entries(schema['properties']) : []
+  const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : []
   const chosen = properties.filter(
-    ([name, one]) => required.includes(name) || (isMembers(one) && one['readOnly'] !== true && random.oneIn(2)),
+    ([name, one]) => required.includes(name) || (isObject(one) && one['readOnly'] !== true && random.oneIn(2)),
   )
-  return Object.fromEntries(
-    chosen.map(([name, one]) => [name, generateValue(isMembers(one) ? one : {}, known, random)]),
-  )
+  return Object.fromEntries(chosen.map(([name, one]) => [name, generateValue(isObject(one) ? one : {}, known, random)]))
 }
 
 /** Generate a value that the schema allows. Rules that are missing in the schema may be violated. */

@@ -1,13 +1,5 @@
 /* Decimals as integers of the smallest unit, independent of the arithmetic of the service. */
 
-/** Divide and round half to even. The denominator is positive. */
-export const divide = (numerator: bigint, denominator: bigint): bigint => {
-  const remainder = ((numerator % denominator) + denominator) % denominator
-  const below = (numerator - remainder) / denominator
-  const doubleRemainder = 2n * remainder
-  return doubleRemainder > denominator || (doubleRemainder === denominator && below % 2n !== 0n) ? below + 1n : below
-}
-
 /** Remove the zeros at the end of a text. */
 const withoutZeros = (text: string): string => {
   let end = text.length

@@ -1,4 +1,5 @@
-import { divide, units } from './exact-decimal.ts'
+import { divideHalfEven } from '../oracle/exact.ts'
+import { units } from './exact-decimal.ts'
 import type { LedgerLocation, LedgerRecord } from './journal.ts'
 
 /** A part of a record at one price: energy in 1e-6 Wh, cost in 1e-9, price in 1e-9 per kWh. */
@@ -21,7 +22,7 @@ const valueDecimals = 9
 export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigint => {
   const amount = units(value, valueDecimals) * wattHours[unit]
   const isPower = unit === 'W' || unit === 'KW'
-  return isPower ? divide(amount * BigInt(end - start), 3_600_000n * 1000n) : divide(amount, 1000n)
+  return isPower ? divideHalfEven(amount * BigInt(end - start), 3_600_000n * 1000n) : divideHalfEven(amount, 1000n)
 }
 
 /**
@@ -29,7 +30,7 @@ export const energyOf = ({ value, units: unit, start, end }: LedgerRecord): bigi
  * Parts are differences of shares, so that their sum is exact.
  */
 const shareUpTo = (whole: bigint, elapsed: number, length: number): bigint =>
-  divide(whole * BigInt(elapsed), BigInt(length))
+  divideHalfEven(whole * BigInt(elapsed), BigInt(length))
 
 const localMinute = (at: number, { offsetMinutes }: LedgerLocation): number => {
   const ofDay = (((at + offsetMinutes * minuteMs) % day) + day) % day
@@ -72,7 +73,7 @@ export const expectedOf = (record: LedgerRecord, location: LedgerLocation): Expe
     const share =
       start === end ? energy : shareUpTo(energy, to - start, end - start) - shareUpTo(energy, from - start, end - start)
     const price = units(priceAt(from, location), 9)
-    return { start: from, end: to, energy: share, price, cost: divide(price * share, 1_000_000_000n) }
+    return { start: from, end: to, energy: share, price, cost: divideHalfEven(price * share, 1_000_000_000n) }
   })
   return { energy, cost: pieces.reduce((sum, { cost }) => sum + cost, 0n), pieces }
 }

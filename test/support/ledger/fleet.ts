@@ -1,6 +1,7 @@
+import { divideHalfEven } from '../oracle/exact.ts'
 import type { Random } from '../random.ts'
 import type { Client } from '../system/client.ts'
-import { decimal, divide, units } from './exact-decimal.ts'
+import { decimal, units } from './exact-decimal.ts'
 import type { LedgerLocation } from './journal.ts'
 
 /**
@@ -25,7 +26,7 @@ type Rate = ReturnType<typeof rateOf>
 
 /** (fixed + surcharge) × (1 + percentage), rounded half to even to 1e-9. */
 const priceOf = ({ fixed, surchargeFixed, percentage }: Rate): bigint =>
-  divide((units(fixed, 9) + units(surchargeFixed, 9)) * (10_000n + units(percentage, 4)), 10_000n)
+  divideHalfEven((units(fixed, 9) + units(surchargeFixed, 9)) * (10_000n + units(percentage, 4)), 10_000n)
 
 const hoursOf = (from: number, to: number, { fixed, surchargeFixed, percentage }: Rate): string =>
   `{"valid_from":"${clock(from)}","valid_to":"${clock(to)}","rate":[{"fixed":${fixed},"surcharge_fixed":${surchargeFixed},"surcharge_percentage":${percentage}}]}`

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { askExactly } from '../exact/exact-json.ts'
 import type { Client } from '../system/client.ts'
 import { parseExactly } from './exact-decimal.ts'
 import { startOfDay } from './expected-cost.ts'
@@ -36,12 +37,6 @@ export type StoredRecord = {
   }[]
 }
 
-const ask = async <T>(client: Client, method: string, path: string, body?: unknown): Promise<T> => {
-  const { status, text } = await client.send(method, path, body)
-  if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${text}`)
-  return parseExactly(text) as T
-}
-
 /** Read all records of a location and its devices, page by page. `filter` adds query parameters. */
 export const readRecords = async (
   client: Client,
@@ -51,7 +46,7 @@ export const readRecords = async (
   const records: StoredRecord[] = []
   for (let cursor = ''; ; ) {
     const path = `/meters/records?location_id=${locationId}&limit=100${filter}${cursor}`
-    const page = await ask<{ data: readonly StoredRecord[]; has_more: boolean }>(client, 'GET', path)
+    const page = await askExactly<{ data: readonly StoredRecord[]; has_more: boolean }>(client, 'GET', path)
     records.push(...page.data)
     const last = page.data.at(-1)
     if (!page.has_more || last === undefined) return records
@@ -82,7 +77,7 @@ export const readDays = async (client: Client, location: LedgerLocation): Promis
   const to = startOfDay(firstDay + dayCount * day + maxLengthMs, location) + day
   const span = { start_time: new Date(from).toISOString(), end_time: new Date(to).toISOString() }
   const path = `/costs/interval/${location.locationId}?aggregation=DAY&include_devices=true`
-  const { data } = await ask<CostAnswer>(client, 'POST', path, span)
+  const { data } = await askExactly<CostAnswer>(client, 'POST', path, span)
   return data.map(({ start_time, energy, tariff, unpriced_records = '0' }) => ({
     day: Date.parse(start_time),
     energy: energy.value,

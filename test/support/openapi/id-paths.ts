@@ -1,4 +1,4 @@
-import type { JsonSchema } from './json-schema.ts'
+import { isObject, type JsonSchema } from './json-schema.ts'
 import type { DocumentedOperation } from './openapi.ts'
 
 /**
@@ -15,17 +15,14 @@ const prefixIn = (values: readonly unknown[]): string | undefined =>
     .map(value => (typeof value === 'string' ? idPattern.exec(value)?.[1] : undefined))
     .find(prefix => prefix !== undefined)
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const examplesOf = (schema: JsonSchema): readonly unknown[] => {
   const own = Array.isArray(schema['examples']) ? schema['examples'] : []
-  const inner = Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(examplesOf) : []
+  const inner = Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isObject).flatMap(examplesOf) : []
   return [...own, ...inner]
 }
 
 const alternatives = (schema: JsonSchema): readonly JsonSchema[] =>
-  Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isSchema).flatMap(alternatives) : [schema]
+  Array.isArray(schema['anyOf']) ? schema['anyOf'].filter(isObject).flatMap(alternatives) : [schema]
 
 /** Members of a body that are ids, without the members that only the server sets. */
 const idPathsInBody = (schema: JsonSchema, path: readonly (string | number)[] = []): readonly IdPath[] => {
@@ -33,18 +30,18 @@ const idPathsInBody = (schema: JsonSchema, path: readonly (string | number)[] = 
   const prefix = prefixIn(examplesOf(schema))
   if (prefix !== undefined) return [{ in: 'body', path, prefix }]
   return alternatives(schema).flatMap(one => {
-    if (isSchema(one['items'])) return idPathsInBody(one['items'], [...path, 0])
-    const properties = isSchema(one['properties']) ? Object.entries(one['properties']) : []
-    return properties.flatMap(([name, member]) => (isSchema(member) ? idPathsInBody(member, [...path, name]) : []))
+    if (isObject(one['items'])) return idPathsInBody(one['items'], [...path, 0])
+    const properties = isObject(one['properties']) ? Object.entries(one['properties']) : []
+    return properties.flatMap(([name, member]) => (isObject(member) ? idPathsInBody(member, [...path, name]) : []))
   })
 }
 
 /** Prefix of the cursors of a list: the prefix of the ids of its objects. */
 const cursorPrefix = ({ success }: DocumentedOperation): string | undefined => {
   const list = success.schema['properties']
-  const data = isSchema(list) && isSchema(list['data']) ? list['data']['items'] : undefined
-  const item = isSchema(data) && isSchema(data['properties']) ? data['properties']['id'] : undefined
-  return isSchema(item) ? prefixIn(examplesOf(item)) : undefined
+  const data = isObject(list) && isObject(list['data']) ? list['data']['items'] : undefined
+  const item = isObject(data) && isObject(data['properties']) ? data['properties']['id'] : undefined
+  return isObject(item) ? prefixIn(examplesOf(item)) : undefined
 }
 
 const cursors = ['starting_after', 'ending_before']

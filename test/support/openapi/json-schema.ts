@@ -1,16 +1,15 @@
 /** JSON Schema of the OpenAPI documents. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-type Members = Readonly<Record<string, unknown>>
-
 /** Violation of a schema: the path of the value and the fault. */
 export type Violation = string
 
-const isMembers = (value: unknown): value is Members =>
+/** Return true if a value is a JSON object. */
+export const isObject = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const schemasIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
-  isMembers(value) ? (value as Record<string, JsonSchema>) : {}
+  isObject(value) ? (value as Record<string, JsonSchema>) : {}
 
 const typeNames: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: value => typeof value === 'string',
@@ -19,7 +18,7 @@ const typeNames: Readonly<Record<string, (value: unknown) => boolean>> = {
   boolean: value => typeof value === 'boolean',
   null: value => value === null,
   array: Array.isArray,
-  object: isMembers,
+  object: isObject,
 }
 
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
@@ -64,14 +63,14 @@ const checkType = (value: unknown, { type }: JsonSchema): string | null => {
     : `is ${JSON.stringify(value)?.slice(0, 60)}, no ${names.join(' or ')}`
 }
 
-const memberViolations = (value: Members, schema: JsonSchema, path: string): readonly Violation[] => {
+const memberViolations = (value: JsonSchema, schema: JsonSchema, path: string): readonly Violation[] => {
   const properties = schemasIn(schema['properties'])
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : []
   const found = required.filter(name => !(name in value)).map(name => `${path}.${name} is missing`)
   for (const [name, member] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (own !== undefined) found.push(...violationsOf(member, own, `${path}.${name}`))
-    else if (isMembers(schema['additionalProperties']))
+    else if (isObject(schema['additionalProperties']))
       found.push(...violationsOf(member, schema['additionalProperties'], `${path}.${name}`))
     // An answer has documented members only, unless the schema allows additional properties.
     else if (schema['additionalProperties'] !== true && 'properties' in schema)
@@ -109,9 +108,9 @@ export const violationsOf = (value: unknown, schema: JsonSchema, path = '$'): re
   }
   if (Array.isArray(value)) {
     const { items } = schema
-    return isMembers(items) ? value.flatMap((element, index) => violationsOf(element, items, `${path}[${index}]`)) : []
+    return isObject(items) ? value.flatMap((element, index) => violationsOf(element, items, `${path}[${index}]`)) : []
   }
-  return isMembers(value) ? memberViolations(value, schema, path) : []
+  return isObject(value) ? memberViolations(value, schema, path) : []
 }
 
 /** Return the component that a reference names. */
@@ -121,15 +120,15 @@ export const resolveReference = (schema: JsonSchema, document: object): JsonSche
   const found = $ref
     .slice(2)
     .split('/')
-    .reduce<unknown>((value, name) => (isMembers(value) ? value[name] : undefined), document)
-  if (!isMembers(found)) throw new Error(`The document has no component ${$ref}.`)
+    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), document)
+  if (!isObject(found)) throw new Error(`The document has no component ${$ref}.`)
   return found
 }
 
 /** Replace all references with their schemas. */
 export const inlineReferences = (value: unknown, document: object): unknown => {
   if (Array.isArray(value)) return value.map(one => inlineReferences(one, document))
-  if (!isMembers(value)) return value
+  if (!isObject(value)) return value
   const { $ref, ...own } = value
   const found = typeof $ref === 'string' ? { ...resolveReference({ $ref }, document), ...own } : own
   return Object.fromEntries(Object.entries(found).map(([name, one]) => [name, inlineReferences(one, document)]))

@@ -1,4 +1,5 @@
 import type { Client } from '../system/client.ts'
+import { allHours } from '../tariffs/all-hours.ts'
 
 /** Ids of one object of each kind, including a stored record. */
 export type ObjectFixture = {
@@ -17,14 +18,7 @@ type WithId = { readonly id: string }
 type ListOfIds = { readonly data: readonly WithId[] }
 
 /** Schedule with one price at all hours. */
-export const flatSchedule = [
-  {
-    months: ['All'],
-    days_and_hours: [
-      { days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [{ fixed: 0.3 }] }] },
-    ],
-  },
-]
+export const flatSchedule = allHours([{ fixed: 0.3 }])
 
 const create = async (client: Client, path: string, body: object): Promise<string> =>
   ((await client.ask('POST', path, body)) as WithId).id

@@ -13,6 +13,7 @@ import { queryServiceOperations } from '../../../services/query-service/operatio
 import { refusalEvents } from '../../../services/query-service/refusal-events.ts'
 import { workThreadOptions } from '../../../services/query-service/work-thread/run-work.ts'
 import { openHttpAccess, secret } from '../http/http-access.ts'
+import { flatSchedule } from './object-fixture.ts'
 import { useTestDatabase } from './use-database.ts'
 
 /** Facts that replace stored meter data. Tests set them. */
@@ -150,14 +151,6 @@ export const listed = ({ body, text }: Answer): readonly Readonly<Record<string,
   return body['data']
 }
 
-/** Schedule with one price at all hours. */
-export const flatSchedule = (rate: object = { fixed: 0.3 }) => [
-  {
-    months: ['All'],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate: [rate] }] }],
-  },
-]
-
 /** Create an object. Return its id. */
 export const make = async (client: Client, path: string, body: object): Promise<string> => {
   const answer = await client.call('POST', path, body)
@@ -174,7 +167,7 @@ export const flatTariff = (locationId: string, more: object = {}) => ({
   location_id: locationId,
   direction: 'IMPORT',
   type: 'COMMODITY',
-  schedule: flatSchedule(),
+  schedule: flatSchedule,
   ...more,
 })
 

@@ -1,5 +1,6 @@
 import type { Client } from '../system/client.ts'
 import { makeHome, makeOne } from '../system/home.ts'
+import { allHours } from './all-hours.ts'
 
 /** Price of a tier in major units per kWh, and its limit in kWh per month. The last tier has no limit. */
 export type TierRate = { readonly fixed: number; readonly to_kwh?: number }
@@ -16,12 +17,7 @@ export const addTiers = (
 ): Promise<string> =>
   makeOne(client, '/tariffs', {
     ...{ location_id: locationId, direction: 'IMPORT', type: 'COMMODITY', ...more },
-    schedule: [
-      {
-        months: ['All'],
-        days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
-      },
-    ],
+    schedule: allHours(rate),
   })
 
 /** Create a location with a tiered import tariff. Return its id. */

@@ -4,7 +4,6 @@ import { createMarket } from '../../../../services/platform/postgres/pricing/mar
 import { withOperator } from '../../../../services/platform/postgres/transaction.ts'
 import {
   contractYear,
-  flatSchedule,
   flatTariff,
   listed,
   make,
@@ -12,6 +11,7 @@ import {
   makeLocation,
   useService,
 } from '../../../support/registry/service.ts'
+import { allHours } from '../../../support/tariffs/all-hours.ts'
 
 let at = Date.UTC(2026, 0, 15, 12)
 const service = await useService(() => at++)
@@ -28,7 +28,7 @@ describe('a location', () => {
     const exported = await make(
       live,
       '/tariffs',
-      flatTariff(location, { direction: 'EXPORT', market_rates: true, schedule: flatSchedule({}) }),
+      flatTariff(location, { direction: 'EXPORT', market_rates: true, schedule: allHours([{}]) }),
     )
     expect((await live.call('GET', `/locations/${location}/status`)).body).toMatchObject({
       id: location,

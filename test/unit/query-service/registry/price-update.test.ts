@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import {
   contractYear,
-  flatSchedule,
   flatTariff,
   listed,
   make,
@@ -9,6 +8,7 @@ import {
   makeLocation,
   useService,
 } from '../../../support/registry/service.ts'
+import { allHours } from '../../../support/tariffs/all-hours.ts'
 
 let at = Date.UTC(2026, 0, 15, 12)
 const service = await useService(() => at++)
@@ -45,7 +45,7 @@ it('price.update is written once per change of a tariff, with the interval that 
   expect(await newUpdates(location)).toEqual([])
   await live.call('PATCH', `/tariffs/${first}`, { contract_end_date: '2025-07-01T00:00:00Z' })
   expect(await newUpdates(location)).toEqual([['IMPORT', '2025-07-01T00:00:00Z', null]])
-  const prices = { schedule: flatSchedule({ fixed: 0.4 }), effective_from: '2025-03-01T00:00:00Z' }
+  const prices = { schedule: allHours([{ fixed: 0.4 }]), effective_from: '2025-03-01T00:00:00Z' }
   await live.call('PATCH', `/tariffs/${first}`, prices)
   expect(await newUpdates(location)).toEqual([['IMPORT', '2025-03-01T00:00:00Z', null]])
 
@@ -67,7 +67,7 @@ it('price.update is written for a new zone per direction with a tariff, and for 
   expect(await newUpdates(location)).toEqual([])
 
   await make(live, '/tariffs', flatTariff(location))
-  const followsMarket = { direction: 'EXPORT', market_rates: true, schedule: flatSchedule({}) }
+  const followsMarket = { direction: 'EXPORT', market_rates: true, schedule: allHours([{}]) }
   await make(live, '/tariffs', flatTariff(location, followsMarket))
   await newUpdates(location)
   await moveTo({ timezone: 'Europe/Paris' })

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ApiVersion, apiVersionDates, apiVersions } from '../../../../services/contract/api-version.ts'
-import {
-  type Answer,
-  flatSchedule,
-  flatTariff,
-  idOf,
-  makeAccount,
-  useService,
-} from '../../../support/registry/service.ts'
+import { type Answer, flatTariff, idOf, makeAccount, useService } from '../../../support/registry/service.ts'
+import { allHours } from '../../../support/tariffs/all-hours.ts'
 
 const service = await useService()
 
@@ -76,7 +70,7 @@ const answersIn = async (apiVersion: ApiVersion): Promise<Readonly<Record<string
     flatTariff(location, {
       direction: 'EXPORT',
       market_rates: true,
-      schedule: flatSchedule({ surcharge_fixed: -0.01 }),
+      schedule: allHours([{ surcharge_fixed: -0.01 }]),
     }),
   )
   const price = { start_time: '2026-01-01T00:00:00Z', end_time: '2026-01-01T00:15:00Z', value: 0.081234567 }

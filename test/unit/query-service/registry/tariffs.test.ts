@@ -2,7 +2,6 @@ import sql from 'sql-template-tag'
 import { describe, expect, it } from 'vitest'
 import {
   contractYear,
-  flatSchedule,
   flatTariff,
   idOf,
   listed,
@@ -11,6 +10,7 @@ import {
   makeLocation,
   useService,
 } from '../../../support/registry/service.ts'
+import { allHours } from '../../../support/tariffs/all-hours.ts'
 
 let at = Date.UTC(2026, 0, 15, 12)
 const service = await useService(() => at++)
@@ -41,7 +41,7 @@ describe('a tariff', () => {
     ]
     expect(lists.map(({ body }) => body['url'])).toEqual(['/tariffs', '/tariffs/elements'])
     for (const list of lists) expect(listed(list).map(one => one['id'])).toEqual([second, id])
-    const schedule = flatSchedule({ fixed: 0.3, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 })
+    const schedule = allHours([{ fixed: 0.3, to_kwh: null, surcharge_fixed: 0, surcharge_percentage: 0 }])
     const versions = [{ effective_from: now.body['contract_start_date'], schedule }]
     expect(listed(lists[0] ?? now)[1]).toEqual({ ...now.body, schedule, versions })
   })
@@ -60,7 +60,7 @@ describe('a tariff', () => {
 
   it('is refused with 400, and with 409 in the earlier API version', async () => {
     const location = await makeLocation(live)
-    const wrong = flatTariff(location, { schedule: flatSchedule({ fixed: 0.3, surcharge_percentage: 19 }) })
+    const wrong = flatTariff(location, { schedule: allHours([{ fixed: 0.3, surcharge_percentage: 19 }]) })
     const refusal = {
       code: 'value_out_of_range',
       field: 'schedule[0].days_and_hours[0].hours[0].rate[0].surcharge_percentage',
@@ -165,7 +165,7 @@ describe('a tariff', () => {
     orders()
     const patch = (fixed: number, effective_from?: string) =>
       live.call('PATCH', `/tariffs/${id}`, {
-        schedule: flatSchedule({ fixed }),
+        schedule: allHours([{ fixed }]),
         ...(effective_from === undefined ? {} : { effective_from }),
       })
     const priceOf = (schedule: unknown) => JSON.stringify(schedule).match(/"fixed":([\d.]+)/)?.[1]
@@ -211,7 +211,7 @@ describe('a tariff', () => {
 
   it('does not change if its current prices are sent again', async () => {
     const id = await make(live, '/tariffs', flatTariff(await makeLocation(live)))
-    const future = { schedule: flatSchedule({ fixed: 0.9 }), effective_from: '2027-01-01T00:00:00Z' }
+    const future = { schedule: allHours([{ fixed: 0.9 }]), effective_from: '2027-01-01T00:00:00Z' }
     const { body } = await live.call('PATCH', `/tariffs/${id}`, future)
     orders()
     const again = await live.call('PATCH', `/tariffs/${id}`, { schedule: body['schedule'], display_name: 'Same' })
@@ -227,7 +227,7 @@ describe('a tariff', () => {
       [{ schedule: [] }, 'schedule_invalid', 'schedule'],
       [{ schedule: null }, 'field_invalid', 'schedule'],
       [
-        { schedule: flatSchedule({ fixed: 1, surcharge_percentage: 19 }) },
+        { schedule: allHours([{ fixed: 1, surcharge_percentage: 19 }]) },
         'value_out_of_range',
         'schedule[0].days_and_hours[0].hours[0].rate[0].surcharge_percentage',
       ],
@@ -238,7 +238,7 @@ describe('a tariff', () => {
       expect(refused).toMatchObject({ status: 400, body: { code, field: expect.stringContaining(field) } })
     }
     const many = (day: number) => ({
-      schedule: flatSchedule({ fixed: day / 100 }),
+      schedule: allHours([{ fixed: day / 100 }]),
       effective_from: new Date(Date.UTC(2027, 0, day)).toISOString(),
     })
     for (let day = 1; day < 100; day += 1)
@@ -287,7 +287,7 @@ describe('a tariff', () => {
 
   it('with market rates needs a source in the currency of its location', async () => {
     const market = await make(live, '/markets', { display_name: 'own', currency_code: 'EUR' })
-    const market_rates = { market_rates: true, schedule: flatSchedule({}) }
+    const market_rates = { market_rates: true, schedule: allHours([{}]) }
     expect(await live.call('POST', '/tariffs', flatTariff(await makeLocation(live), market_rates))).toMatchObject({
       status: 400,
       body: { code: 'currency_mismatch' },
