@@ -13,20 +13,20 @@ const titles = {
 
 /** Return an observer that prints the progress of each phase, and the faults during the phase. */
 export const observer = (faults: () => readonly string[]): Observer => {
-  let shown: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null =
+  let current: { readonly phase: string; readonly progress: ReturnType<typeof showProgress>; isEnded: boolean } | null =
     null
   let reportedAt = 0
   return (phase, done, total) => {
     const [title, unit] = titles[phase]
-    if (shown === null || shown.phase !== phase || (shown.isEnded && done < total)) {
-      shown = { phase, progress: showProgress(title, total, unit), isEnded: false }
+    if (current === null || current.phase !== phase || (current.isEnded && done < total)) {
+      current = { phase, progress: showProgress(title, total, unit), isEnded: false }
     }
     for (const fault of faults().slice(reportedAt))
       print(`  ${title.padEnd(12)} ${++reportedAt} ${fault}: survived at ${whole(done)} ${unit}`)
-    if (shown.isEnded) return
-    shown.progress.update(done)
-    shown.isEnded = done >= total
-    if (shown.isEnded) shown.progress.end(`${whole(done)} ${unit}`)
+    if (current.isEnded) return
+    current.progress.update(done)
+    current.isEnded = done >= total
+    if (current.isEnded) current.progress.end(`${whole(done)} ${unit}`)
   }
 }
 

@@ -101,14 +101,14 @@ const exchange = (socket: Socket, bytes: Buffer): Promise<number> =>
     socket.write(bytes)
   })
 
-type Turn = { readonly body: number; readonly slot: number; readonly due: number }
+type PlannedRequest = { readonly body: number; readonly slot: number; readonly due: number }
 
 /** State of a running load: the next request, and the results so far. */
 type LoadState = {
   readonly plan: LoadPlan
   /** End of the load, by `performance.now()`. */
   readonly until: number
-  readonly nextTurn: () => Turn
+  readonly nextRequest: () => PlannedRequest
   /** True if more than `maxAhead` records are sent but not stored. */
   readonly isAhead: () => boolean
   readonly latencies: number[]
@@ -139,7 +139,7 @@ const send = async (sending: LoadState, socket: Socket, bytes: Buffer): Promise<
 const prepareRequest = async (
   { plan }: LoadState,
   templates: readonly Template[],
-  { body, slot, due }: Turn,
+  { body, slot, due }: PlannedRequest,
 ): Promise<Buffer> => {
   const wait = due - performance.now()
   if (wait > 1) await pause(wait)
@@ -150,7 +150,7 @@ const prepareRequest = async (
 
 /** Send over one connection, one request after the other. */
 const sendSequentially = async (sending: LoadState): Promise<void> => {
-  const { plan, until, isAhead, nextTurn } = sending
+  const { plan, until, isAhead, nextRequest } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const socket = await openSocket(plan)
   while (performance.now() < until) {
@@ -158,22 +158,22 @@ const sendSequentially = async (sending: LoadState): Promise<void> => {
       await pause(2)
       continue
     }
-    const turn = nextTurn()
-    if (turn.due > until) break
-    await send(sending, socket, await prepareRequest(sending, templates, turn))
+    const request = nextRequest()
+    if (request.due > until) break
+    await send(sending, socket, await prepareRequest(sending, templates, request))
   }
   socket.destroy()
 }
 
 /** Send each request when it is due, over an idle or a new connection. */
 const sendWhenDue = async (sending: LoadState): Promise<void> => {
-  const { plan, until, nextTurn } = sending
+  const { plan, until, nextRequest } = sending
   const templates = plan.bodies.map(body => templateOf(plan, body))
   const idle: Socket[] = []
   const inFlight = new Set<Promise<void>>()
   let ended = Promise.withResolvers<void>()
-  for (let turn = nextTurn(); turn.due < until && performance.now() < until; turn = nextTurn()) {
-    const bytes = Buffer.from(await prepareRequest(sending, templates, turn))
+  for (let request = nextRequest(); request.due < until && performance.now() < until; request = nextRequest()) {
+    const bytes = Buffer.from(await prepareRequest(sending, templates, request))
     while (inFlight.size >= plan.connections) {
       ended = Promise.withResolvers()
       await ended.promise
@@ -190,11 +190,11 @@ const sendWhenDue = async (sending: LoadState): Promise<void> => {
       sending.unanswered += 1
       sending.latencies.push(performance.now() - startedAt)
     }
-    const request = exchanged.catch(countFailure).finally(() => {
-      inFlight.delete(request)
+    const finished = exchanged.catch(countFailure).finally(() => {
+      inFlight.delete(finished)
       ended.resolve()
     })
-    inFlight.add(request)
+    inFlight.add(finished)
   }
   await Promise.all(inFlight)
   for (const socket of idle) socket.destroy()
@@ -216,12 +216,12 @@ const runLoad = async (plan: LoadPlan, stored: () => number): Promise<LoadResult
       unanswered: 0,
     },
     isAhead: () => sending.sent * plan.recordsPerBody - stored() > (plan.maxAhead ?? Number.POSITIVE_INFINITY),
-    nextTurn: () => {
-      const turn = sending.sent++
-      const due = plan.rate === null ? 0 : startedAt + (turn * plan.recordsPerBody * 1000) / plan.rate
+    nextRequest: () => {
+      const index = sending.sent++
+      const due = plan.rate === null ? 0 : startedAt + (index * plan.recordsPerBody * 1000) / plan.rate
       return {
-        body: turn % plan.bodies.length,
-        slot: plan.firstSlot + Math.floor(turn / plan.bodies.length) * plan.slotMs,
+        body: index % plan.bodies.length,
+        slot: plan.firstSlot + Math.floor(index / plan.bodies.length) * plan.slotMs,
         due,
       }
     },

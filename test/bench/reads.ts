@@ -73,13 +73,13 @@ const loadSeconds = 44
 /** Time for each of the four kinds of reads under load. All four end before the load ends. */
 const underLoadMs = 9_000
 
-const p99 = async (times: number, maxMs: number, ask: (turn: number) => Promise<unknown>): Promise<number> => {
+const p99 = async (times: number, maxMs: number, read: (round: number) => Promise<unknown>): Promise<number> => {
   const durations: number[] = []
   const endsAt = performance.now() + maxMs
-  for (let turn = -3; turn < times && performance.now() < endsAt; turn += 1) {
+  for (let round = -3; round < times && performance.now() < endsAt; round += 1) {
     const startedAt = performance.now()
-    await ask(turn)
-    if (turn >= 0) durations.push(performance.now() - startedAt)
+    await read(round)
+    if (round >= 0) durations.push(performance.now() - startedAt)
   }
   return quantile(durations, 0.99) ?? 0
 }
@@ -93,19 +93,21 @@ const measure = async (
   months: number,
   maxMs: number,
 ): Promise<ReadFigures> => {
-  const monthAt = (turn: number): number => firstMonth + ((turn + months) % months) * slotsPerMonth * slotMs
-  const device = (turn: number): string => fleet.devices[(turn + 17) % devices] ?? ''
+  const monthAt = (round: number): number => firstMonth + ((round + months) % months) * slotsPerMonth * slotMs
+  const device = (round: number): string => fleet.devices[(round + 17) % devices] ?? ''
   const cost = (object: string, start: number, ms: number, query = '') =>
     client.ask('POST', `/costs/interval/${object}${query}`, { start_time: iso(start), end_time: iso(start + ms) })
   const day = 86_400_000
   const sessions = Math.floor((months * slotsPerMonth) / 16)
   return {
-    day: await p99(200, maxMs, turn => cost(device(turn), monthAt(turn) + 5 * day, day)),
-    month: await p99(200, maxMs, turn => cost(device(turn), monthAt(turn), slotsPerMonth * slotMs, '?aggregation=DAY')),
-    session: await p99(200, maxMs, turn =>
-      client.ask('POST', `/costs/session/session-${(turn + 17) % devices}-${(turn * 7 + 50) % sessions}`),
+    day: await p99(200, maxMs, round => cost(device(round), monthAt(round) + 5 * day, day)),
+    month: await p99(200, maxMs, round =>
+      cost(device(round), monthAt(round), slotsPerMonth * slotMs, '?aggregation=DAY'),
     ),
-    account: await p99(30, maxMs, turn => cost(account, monthAt(turn), slotsPerMonth * slotMs, '?currency_code=EUR')),
+    session: await p99(200, maxMs, round =>
+      client.ask('POST', `/costs/session/session-${(round + 17) % devices}-${(round * 7 + 50) % sessions}`),
+    ),
+    account: await p99(30, maxMs, round => cost(account, monthAt(round), slotsPerMonth * slotMs, '?currency_code=EUR')),
   }
 }
 

@@ -30,11 +30,13 @@ export const quantileOf = (samples: Samples, name: string, share: number): numbe
     const le = new RegExp(`^${name}_bucket\\{le="([^"]+)"\\}$`).exec(sample)?.[1]
     return le === undefined ? [] : [[Number(le), count] as const]
   })
-  const wanted = (buckets.at(-1)?.[1] ?? 0) * share
+  const targetCount = (buckets.at(-1)?.[1] ?? 0) * share
   let [below, counted] = [0, 0]
   for (const [le, count] of buckets) {
-    if (count >= wanted)
-      return Number.isFinite(le) ? below + ((le - below) * (wanted - counted)) / Math.max(1, count - counted) : below
+    if (count >= targetCount)
+      return Number.isFinite(le)
+        ? below + ((le - below) * (targetCount - counted)) / Math.max(1, count - counted)
+        : below
     ;[below, counted] = [le, count]
   }
   return below

@@ -34,7 +34,7 @@ export const flows = {
   fromBattery: 'tariff_direction=IMPORT&energy_flow_direction=OUTBOUND',
 } as const
 
-const spanOf = ({ start, days }: Period) => ({
+const intervalOf = ({ start, days }: Period) => ({
   start_time: writeInstant(start),
   end_time: writeInstant(start + days * dayMs),
 })
@@ -50,7 +50,7 @@ export const readCost = async (
     client,
     'POST',
     `/costs/interval/${objectId}?${flows[flow]}`,
-    spanOf(period),
+    intervalOf(period),
   )
   const [element] = data
   return {
@@ -112,7 +112,7 @@ export const readTiers = async (
   { locationId }: CreatedSite,
   { start }: Period,
 ): Promise<readonly TierPart[]> => {
-  const { start_time: from, end_time: to } = spanOf({ start, days: 1 })
+  const { start_time: from, end_time: to } = intervalOf({ start, days: 1 })
   const path = `/meters/records?location_id=${locationId}&start_time=${from}&end_time=${to}&limit=100`
   const { data } = await requestWithRetries<RecordList>(client, 'GET', path)
   const parts = new Map<string, TierPart>()

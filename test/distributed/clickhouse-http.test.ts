@@ -130,7 +130,7 @@ const openReplica = async (answer: { lines?: string; errorNumber?: number }) => 
   })
   const replicated = (isReplicated: boolean) =>
     openClickHouseHttp({ url: server.url, user: 'ledger', password: '', database: 'default', ca: null, isReplicated })
-  return { asked: statements, replicated, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
+  return { statements, replicated, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
 }
 
 // Only a cluster can show the effect of these settings: the embedded engine has no replicated tables.
@@ -140,7 +140,7 @@ describe('a cluster', () => {
     const cluster = replica.replicated(true)
     await cluster.insert(meterCostBlock([costRow()]))
     await cluster.close()
-    const settings = Object.fromEntries(replica.asked[0]?.settings ?? [])
+    const settings = Object.fromEntries(replica.statements[0]?.settings ?? [])
     expect(settings).toMatchObject({ insert_quorum: 'auto', insert_quorum_parallel: '1' })
     // Sequential reads are refused if inserts are parallel.
     expect(settings).not.toHaveProperty('select_sequential_consistency')
@@ -152,9 +152,9 @@ describe('a cluster', () => {
     await using replica = await openReplica({ lines: '["`meter_batches`"]\n["`meter_cost`"]\n' })
     const [cluster, single] = [replica.replicated(true), replica.replicated(false)]
     await single.catchUp()
-    expect(replica.asked).toEqual([])
+    expect(replica.statements).toEqual([])
     await cluster.catchUp()
-    expect(replica.asked.slice(1).map(({ sql }) => sql.trim())).toEqual(
+    expect(replica.statements.slice(1).map(({ sql }) => sql.trim())).toEqual(
       ['meter_batches', 'meter_cost'].map(table => `SYSTEM SYNC REPLICA \`${table}\` LIGHTWEIGHT`),
     )
     for (const one of [cluster, single]) await one.close()
@@ -166,7 +166,7 @@ describe('a cluster', () => {
     const cluster = replica.replicated(true)
     await cluster.catchUp()
     await cluster.close()
-    const listing = (replica.asked[0]?.sql ?? '').replace(/FORMAT \w+\s*$/, '')
+    const listing = (replica.statements[0]?.sql ?? '').replace(/FORMAT \w+\s*$/, '')
     expect(listing).toContain("'Replicated%MergeTree'")
     await applySchemas(db, schemaFiles())
     const tables = await db.rows(listing.replace("'Replicated%MergeTree'", "'%MergeTree'"))

@@ -54,7 +54,7 @@ describe('an unavailable registry', () => {
       requests.push(request)
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     })
-    return { ...server, asked: requests }
+    return { ...server, requests }
   }
 
   it('gives a retriable failure, and is called again', async () => {
@@ -62,7 +62,7 @@ describe('an unavailable registry', () => {
     const ids = confluentSchemaIds({ address: { url: registry.url, user: null, password: null }, fetch })
     for (let time = 0; time < 2; time += 1)
       await expect(ids.schemaOf(7)).rejects.toMatchObject({ code: 'registry_away', retriable: true })
-    expect(registry.asked.length).toBe(2)
+    expect(registry.requests.length).toBe(2)
   })
 
   it('gives a retriable failure if no server listens', async () => {
@@ -78,7 +78,7 @@ describe('an unavailable registry', () => {
     const ids = confluentSchemaIds({ address: { url: registry.url, user: 'reader', password: 'secret' }, fetch })
     const [first, second] = await Promise.all([ids.schemaOf(7), ids.schemaOf(7)])
     expect([first, second, await ids.schemaOf(7)]).toEqual(Array(3).fill(readingSchema(['value'])))
-    expect(registry.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+    expect(registry.requests.map(({ url, headers }) => [url, headers.authorization])).toEqual([
       ['/schemas/ids/7', `Basic ${Buffer.from('reader:secret').toString('base64')}`],
     ])
   })

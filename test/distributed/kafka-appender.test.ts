@@ -32,17 +32,17 @@ describe('appends without a broker', () => {
 
   it('refuse other appends to the partition at once until their result is known', async () => {
     const { append, close } = await open()
-    const took = async (bytes: number, partition?: number): Promise<number> => {
+    const appendMs = async (bytes: number, partition?: number): Promise<number> => {
       const requestedAt = performance.now()
       await expect(append(bytes, partition)).rejects.toMatchObject(away)
       return performance.now() - requestedAt
     }
     const startedAt = performance.now()
-    expect(await took(100)).toBeGreaterThan(90)
-    for (let count = 0; count < 5; count += 1) expect(await took(100)).toBeLessThan(50)
-    expect(await took(100, 1)).toBeGreaterThan(90)
+    expect(await appendMs(100)).toBeGreaterThan(90)
+    for (let count = 0; count < 5; count += 1) expect(await appendMs(100)).toBeLessThan(50)
+    expect(await appendMs(100, 1)).toBeGreaterThan(90)
     await sleep(startedAt + 1_500 - performance.now())
-    expect(await took(100)).toBeGreaterThan(90)
+    expect(await appendMs(100)).toBeGreaterThan(90)
     await close()
   })
 })

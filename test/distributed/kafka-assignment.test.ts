@@ -38,32 +38,32 @@ describe('a Kafka assignment', () => {
       [14, 12],
       [12, 14],
     ] as const) {
-      const { assignment: lane, nextFetchOffset: wanted, deliver: give } = openAssignment()
-      expect(wanted()).toBe(10)
-      give(fetched(10, first), 10)
-      give(fetched(10, second), 10)
-      expect(wanted()).toBe(first)
-      give(fetched(first, 15), first)
-      expect(offsetsOf(await lane.read(bounds))).toEqual([10, 11, 12, 13, 14])
+      const { assignment, nextFetchOffset, deliver } = openAssignment()
+      expect(nextFetchOffset()).toBe(10)
+      deliver(fetched(10, first), 10)
+      deliver(fetched(10, second), 10)
+      expect(nextFetchOffset()).toBe(first)
+      deliver(fetched(first, 15), first)
+      expect(offsetsOf(await assignment.read(bounds))).toEqual([10, 11, 12, 13, 14])
     }
   })
 
   it('drops the result of a fetch that started before a rewind', async () => {
-    const { assignment: lane, nextFetchOffset: wanted, deliver: give, moveTo } = openAssignment()
-    give(fetched(10, 12), 10)
-    await lane.read(bounds)
-    await lane.rewind()
-    give(fetched(12, 14), 12)
+    const { assignment, nextFetchOffset, deliver, moveTo } = openAssignment()
+    deliver(fetched(10, 12), 10)
+    await assignment.read(bounds)
+    await assignment.rewind()
+    deliver(fetched(12, 14), 12)
     moveTo(40, 12)
-    expect(wanted()).toBe(10)
-    give(fetched(10, 12), 10)
-    expect(offsetsOf(await lane.read(bounds))).toEqual([10, 11])
+    expect(nextFetchOffset()).toBe(10)
+    deliver(fetched(10, 12), 10)
+    expect(offsetsOf(await assignment.read(bounds))).toEqual([10, 11])
   })
 
   it('continues at the oldest stored message if its offset no longer exists', () => {
-    const { nextFetchOffset: wanted, moveTo } = openAssignment()
+    const { nextFetchOffset, moveTo } = openAssignment()
     moveTo(40, 10)
-    expect(wanted()).toBe(40)
+    expect(nextFetchOffset()).toBe(40)
   })
 })
 

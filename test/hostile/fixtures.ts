@@ -147,8 +147,8 @@ export const waitForCost = async (
   expected: number,
 ): Promise<void> => {
   for (;;) {
-    const span = { start_time: iso(epoch), end_time: iso(epoch + days * dayMs) }
-    const { data } = await caller.ask<Costs>('POST', `/costs/interval/${locationId}`, span)
+    const interval = { start_time: iso(epoch), end_time: iso(epoch + days * dayMs) }
+    const { data } = await caller.ask<Costs>('POST', `/costs/interval/${locationId}`, interval)
     if (Math.abs((data[0]?.tariff.cost.value ?? 0) - expected) < 0.01) return
     await sleep(50)
   }

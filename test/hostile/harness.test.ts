@@ -98,7 +98,7 @@ describe('the verdict', () => {
   const missesOfReads = (reads: readonly Wait[], otherCpu: number): readonly string[] => {
     const round = { waits: [wait, ...reads], referenceMs: [] }
     const input = plantedInput('line', 10)
-    const seen = {
+    const measurement = {
       input,
       statuses: [200],
       plays: 1,
@@ -109,7 +109,7 @@ describe('the verdict', () => {
       isOldTurn: false,
       cpuMs: null,
     }
-    return verify(seen, { round: { waits: [wait], referenceMs: [] }, cpuRate: 0 }).misses
+    return verify(measurement, { round: { waits: [wait], referenceMs: [] }, cpuRate: 0 }).misses
   }
 
   it('lists refused probes by kind, status and error code, and allows a few on a busy machine', () => {

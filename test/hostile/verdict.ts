@@ -12,7 +12,7 @@ const minComparedMs = 25
 /** If other processes use more than this share of a CPU, the machine is busy. Time in its CPU queue does not count. */
 export const busyShare = 0.2
 /** Above this share the stores do not get enough CPU time. Waits of reads are not verified. */
-const crowdedShare = 1.2
+const overloadShare = 1.2
 /** Factor for the waits of reads on a busy machine, because the stores also wait for a CPU. */
 const busyReadFactor = 3
 
@@ -71,7 +71,7 @@ type Measure = { readonly countedMs: (wait: Wait) => number; readonly marginMs: 
 export const measureOf = (kind: ProbeKind, otherCpu: number, marginMs: number): Measure => {
   if (otherCpu <= busyShare) return { countedMs: ({ ms }) => ms, marginMs }
   if (kind === 'live') return { countedMs: ({ ms, ranMs, queuedMs }) => Math.min(ranMs, ms - queuedMs), marginMs }
-  const factor = otherCpu > crowdedShare ? Number.POSITIVE_INFINITY : busyReadFactor
+  const factor = otherCpu > overloadShare ? Number.POSITIVE_INFINITY : busyReadFactor
   return { countedMs: ({ ms, queuedMs }) => ms - queuedMs, marginMs: marginMs * factor }
 }
 

@@ -3,7 +3,7 @@ import { toWire } from '../../support/ledger/generate-submission.ts'
 import type { LedgerReceipt } from '../../support/ledger/journal.ts'
 import { answerOf } from '../../support/ledger/submitter.ts'
 import type { AuditedSystem } from '../audited-system.ts'
-import { isUnexpected, nullIfBroken, waitForCaller } from '../send/entries.ts'
+import { isUnexpected, nullIfDisconnected, waitForCaller } from '../send/entries.ts'
 import type { BulkSubmission } from './plan-bulk.ts'
 
 /**
@@ -38,7 +38,7 @@ const sendCopy = async (
       throw new Error(`A submission was not accepted within ${timeoutMs / 1_000} s.`)
     const { client } = await waitForCaller(system, performance.now(), sleep)
     progress.sent += 1
-    const reply = await client.send('PUT', '/meters/interval', body).catch(nullIfBroken)
+    const reply = await client.send('PUT', '/meters/interval', body).catch(nullIfDisconnected)
     const answer = reply === null ? null : answerOf(reply)
     if (answer !== null && isUnexpected(answer.status, answer.outcome)) {
       progress.refused.push(`a submission: ${reply?.status} ${reply?.text.slice(0, 500)}`)

@@ -21,12 +21,16 @@ export type Change = {
 
 const dayMs = 86_400_000
 
-const create = (location: CreatedLocation, made: { tariff: Tariff }): Change => ({
+const create = (location: CreatedLocation, created: { tariff: Tariff }): Change => ({
   objectId: location.locationId,
-  request: () => ({ method: 'POST', path: '/tariffs', body: exactBody(tariffBody(made.tariff, location.locationId)) }),
+  request: () => ({
+    method: 'POST',
+    path: '/tariffs',
+    body: exactBody(tariffBody(created.tariff, location.locationId)),
+  }),
   done: ({ id = '' }) => {
-    made.tariff = { ...made.tariff, id }
-    location.tariffs = [...location.tariffs, made.tariff]
+    created.tariff = { ...created.tariff, id }
+    location.tariffs = [...location.tariffs, created.tariff]
   },
 })
 
@@ -59,7 +63,7 @@ const replaceFrom = (random: Random, location: CreatedLocation, at: number): rea
     .filter(({ direction, type }) => direction === 'IMPORT' && type === 'COMMODITY')
     .reduce((a, b) => ((a.contractStart ?? 0) > (b.contractStart ?? 0) ? a : b))
   const start = Math.max(at, last.contractEnd ?? (last.contractStart ?? 0) + dayMs)
-  const made = {
+  const created = {
     tariff: {
       ...last,
       id: '',
@@ -70,8 +74,8 @@ const replaceFrom = (random: Random, location: CreatedLocation, at: number): rea
     },
   }
   const end = last.contractEnd === null ? [changeEnd(location, () => last.id, start)] : []
-  const undo = [voidTariff(location, () => made.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
-  return [...end, create(location, made), ...(random.chance(0.5) ? undo.slice(0, 1 + random.below(2)) : [])]
+  const undo = [voidTariff(location, () => created.tariff.id), changeEnd(location, () => last.id, last.contractEnd)]
+  return [...end, create(location, created), ...(random.chance(0.5) ? undo.slice(0, 1 + random.below(2)) : [])]
 }
 
 /** Plan changes in the year of the records, or after all records: these alter no cost, but reach all partitions. */

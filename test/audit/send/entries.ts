@@ -55,7 +55,7 @@ export const sizeOf = (step: Step): number => {
 }
 
 /** Return null if the connection broke, because the result of the request is unknown. Other errors are thrown. */
-export const nullIfBroken = (error: unknown): null => {
+export const nullIfDisconnected = (error: unknown): null => {
   if (error instanceof TypeError) return null
   throw error
 }

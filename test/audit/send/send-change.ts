@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '../../support/ledger/journal.ts'
 import type { Change, ChangeRequest } from '../history/plan-changes.ts'
-import { isUnexpected, nullIfBroken, type SendContext, waitForCaller } from './entries.ts'
+import { isUnexpected, nullIfDisconnected, type SendContext, waitForCaller } from './entries.ts'
 
 /** After a kill, an idempotency key can stay locked for 1 min. */
 const pauseMs = 200
@@ -28,7 +28,7 @@ export const sendChange = async (
   for (let isRetry = false; ; isRetry = true) {
     const { client } = await waitForCaller(system, since, sleep)
     await journal.write({ kind: 'change', operation, ...request })
-    const reply = await client.send(request.method, request.path, request.body, headers).catch(nullIfBroken)
+    const reply = await client.send(request.method, request.path, request.body, headers).catch(nullIfDisconnected)
     const status = reply?.status ?? null
     const outcome = outcomeOf(status, request, isRetry)
     await journal.write({ kind: 'changed', operation, outcome, status, text: reply?.text.slice(0, 500) ?? '' })

@@ -5,7 +5,7 @@ import {
   bodyOf,
   entryOf,
   isUnexpected,
-  nullIfBroken,
+  nullIfDisconnected,
   pathOf,
   pauseMs,
   type SendContext,
@@ -31,7 +31,7 @@ const sendOnce = async (
   { client }: Caller,
   { step, operation, attempt, body }: Attempt,
 ): Promise<Answer> => {
-  const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfBroken)
+  const reply = await client.send('PUT', pathOf[step.kind], body).catch(nullIfDisconnected)
   const answer = reply === null ? unanswered : answerOf(reply)
   if (isUnexpected(answer.status, answer.outcome))
     progress.refused.push(`submission ${operation}: ${reply?.status} ${reply?.text}`)
@@ -44,7 +44,10 @@ const maxWaitMs = 3_000
 /** Wait until a batch is processed. Returns early if the system is killed meanwhile. */
 const awaitProcessed = async ({ system }: SendContext, batchId: string): Promise<void> => {
   for (const end = performance.now() + maxWaitMs; performance.now() < end; await sleep(pauseMs)) {
-    const reply = await system.caller()?.client.send('GET', `/meters/batch?batch_id=${batchId}`).catch(nullIfBroken)
+    const reply = await system
+      .caller()
+      ?.client.send('GET', `/meters/batch?batch_id=${batchId}`)
+      .catch(nullIfDisconnected)
     if (reply === undefined || reply === null) return
     const receipt = reply.json as {
       readonly records_submitted: number

@@ -13,8 +13,8 @@ import {
 import { energyUntil, type Interval, type Segment } from '../../support/oracle/segments.ts'
 import { type Moment, momentIndexAt, type Timeline, timelineOf } from './timeline.ts'
 
-const isWithin = (at: number, spans: readonly Interval[]): boolean =>
-  spans.some(({ start, end }) => start <= at && at < end)
+const isWithin = (at: number, intervals: readonly Interval[]): boolean =>
+  intervals.some(({ start, end }) => start <= at && at < end)
 
 /** Cut a record where its price changes, and where actuals start or end to cover it. */
 const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly Interval[]): readonly Segment[] => {
@@ -26,7 +26,8 @@ const segmentsOf = (timeline: Timeline, record: MeterRecord, covered: readonly I
     if (edge >= end) break
     edges.add(edge)
   }
-  for (const edge of covered.flatMap(span => [span.start, span.end])) if (start < edge && edge < end) edges.add(edge)
+  for (const edge of covered.flatMap(interval => [interval.start, interval.end]))
+    if (start < edge && edge < end) edges.add(edge)
   const sortedEdges = [...edges].sort((a, b) => a - b)
   const until = (at: number): bigint => (at === start ? 0n : at === end ? energy : energyUntil(record, at))
   return sortedEdges.map((from, index) => {
@@ -92,14 +93,14 @@ export const locationCosts = (input: PricingInput, records: readonly IdentifiedR
   const timelines = new Map(
     directions.map(direction => {
       const own = records.filter(({ record }) => record.tariffDirection === direction)
-      const span = own.reduce(
+      const interval = own.reduce(
         ({ start, end }, { record }) => ({ start: Math.min(start, record.start), end: Math.max(end, record.end) }),
         {
           start: Number.POSITIVE_INFINITY,
           end: Number.NEGATIVE_INFINITY,
         },
       )
-      return [direction, own.length === 0 ? [] : timelineOf(input, direction, span)]
+      return [direction, own.length === 0 ? [] : timelineOf(input, direction, interval)]
     }),
   )
   const all = records.map(({ id, record, covered = [] }) => {

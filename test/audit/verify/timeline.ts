@@ -67,10 +67,13 @@ const marketInstants = (input: PricingInput, direction: TariffDirection): readon
  * Find all instants of an interval, with its end, at which a price of one direction changes, and the price from each
  * instant on. Candidates are the starts and ends of time bands, days, contracts and market prices, and clock changes.
  */
-export const timelineOf = (input: PricingInput, direction: TariffDirection, span: Interval): Timeline => {
-  const wall = wallInstants(input.timeZone.name, secondsOf(input, direction), span)
+export const timelineOf = (input: PricingInput, direction: TariffDirection, interval: Interval): Timeline => {
+  const wall = wallInstants(input.timeZone.name, secondsOf(input, direction), interval)
   const candidates = [...wall, ...contractInstants(input), ...marketInstants(input, direction)]
-  const instants = [span.start, ...candidates.filter(at => span.start < at && at <= span.end).sort((a, b) => a - b)]
+  const instants = [
+    interval.start,
+    ...candidates.filter(at => interval.start < at && at <= interval.end).sort((a, b) => a - b),
+  ]
   const moments: Moment[] = []
   for (const start of instants) {
     const last = moments.at(-1)

@@ -13,8 +13,10 @@ const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))
 
 const deviation = (kind: Deviation['kind'], name: string, expected: unknown, found: unknown): Deviation | null => {
-  const [wanted, given] = [textOf(expected), textOf(found)]
-  return wanted === given ? null : { kind, expected: `${name} ${wanted}`, found: `${name} ${given}` }
+  const [expectedText, foundText] = [textOf(expected), textOf(found)]
+  return expectedText === foundText
+    ? null
+    : { kind, expected: `${name} ${expectedText}`, found: `${name} ${foundText}` }
 }
 
 const energyDeviation = ({ energy, record }: OracleCost, stored: StoredRecord): Deviation | null => {
@@ -26,19 +28,21 @@ const energyDeviation = ({ energy, record }: OracleCost, stored: StoredRecord): 
 }
 
 const piecesDeviation = (expected: OracleCost, stored: StoredRecord): Deviation | null => {
-  const wanted = (expected.priced?.pieces ?? []).map(({ start, end, energy, price, tiers, cost, confidence }) => [
-    ...[new Date(start).toISOString(), new Date(end).toISOString(), energy, price, tiers[0], cost, confidence],
-  ])
+  const expectedPieces = (expected.priced?.pieces ?? []).map(
+    ({ start, end, energy, price, tiers, cost, confidence }) => [
+      ...[new Date(start).toISOString(), new Date(end).toISOString(), energy, price, tiers[0], cost, confidence],
+    ],
+  )
   const found = stored.pieces.map(piece => [
     ...[piece.start_time, piece.end_time].map(text => new Date(text).toISOString()),
     units(piece.energy, energyDecimals),
     ...[piece.price, piece.tier, piece.cost].map(text => units(text, moneyDecimals)),
     Number(piece.confidence),
   ])
-  const firstDifferent = wanted.findIndex((piece, index) => textOf(piece) !== textOf(found[index]))
-  const at = firstDifferent === -1 ? wanted.length : firstDifferent
-  const counts = [wanted, found].map(({ length }) => `of ${length}`)
-  return deviation('cost', `piece ${at + 1}`, [counts[0], wanted[at] ?? null], [counts[1], found[at] ?? null])
+  const firstDifferent = expectedPieces.findIndex((piece, index) => textOf(piece) !== textOf(found[index]))
+  const at = firstDifferent === -1 ? expectedPieces.length : firstDifferent
+  const counts = [expectedPieces, found].map(({ length }) => `of ${length}`)
+  return deviation('cost', `piece ${at + 1}`, [counts[0], expectedPieces[at] ?? null], [counts[1], found[at] ?? null])
 }
 
 /** Compare a stored record with its exact cost. Returns null if they are equal. */

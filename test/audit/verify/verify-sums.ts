@@ -16,11 +16,11 @@ export type SumsVerdict = {
 }
 
 const dayMs = 86_400_000
-const span = { start: year.start - 2 * dayMs, end: year.end + maxLengthMs + 2 * dayMs }
+const interval = { start: year.start - 2 * dayMs, end: year.end + maxLengthMs + 2 * dayMs }
 
 const edgesOf = (zone: string): readonly number[] => {
   const months = Array.from({ length: 16 }, (_, index) => monthStart(zone, Date.UTC(2024, 11 + index, 15)))
-  return [span.start, ...months.filter(at => span.start < at && at < span.end), span.end]
+  return [interval.start, ...months.filter(at => interval.start < at && at < interval.end), interval.end]
 }
 
 const instant = (at: number): string => new Date(at).toISOString()
@@ -33,10 +33,15 @@ const verifyFlow = async (
 ) => {
   const own = costs.filter(({ record }) => record.energyFlowDirection === flow && record.tariffDirection === direction)
   const query = `tariff_direction=${direction}&energy_flow_direction=${flow}&aggregation=MONTH&include_devices=true`
-  const { data } = await costOfInterval(client, location.locationId, [instant(span.start), instant(span.end)], query)
+  const { data } = await costOfInterval(
+    client,
+    location.locationId,
+    [instant(interval.start), instant(interval.end)],
+    query,
+  )
   const edges = edgesOf(location.zone)
   const deviations = edges.slice(0, -1).flatMap((start, index) => {
-    const bucket = bucketOf(own, start, edges[index + 1] ?? span.end)
+    const bucket = bucketOf(own, start, edges[index + 1] ?? interval.end)
     const element = data[index]
     const given = element?.tariff.cost.confidence ?? ''
     const confidence = isConfidence(Number(given), bucket.confidence) ? given : fractionText(bucket.confidence)

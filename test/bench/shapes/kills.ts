@@ -60,16 +60,16 @@ const sendAll = async (
   let sent = 0
   const run = async (): Promise<void> => {
     while (!end.aborted) {
-      const turn = sent++
-      const wait = startedAt + (turn * recordsPerBody * 1000) / rate - performance.now()
+      const index = sent++
+      const wait = startedAt + (index * recordsPerBody * 1000) / rate - performance.now()
       if (wait > 0) await sleep(wait)
-      const start = first + Math.floor(turn / bodies.length) * slotMs
+      const start = first + Math.floor(index / bodies.length) * slotMs
       freeSlots.nextSlot = Math.max(freeSlots.nextSlot, start + slotMs)
-      const body = (bodies[turn % bodies.length] ?? '')
+      const body = (bodies[index % bodies.length] ?? '')
         .replaceAll(startMark, `${new Date(start).toISOString().slice(0, 19)}Z`)
         .replaceAll(endMark, `${new Date(start + slotMs).toISOString().slice(0, 19)}Z`)
       if (!(await submit(pipeline, body, end))) continue
-      for (const device of devices[turn % bodies.length] ?? []) acknowledged.add(`${device} ${start}`)
+      for (const device of devices[index % bodies.length] ?? []) acknowledged.add(`${device} ${start}`)
     }
   }
   await Promise.all(Array.from({ length: senders }, run))

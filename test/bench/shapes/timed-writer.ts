@@ -6,13 +6,13 @@ import { insertUsage, type UsageRow, usageRow } from './usage-table.ts'
 
 const rowsPerFlush = 1_000
 const flushMs = 1_000
-const tries = 3
+const attempts = 3
 const retryMs = 100
 const price = 250_000_000n
 const settings = 'async_insert=1, wait_for_async_insert=1'
 
 const flush = async (engineUrl: string, rows: readonly UsageRow[]): Promise<void> => {
-  for (let left = tries; ; left -= 1) {
+  for (let left = attempts; ; left -= 1) {
     try {
       return await insertUsage(engineUrl, rows, settings)
     } catch (error) {

@@ -98,8 +98,8 @@ export const plans: readonly HostileInput[] = [
     ...windowInput('the cheapest time of 90 days in the earlier version', '', {}, 90),
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(1_440))
-      const span = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
-      const query = new URLSearchParams({ ...span, segment: 'LOW', duration: String(size * 700) })
+      const interval = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
+      const query = new URLSearchParams({ ...interval, segment: 'LOW', duration: String(size * 700) })
       return playOf(() => hostile.send('GET', `/slots/time/${location}?${query}`, undefined, earlier))
     },
   },
@@ -107,8 +107,8 @@ export const plans: readonly HostileInput[] = [
     ...windowInput('all time below a limit of 90 days in the earlier version', '', {}, 90),
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(1_440))
-      const span = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
-      const query = new URLSearchParams({ ...span, segment: 'LOW', relative: '0.5' })
+      const interval = { start_time: iso(planStart), end_time: iso(planStart + size * dayMs) }
+      const query = new URLSearchParams({ ...interval, segment: 'LOW', relative: '0.5' })
       return playOf(() => hostile.send('GET', `/slots/threshold/${location}?${query}`, undefined, earlier))
     },
   },

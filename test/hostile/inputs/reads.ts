@@ -23,7 +23,7 @@ import { sendUnread } from '../raw-socket.ts'
 import type { Caller } from '../target.ts'
 
 const subject = 'reads'
-const spanOf = (days: number) => ({ start_time: iso(epoch), end_time: iso(epoch + days * dayMs) })
+const intervalOf = (days: number) => ({ start_time: iso(epoch), end_time: iso(epoch + days * dayMs) })
 const bands = 1_440
 
 /** Return the `open` of an input that reads prices or audits of a location with many bands. */
@@ -31,7 +31,7 @@ const openPriceReads =
   (path: string, copies = 1): HostileInput['open'] =>
   async ({ hostile }, size) => {
     const location = await createPriced(hostile, scheduleOf(bands))
-    const body = JSON.stringify(spanOf(size))
+    const body = JSON.stringify(intervalOf(size))
     return playCopies(copies, () => hostile.send('POST', `${path}/${location}`, body))
   }
 
@@ -59,7 +59,7 @@ const createMetered = async (hostile: Caller, count: number): Promise<string> =>
   return location
 }
 
-/** Reads of long spans. */
+/** Reads of long intervals. */
 export const reads: readonly HostileInput[] = [
   {
     subject,
@@ -102,7 +102,7 @@ export const reads: readonly HostileInput[] = [
     isShort: true,
     open: async ({ hostile }, size) => {
       const location = await createMetered(hostile, size * 24)
-      return playOf(() => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, spanOf(size)))
+      return playOf(() => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, intervalOf(size)))
     },
   },
   {
@@ -160,7 +160,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(bands))
-      return playOf(() => hostile.send('POST', `/prices/${location}`, spanOf(size), gzip))
+      return playOf(() => hostile.send('POST', `/prices/${location}`, intervalOf(size), gzip))
     },
   },
   {
@@ -171,7 +171,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(bands))
-      const query = new URLSearchParams(spanOf(size))
+      const query = new URLSearchParams(intervalOf(size))
       return playOf(() => hostile.send('GET', `/tariffs/rates/${location}?${query}`, undefined, earlier))
     },
   },
@@ -183,7 +183,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(240, { tiers: size }))
-      return playOf(() => hostile.send('POST', `/prices/${location}`, spanOf(90)))
+      return playOf(() => hostile.send('POST', `/prices/${location}`, intervalOf(90)))
     },
   },
   {
@@ -195,7 +195,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async (target, size) => {
       const location = await createPriced(target.hostile, scheduleOf(bands))
-      const body = JSON.stringify(spanOf(size))
+      const body = JSON.stringify(intervalOf(size))
       return () =>
         Promise.all(Array.from({ length: 8 }, () => sendUnread(target, `POST /prices/${location}`, body, 1_500)))
     },
@@ -208,7 +208,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async ({ hostile }, size) => {
       const location = await createPriced(hostile, scheduleOf(bands))
-      const body = JSON.stringify(spanOf(20))
+      const body = JSON.stringify(intervalOf(20))
       return playCopies(size, () => hostile.send('POST', `/audits/prices/${location}`, body))
     },
   },
@@ -224,10 +224,10 @@ export const reads: readonly HostileInput[] = [
       await putMinutePrices(hostile, market, size)
       const surcharges = { surcharge_fixed: 0.01, surcharge_percentage: 0.19 }
       const location = await createMarketLocation(hostile, market, surcharges)
-      const span = { start_time: iso(epoch), end_time: iso(epoch + size * 60_000) }
+      const interval = { start_time: iso(epoch), end_time: iso(epoch + size * 60_000) }
       return playOf(
-        () => hostile.send('POST', `/prices/${location}`, span),
-        () => hostile.send('GET', `/markets/${market}/prices?${new URLSearchParams(span)}`),
+        () => hostile.send('POST', `/prices/${location}`, interval),
+        () => hostile.send('GET', `/markets/${market}/prices?${new URLSearchParams(interval)}`),
       )
     },
   },
@@ -248,8 +248,8 @@ export const reads: readonly HostileInput[] = [
       await hostile.ask('PUT', `/markets/${market}/prices`, hours)
       const location = await createMarketLocation(hostile, market, { surcharge_fixed: 0 })
       const end = epoch + size * hourMs
-      const span = { start_time: iso(end - dayMs), end_time: iso(end + 4 * dayMs) }
-      return playOf(() => hostile.send('POST', `/prices/${location}`, span))
+      const interval = { start_time: iso(end - dayMs), end_time: iso(end + 4 * dayMs) }
+      return playOf(() => hostile.send('POST', `/prices/${location}`, interval))
     },
   },
   {
@@ -260,7 +260,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200],
     open: async ({ hostile }, size) => {
       const location = await createMetered(hostile, size * 24)
-      return playOf(() => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, spanOf(size), csv))
+      return playOf(() => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, intervalOf(size), csv))
     },
   },
   {
@@ -278,8 +278,8 @@ export const reads: readonly HostileInput[] = [
         hostile,
         locations.flatMap(location => hourlyRecords(location, 100)),
       )
-      const span = { start_time: '2016-11-01T00:00:00Z', end_time: '2026-11-01T00:00:00Z' }
-      return playOf(() => hostile.send('POST', `/costs/interval/${customer}?aggregation=DAY`, span))
+      const interval = { start_time: '2016-11-01T00:00:00Z', end_time: '2026-11-01T00:00:00Z' }
+      return playOf(() => hostile.send('POST', `/costs/interval/${customer}?aggregation=DAY`, interval))
     },
   },
   {
@@ -290,7 +290,7 @@ export const reads: readonly HostileInput[] = [
     statuses: [200, refusedAtOnce],
     open: async ({ hostile }, size) => {
       const location = await createMetered(hostile, 2_400)
-      const body = JSON.stringify(spanOf(100))
+      const body = JSON.stringify(intervalOf(100))
       return playCopies(size, () => hostile.send('POST', `/costs/interval/${location}?aggregation=HOUR`, body))
     },
   },
@@ -306,7 +306,7 @@ export const reads: readonly HostileInput[] = [
         ...allDay({ fixed: 0.3 }),
       ]
       const location = await createPriced(hostile, schedule)
-      return playOf(() => hostile.send('POST', `/audits/prices/${location}`, spanOf(60)))
+      return playOf(() => hostile.send('POST', `/audits/prices/${location}`, intervalOf(60)))
     },
   },
   {

@@ -86,13 +86,13 @@ export const webhooks: readonly HostileInput[] = [
       const url = await openSubscriber('fails')
       const endpoint = await create(hostile, '/webhooks', { url, event_types: ['*'] })
       const now = Date.now()
-      const span = {
+      const interval = {
         start_time: new Date(now - 3_600_000).toISOString(),
         end_time: new Date(now).toISOString(),
         include_delivered: true,
       }
       return async () => {
-        const { status } = await hostile.send('POST', `/webhooks/${endpoint}/resends`, span)
+        const { status } = await hostile.send('POST', `/webhooks/${endpoint}/resends`, interval)
         await sleep(3_000)
         await hostile.send('DELETE', `/webhooks/${endpoint}`)
         return [status]
