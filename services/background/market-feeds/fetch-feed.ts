@@ -11,8 +11,8 @@ import {
   retryDelayMs,
 } from '../../domain/market-feed/publication.ts'
 import { marketClock } from '../../domain/market-feed/shared-sources.ts'
+import type { FeedConfig, FeedName } from '../../platform/config/feed-config.ts'
 import { isFailure } from '../../platform/failure.ts'
-import type { FeedConfig, FeedName } from '../../platform/market-feeds/feed-config.ts'
 import { type ConfiguredFeed, feedsFor } from '../../platform/market-feeds/feeds.ts'
 import { FeedFailure, type FetchOptions, fetchPrices } from '../../platform/market-feeds/fetch-prices.ts'
 import type { Database } from '../../platform/postgres/database.ts'

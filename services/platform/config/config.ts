@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { ConfigError } from '../failure.ts'
 import { saslMechanisms } from '../log/kafka/kafka-settings.ts'
-import { type FeedConfig, feedNames, parseFeeds, readFeedConfig } from '../market-feeds/feed-config.ts'
 import { type DistributedSettings, distributedSettings, embeddedStores } from './distributed-settings.ts'
+import { type FeedConfig, feedVariables, readFeedConfig } from './feed-config.ts'
 
 /** Roles of the service. A process runs all or some of them. */
 export const roles = ['ingest-gateway', 'cost-worker', 'query-service', 'webhook-worker'] as const
@@ -31,15 +31,6 @@ const networks = list.refine(found => found.every(isNetwork), {
 const formerSecrets = list.refine(found => found.every(({ length }) => length >= 32), {
   message: 'each must have at least 32 characters',
 })
-
-const marketFeeds = z
-  .string()
-  .transform(parseFeeds)
-  .pipe(
-    z.array(z.custom<FeedConfig['enabled'][number]>(), {
-      error: `must be names or name=URL. The names are ${feedNames.join(', ')}`,
-    }),
-  )
 
 /** All environment variables with unit and default. `deploy/env.example` has the same texts. */
 export const environment = z.object({
@@ -176,29 +167,7 @@ export const environment = z.object({
   WATTLEDGER_TRUSTED_PROXIES: networks.describe(
     'Networks (CIDR, separated by commas) of proxies whose X-Forwarded-For names the client.',
   ),
-  WATTLEDGER_MARKET_FEEDS: marketFeeds
-    .optional()
-    .describe(
-      `Price feeds in order of preference, separated by commas, as name or name=URL. Default: none. Names: ${feedNames.join(', ')}.`,
-    ),
-  WATTLEDGER_ENTSOE_TOKEN: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Security token of the ENTSO-E transparency platform, for the feed entsoe.'),
-  WATTLEDGER_OCTOPUS_PRODUCT: z
-    .string()
-    .regex(/^[A-Z0-9-]+$/, 'must be the code of a product')
-    .default('AGILE-24-10-01')
-    .describe('Product code of the feed octopus-agile.'),
-  WATTLEDGER_OCTOPUS_VAT: z
-    .enum(['included', 'excluded'])
-    .default('included')
-    .describe('Prices of octopus-agile with or without VAT: included or excluded.'),
-  WATTLEDGER_OCTOPUS_REGION: z
-    .enum([...'ABCDEFGHJKLMNP'])
-    .optional()
-    .describe('Grid region (A to P) whose octopus-agile prices apply to the area GB. Default: none.'),
+  ...feedVariables,
 })
 
 export type Config = DistributedSettings & {

@@ -1,5 +1,5 @@
 import type { FeedInterval, FeedPrice } from '../../domain/market-feed/feed-price.ts'
-import type { FeedConfig } from './feed-config.ts'
+import type { FeedConfig } from '../config/feed-config.ts'
 
 /** Market area and currency of a series of prices. */
 export type FeedSeries = { readonly area: string; readonly currencyCode: string }

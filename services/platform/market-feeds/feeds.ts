@@ -1,7 +1,7 @@
 import { trimEnd } from '../../domain/trim-end.ts'
+import type { EnabledFeed, FeedConfig, FeedName } from '../config/feed-config.ts'
 import { entsoe } from './entsoe.ts'
 import type { Feed, FeedSeries, FeedSettings } from './feed.ts'
-import type { EnabledFeed, FeedConfig, FeedName } from './feed-config.ts'
 import { jsonFeeds } from './json-feeds.ts'
 
 /** Public feeds by name. */
@@ -10,9 +10,9 @@ const feeds: Readonly<Record<FeedName, Feed>> = { entsoe, ...jsonFeeds }
 /** A feed with its settings. */
 export type ConfiguredFeed = { readonly name: FeedName; readonly feed: Feed; readonly settings: FeedSettings }
 
-const configureFeed = ({ entsoeToken, octopus }: FeedConfig, { name, baseUrl }: EnabledFeed): ConfiguredFeed => {
+const configureFeed = ({ enabled: _, ...settings }: FeedConfig, { name, baseUrl }: EnabledFeed): ConfiguredFeed => {
   const feed = feeds[name]
-  return { name, feed, settings: { baseUrl: trimEnd(baseUrl ?? feed.baseUrl, '/'), entsoeToken, octopus } }
+  return { name, feed, settings: { ...settings, baseUrl: trimEnd(baseUrl ?? feed.baseUrl, '/') } }
 }
 
 /** Return the enabled feeds that publish a series, in order of preference. */

@@ -42,7 +42,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'fast-xml-parser': ['services/platform/market-feeds/entsoe.ts'],
   undici: ['services/platform/webhook-client/'],
   'ipaddr.js': ['services/platform/webhook-client/'],
-  zod: ['services/contract/', 'services/platform/config/config.ts'],
+  zod: ['services/contract/', 'services/platform/config/'],
 }
 
 /**

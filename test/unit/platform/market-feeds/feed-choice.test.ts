@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../../services/platform/config/config.ts'
+import { feedNames } from '../../../../services/platform/config/feed-config.ts'
 import { ConfigError } from '../../../../services/platform/failure.ts'
-import { feedNames } from '../../../../services/platform/market-feeds/feed-config.ts'
 import { feedsFor } from '../../../../services/platform/market-feeds/feeds.ts'
 
 describe('the configuration of feeds', () => {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { jsonFeedNames } from '../../domain/market-feed/json-feeds.ts'
 import { ConfigError } from '../failure.ts'
 
@@ -36,20 +37,47 @@ const parseFeedChoice = (choice: string): EnabledFeed | null => {
 }
 
 /** Read a list of feeds, separated by commas. Null if an entry is invalid or a feed is listed twice. */
-export const parseFeeds = (text: string): readonly EnabledFeed[] | null => {
+const parseFeeds = (text: string): readonly EnabledFeed[] | null => {
   const enabled = text.split(',').map(parseFeedChoice)
   const known = enabled.filter(feed => feed !== null)
   return known.length === enabled.length && new Set(known.map(({ name }) => name)).size === known.length ? known : null
 }
 
-/** Parsed environment variables of market feeds. */
-type FeedVariables = {
-  readonly WATTLEDGER_MARKET_FEEDS?: FeedConfig['enabled'] | undefined
-  readonly WATTLEDGER_ENTSOE_TOKEN?: string | undefined
-  readonly WATTLEDGER_OCTOPUS_PRODUCT: string
-  readonly WATTLEDGER_OCTOPUS_VAT: 'included' | 'excluded'
-  readonly WATTLEDGER_OCTOPUS_REGION?: string | undefined
-}
+/** Environment variables of market feeds. */
+export const feedVariables = {
+  WATTLEDGER_MARKET_FEEDS: z
+    .string()
+    .transform(parseFeeds)
+    .pipe(
+      z.array(z.custom<EnabledFeed>(), {
+        error: `must be names or name=URL. The names are ${feedNames.join(', ')}`,
+      }),
+    )
+    .optional()
+    .describe(
+      `Price feeds in order of preference, separated by commas, as name or name=URL. Default: none. Names: ${feedNames.join(', ')}.`,
+    ),
+  WATTLEDGER_ENTSOE_TOKEN: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Security token of the ENTSO-E transparency platform, for the feed entsoe.'),
+  WATTLEDGER_OCTOPUS_PRODUCT: z
+    .string()
+    .regex(/^[A-Z0-9-]+$/, 'must be the code of a product')
+    .default('AGILE-24-10-01')
+    .describe('Product code of the feed octopus-agile.'),
+  WATTLEDGER_OCTOPUS_VAT: z
+    .enum(['included', 'excluded'])
+    .default('included')
+    .describe('Prices of octopus-agile with or without VAT: included or excluded.'),
+  WATTLEDGER_OCTOPUS_REGION: z
+    .enum([...'ABCDEFGHJKLMNP'])
+    .optional()
+    .describe('Grid region (A to P) whose octopus-agile prices apply to the area GB. Default: none.'),
+} as const
+
+type FeedVariables = z.output<z.ZodObject<typeof feedVariables>>
 
 /** Read the settings of market feeds. Throws `ConfigError` if a feed lacks its token. */
 export const readFeedConfig = (value: FeedVariables): FeedConfig => {
