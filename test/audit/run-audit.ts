@@ -36,29 +36,25 @@ export type Audit = AsyncDisposable & {
   readonly keepData: () => void
 }
 
-type FaultInjection = {
+type Load = {
   readonly system: AuditedSystem
   readonly random: Random
   readonly progress: Pick<Progress, 'records'> & { readonly faults: string[] }
   readonly kills: number
   /** Number of records in the load. */
   readonly total: number
-  /** Aborted at the end of the load, or by the error that ended the load. */
-  readonly signal: AbortSignal
+  readonly observe: Observer
+  /** Send all records. The signal is aborted if a fault could not be injected. */
+  readonly send: (signal: AbortSignal) => Promise<void>
+  /** Additional work that continues until the signal is aborted: at the end of the load, or by an error. */
+  readonly during?: (signal: AbortSignal) => Promise<void>
 }
 
 /**
  * Inject faults at random points of the load, one in each equal share of the records. Faults that are left follow the
  * load.
  */
-export const injectFaultsWhileSending = async ({
-  system,
-  random,
-  progress,
-  kills,
-  total,
-  signal,
-}: FaultInjection): Promise<void> => {
+const injectFaults = async ({ system, random, progress, kills, total }: Load, signal: AbortSignal): Promise<void> => {
   for (let kill = 0; kill < kills; kill += 1) {
     const at = (total * (kill + 0.2 + random.below(600) / 1_000)) / kills
     const delayMs = random.below(300)
@@ -67,6 +63,22 @@ export const injectFaultsWhileSending = async ({
     if (signal.reason instanceof Error) return
     progress.faults.push(await system.injectFault(random))
   }
+}
+
+/** Send a load while faults are injected. The first error aborts all parts. */
+export const runLoad = async (load: Load): Promise<void> => {
+  const { progress, total, observe, send, during = async () => undefined } = load
+  const ended = new AbortController()
+  const { signal } = ended
+  const abort = (error: unknown): never => {
+    ended.abort(error)
+    throw error
+  }
+  const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
+  const sending = send(signal).then(() => ended.abort('all is sent'), abort)
+  const others = [injectFaults(load, signal), during(signal)].map(part => part.catch(abort))
+  await Promise.all([sending, ...others]).finally(() => clearInterval(progressTimer))
+  observe('load', progress.records, total)
 }
 
 const alterRow = (folder: string): string => {
@@ -111,28 +123,17 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
       hasRegisters: has('registers'),
     })
     const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
-    const sent = new AbortController()
-    const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
-    const abort = (error: unknown): never => {
-      sent.abort(error)
-      throw error
-    }
-    const killing = injectFaultsWhileSending({ system, random, progress, kills, total, signal: sent.signal }).catch(
-      abort,
-    )
     const minLoadMs = isDistributed ? kills * minMsPerFault : 0
     const isAhead = (): boolean =>
       isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
-    const waitForTurn = async (size: number): Promise<void> => {
-      await sleep((connections * minLoadMs * size) / total)
-      while (isAhead() && !sent.signal.aborted) await sleep(20)
+    const send = (signal: AbortSignal): Promise<void> => {
+      const waitForTurn = async (size: number): Promise<void> => {
+        await sleep((connections * minLoadMs * size) / total)
+        while (isAhead() && !signal.aborted) await sleep(20)
+      }
+      return sendSteps({ system, journal, connections, progress, waitForTurn }, steps)
     }
-    const sending = sendSteps({ system, journal, connections, progress, waitForTurn }, steps).then(
-      () => sent.abort('all is sent'),
-      abort,
-    )
-    await Promise.all([sending, killing]).finally(() => clearInterval(progressTimer))
-    observe('load', progress.records, total)
+    await runLoad({ system, random, progress, kills, total, observe, send })
     // Records of a deleted location are not recosted. If changes alter costs, recosting must end before the deletion.
     if (!hasRepricing) await deleteSomeLocations(clientOf(system), fixture)
   }

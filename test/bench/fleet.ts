@@ -1,5 +1,6 @@
 import type { Client } from '../support/system/client.ts'
 import { inParallel } from '../support/system/in-parallel.ts'
+import { allHours } from '../support/tariffs/all-hours.ts'
 import { endMark, startMark } from './load.ts'
 
 export type Fleet = { readonly locations: readonly string[]; readonly devices: readonly string[] }
@@ -8,14 +9,6 @@ const concurrency = 16
 
 /** Kind of tariff that all locations of a fleet have. `market` is the id of a market source. */
 export type Pricing = 'time of use' | 'tiers' | { readonly market: string }
-
-/** Return a schedule with the same tiers of prices at all times. */
-export const allDay = (rate: readonly object[]) => [
-  {
-    months: ['All'],
-    days_and_hours: [{ days: ['All'], hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }],
-  },
-]
 
 const dayAndNight = (offset: number) => [
   {
@@ -38,11 +31,11 @@ const dayAndNight = (offset: number) => [
 
 const tariffOf = (pricing: Pricing, index: number): object => {
   if (pricing === 'time of use') return { schedule: dayAndNight(index % 16) }
-  if (pricing !== 'tiers') return { market_rates: true, schedule: allDay([{ surcharge_fixed: 0.1 }]) }
+  if (pricing !== 'tiers') return { market_rates: true, schedule: allHours([{ surcharge_fixed: 0.1 }]) }
   const price = (thousandths: number): number => (thousandths + (index % 16)) / 1000
   const bounds = [100, 250, 500]
   return {
-    schedule: allDay([
+    schedule: allHours([
       ...bounds.map((to_kwh, tier) => ({ fixed: price(200 + tier * 50), to_kwh })),
       { fixed: price(400) },
     ]),

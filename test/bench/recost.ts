@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, login } from '../support/system/client.ts'
 import { inParallel } from '../support/system/in-parallel.ts'
 import { dataFolder, startSystem } from '../support/system/running-system.ts'
+import { allHours } from '../support/tariffs/all-hours.ts'
 import { removeAfterRun } from './data-folders.ts'
-import { allDay, bodiesOf, createFleet, type Fleet } from './fleet.ts'
+import { bodiesOf, createFleet, type Fleet } from './fleet.ts'
 import { endMark, startMark } from './load.ts'
 
 /**
@@ -63,7 +64,7 @@ const recostLocation = async (client: Client): Promise<number> => {
       location_id: id,
       direction: 'IMPORT',
       type: 'COMMODITY',
-      schedule: allDay([{ fixed: 0.5 }]),
+      schedule: allHours([{ fixed: 0.5 }]),
     })
     await untilPriced(client, id, 10_000, 0.5)
   })

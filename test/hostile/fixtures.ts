@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { allHours } from '../support/tariffs/all-hours.ts'
 import type { Caller, Target } from './target.ts'
 
 type WithId = { readonly id: string }
@@ -56,11 +57,6 @@ export const scheduleOf = (bands: number, { dates, ...options }: ScheduleOptions
   },
 ]
 
-/** Return a schedule with the same rates at all times. */
-export const allDay = (...rate: readonly object[]): readonly object[] => [
-  { days_and_hours: [{ hours: [{ valid_from: '00:00:00', valid_to: '00:00:00', rate }] }] },
-]
-
 export const everyDate: readonly number[] = Array.from({ length: 31 }, (_, at) => at + 1)
 
 /** Return the body of an IMPORT tariff of a location. */
@@ -86,7 +82,7 @@ export const createMarket = (caller: Caller): Promise<string> =>
 /** Create a location with a tariff of market prices. */
 export const createMarketLocation = async (caller: Caller, market: string, surcharges: object): Promise<string> => {
   const location = await createLocation(caller, { market_sources: { import: market } })
-  await create(caller, '/tariffs', tariffOf(location, allDay(surcharges), { market_rates: true }))
+  await create(caller, '/tariffs', tariffOf(location, allHours([surcharges]), { market_rates: true }))
   return location
 }
 

@@ -6,7 +6,7 @@ import { createOtherAccount, openRecords, tokenOf } from '../support/registry/ac
 import { closeWithRun } from '../support/system/close-with-run.ts'
 import { startPrepared } from '../support/system/prepared-folder.ts'
 import { dataFolder, removeData } from '../support/system/running-system.ts'
-import { allDay } from './fixtures.ts'
+import { allHours } from '../support/tariffs/all-hours.ts'
 import type { ProbeRequest } from './probe.ts'
 
 /** Caller of one account in live mode. A request has status 0 if the server closes the connection. */
@@ -87,7 +87,7 @@ const readsOf = async (other: Caller): Promise<readonly ProbeRequest[]> => {
     location_id: id,
     direction: 'IMPORT',
     type: 'COMMODITY',
-    schedule: allDay({ fixed: 0.3 }),
+    schedule: allHours([{ fixed: 0.3 }]),
   })
   const batch = await other.ask<WithId>('PUT', '/meters/interval', [
     { location_id: id, units: 'KWH', value: 1, ...hourly },

@@ -8,7 +8,7 @@ import { dataFolder, removeData } from '../../support/system/running-system.ts'
 import { listDeadLetters } from '../audited-system.ts'
 import { type DistributedAuditedSystem, distributedSystem } from '../distributed/distributed-system.ts'
 import type { AuditOptions } from '../options.ts'
-import { injectFaultsWhileSending, type Observer } from '../run-audit.ts'
+import { type Observer, runLoad } from '../run-audit.ts'
 import { changeWorkers, type WorkerChanges } from './change-workers.ts'
 import { type BulkSubmission, planBulk } from './plan-bulk.ts'
 import { type BulkProgress, sendBulk } from './send-bulk.ts'
@@ -60,26 +60,12 @@ const load = async ({
 }: BulkRun): Promise<void> => {
   const total = submissions.reduce((sum, { records }) => sum + records.length, 0)
   const startedAt = performance.now()
-  const sent = new AbortController()
-  const { signal } = sent
-  const abort = (error: unknown): never => {
-    sent.abort(error)
-    throw error
-  }
-  const progressTimer = setInterval(() => observe('load', progress.records, total), 200)
-  const sending = sendBulk(system, progress, submissions, connections).then(() => sent.abort('all is sent'), abort)
-  const killing = injectFaultsWhileSending({
-    system,
-    random: seededRandom(seed + 1),
-    progress,
-    kills,
-    total,
-    signal,
-  }).catch(abort)
   const { workerChanges, failedStops } = progress
-  const changing = changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }).catch(abort)
-  await Promise.all([sending, killing, changing]).finally(() => clearInterval(progressTimer))
-  observe('load', progress.records, total)
+  await runLoad({
+    ...{ system, random: seededRandom(seed + 1), progress, kills, total, observe },
+    send: () => sendBulk(system, progress, submissions, connections),
+    during: signal => changeWorkers(() => system.join('cost-worker'), { workerChanges, failedStops, signal }),
+  })
   progress.seconds = (performance.now() - startedAt) / 1_000
 }
 

@@ -1,4 +1,5 @@
-import { allDay, createLocation, createMarket, createPriced, epoch, scheduleOf, tariffOf } from '../fixtures.ts'
+import { allHours } from '../../support/tariffs/all-hours.ts'
+import { createLocation, createMarket, createPriced, epoch, scheduleOf, tariffOf } from '../fixtures.ts'
 import { type HostileInput, playOf, repeat, zeros } from '../input.ts'
 import { openRatePage } from './connect.ts'
 
@@ -25,7 +26,7 @@ export const numbers: readonly HostileInput[] = [
     isShort: true,
     open: async ({ hostile }, size) => {
       const location = await createLocation(hostile)
-      const body = withNumber(tariffOf(location, allDay({ fixed: 'marker' })), `0.${zeros(size)}`)
+      const body = withNumber(tariffOf(location, allHours([{ fixed: 'marker' }])), `0.${zeros(size)}`)
       return playOf(() => hostile.send('POST', '/tariffs', body))
     },
   },

@@ -1,5 +1,5 @@
+import { allHours } from '../../support/tariffs/all-hours.ts'
 import {
-  allDay,
   create,
   createDevices,
   createLocation,
@@ -303,7 +303,7 @@ export const reads: readonly HostileInput[] = [
     open: async ({ hostile }, size) => {
       const schedule = [
         ...everyDate.slice(0, size).map(date => ({ dates: [date], ...scheduleOf(360)[0] })),
-        ...allDay({ fixed: 0.3 }),
+        ...allHours([{ fixed: 0.3 }]),
       ]
       const location = await createPriced(hostile, schedule)
       return playOf(() => hostile.send('POST', `/audits/prices/${location}`, intervalOf(60)))
