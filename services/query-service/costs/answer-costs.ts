@@ -1,4 +1,8 @@
+import { defaultEnergyFlow, type sessionCost } from '../../contract/costs/energy-cost.ts'
 import type { Operation, Outcome, RequestOf } from '../../contract/operation.ts'
+import type { FlowDirections } from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import { newId } from '../../platform/ids/new-id.ts'
+import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
 import { answerWork, type Work } from '../work-thread/run-work.ts'
 
@@ -37,3 +41,27 @@ export const answerCosts = async <Name extends CostName>(
   const answer = await answerWork(dependencies, request, { ...work, input: workInput })
   return answer.ok ? { ...answer, isTable } : answer
 }
+
+type CostRequest = Pick<RequestOf<Operation>, 'caller' | 'at'> & {
+  readonly query: Pick<
+    RequestOf<typeof sessionCost>['query'],
+    'tariff_direction' | 'energy_flow_direction' | 'include_tariff'
+  >
+}
+
+/** Return the two directions of a request. */
+export const flowOf = ({ query }: Pick<CostRequest, 'query'>): FlowDirections => ({
+  tariffDirection: query.tariff_direction,
+  energyFlowDirection: query.energy_flow_direction ?? defaultEnergyFlow(query.tariff_direction),
+})
+
+/** Return the members that all answers of costs share. */
+export const costViewOf = (request: CostRequest, timezone: string, currencyCode: string) => ({
+  id: newId('energyCost', request.at),
+  ...tenantOf(request),
+  ...flowOf(request),
+  timezone,
+  currencyCode,
+  includeTariff: request.query.include_tariff,
+  createdAt: request.at,
+})

@@ -1,19 +1,18 @@
-import { costLimits, defaultEnergyFlow, energyCostToCsv, intervalCost } from '../../contract/costs/energy-cost.ts'
+import { costLimits, energyCostToCsv, intervalCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { type CalendarUnit, calendarEdges, type TimeZone } from '../../domain/civil-time.ts'
 import { isId } from '../../domain/identifier.ts'
 import { hourMs } from '../../domain/interval.ts'
 import { accepted, type Result, refused } from '../../domain/refusal.ts'
-import { type FlowDirections, meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import { meteredLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
 import { locationsOfDevices, type MeteredObject } from '../../platform/clickhouse/meter-cost/meter-object-reads.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/ids/new-id.ts'
 import { type CostedLocation, costedLocations, costTarget } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
 import type { AnswerOffsets } from '../work-thread/cost-work.ts'
-import { answerCosts, areSmall, maxInlineElements, totalLength } from './answer-costs.ts'
+import { answerCosts, areSmall, costViewOf, flowOf, maxInlineElements, totalLength } from './answer-costs.ts'
 import {
   type DeviceRecords,
   devicesAtLocation,
@@ -184,11 +183,6 @@ const bucketEdges = (
   return edges.length - 1 > costLimits.elements ? tooManyBuckets : accepted(edges)
 }
 
-const flowOf = ({ query }: IntervalCostRequest): FlowDirections => ({
-  tariffDirection: query.tariff_direction,
-  energyFlowDirection: query.energy_flow_direction ?? defaultEnergyFlow(query.tariff_direction),
-})
-
 const costsOf = (
   { clickHouse }: CostDependencies,
   request: IntervalCostRequest,
@@ -243,30 +237,19 @@ const calculateIntervalCost = async (
   request: IntervalCostRequest,
 ): Promise<Outcome<AnswerOf<typeof intervalCost>>> => {
   const { start_time: start, end_time: end } = request.body
-  const { aggregation = null, tariff_direction: tariffDirection } = request.query
+  const { aggregation = null } = request.query
   const scope = await scopeOf(dependencies, request)
   if (!scope.ok) return scope
   const zone = zoneOf(dependencies, scope.value.locations, aggregation !== null)
   if (!zone.ok) return zone
   const edges = bucketEdges(zone.value, start.at, end.at, aggregation)
   if (!edges.ok) return edges
-  const { accountId, liveMode } = tenantOf(request)
   const [costs, devices] = await Promise.all([
     costsOf(dependencies, request, scope.value, edges.value),
     deviceNoteOf(dependencies, request, scope.value),
   ])
-  const view = {
-    id: newId('energyCost', request.at),
-    accountId,
-    liveMode,
-    objectId: request.id,
-    energyFlowDirection: request.query.energy_flow_direction ?? defaultEnergyFlow(tariffDirection),
-    tariffDirection,
-    timezone: zone.value.name,
-    currencyCode: request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency,
-    includeTariff: request.query.include_tariff,
-    createdAt: request.at,
-  }
+  const currencyCode = request.query.currency_code ?? scope.value.locations[0]?.currencyCode ?? noCurrency
+  const view = { ...costViewOf(request, zone.value.name, currencyCode), objectId: request.id }
   const offsets = answerOffsets(zone.value, scope.value.locations, aggregation !== null, end.offsetMinutes)
   const input = { view, costs, devices, offsets }
   const isSmall =

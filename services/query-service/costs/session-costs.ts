@@ -1,14 +1,13 @@
-import { defaultEnergyFlow, energyCostToCsv, sessionCost } from '../../contract/costs/energy-cost.ts'
+import { energyCostToCsv, sessionCost } from '../../contract/costs/energy-cost.ts'
 import type { AnswerOf, Outcome, RequestOf } from '../../contract/operation.ts'
 import { refused } from '../../domain/refusal.ts'
 import { blocksOfSession, locationsOfSession } from '../../platform/clickhouse/meter-cost/meter-cost-reads.ts'
 import { type Binding, bind } from '../../platform/http/binding.ts'
-import { newId } from '../../platform/ids/new-id.ts'
 import { costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
 import { withTenant } from '../../platform/postgres/transaction.ts'
 import { tenantOf } from '../change.ts'
 import type { CostDependencies } from '../dependencies.ts'
-import { answerCosts, areSmall, totalLength } from './answer-costs.ts'
+import { answerCosts, areSmall, costViewOf, flowOf, totalLength } from './answer-costs.ts'
 import { chooseLocations } from './interval-costs.ts'
 
 type SessionCostRequest = RequestOf<typeof sessionCost>
@@ -34,29 +33,15 @@ const calculateSessionCost = async (
       'location_id',
     )
   }
-  const { tariff_direction: tariffDirection, energy_flow_direction: flow = defaultEnergyFlow(tariffDirection) } =
-    request.query
   const objectsAtLocation = meteredObjects.filter(({ locationId }) => locationId === location.id)
   const blocks: Buffer[] = []
   for await (const block of blocksOfSession(clickHouse, tenant, request.id, objectsAtLocation)) blocks.push(block)
-  const { accountId, liveMode } = tenant
-  const view = {
-    id: newId('energyCost', request.at),
-    accountId,
-    liveMode,
-    energyFlowDirection: flow,
-    tariffDirection,
-    timezone: location.timezone,
-    currencyCode: location.currencyCode,
-    includeTariff: request.query.include_tariff,
-    createdAt: request.at,
-  }
   const input = {
-    view,
+    view: costViewOf(request, location.timezone, location.currencyCode),
     blocks,
     sessionReferenceId: request.id,
     isByRecord: request.query.include_records,
-    flow: { tariffDirection, energyFlowDirection: flow },
+    flow: flowOf(request),
     meteredObjects: objectsAtLocation,
     locationId: location.id,
   }

@@ -76,17 +76,22 @@ const groupsOf = <T>(ids: readonly T[]): readonly (readonly T[])[] =>
     ids.slice(group * idsPerStatement, (group + 1) * idsPerStatement),
   )
 
-const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
+/** Return conditions that find the rows of a table by location or device, for some ids each. */
+const objectConditions = (rows: RowsToErase, columns: Table['columns']): readonly string[] => {
   const ids = [
     ...rows.locationIds.map(id => ({ column: 'location_id', id })),
     ...rows.deviceIds.map(id => ({ column: 'device_id', id })),
   ].filter(({ column }) => columns.has(column))
-  for (const group of groupsOf(ids)) {
-    const conditions = [...Map.groupBy(group, ({ column }) => column)].map(
-      ([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`,
-    )
-    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND (${conditions.join(' OR ')})`)
-  }
+  return groupsOf(ids).map(group =>
+    [...Map.groupBy(group, ({ column }) => column)]
+      .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
+      .join(' OR '),
+  )
+}
+
+const eraseObjectRows = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
+  for (const objects of objectConditions(rows, columns))
+    await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND (${objects})`)
 }
 
 /**
@@ -112,27 +117,14 @@ const batchesOf = async (db: ClickHouse, rows: RowsToErase, objects: string): Pr
   return found.map(([batch]) => String(batch))
 }
 
-/** Return conditions that find rows by location or device, for some ids each. */
-const objectConditions = (rows: RowsToErase): readonly string[] => {
-  const ids = [
-    ...rows.locationIds.map(id => ({ column: 'location_id', id })),
-    ...rows.deviceIds.map(id => ({ column: 'device_id', id })),
-  ]
-  return groupsOf(ids).map(group =>
-    [...Map.groupBy(group, ({ column }) => column)]
-      .map(([column, some]) => `${column} IN ${listLiteral(some.map(({ id }) => idLiteral(id)))}`)
-      .join(' OR '),
-  )
-}
-
 /**
  * Erase the texts of failures about some objects. The number of failed records stays. A failure names its objects. A
  * failure of an earlier release, or of a record without objects, is found by the ids in its text and by the stored
  * records of its batch.
  */
-const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): Promise<void> => {
+const redactFailures = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
   const redaction = `UPDATE error = 'erased', record_reference_id = '', location_id = ${noObject}, device_id = ${noObject}`
-  for (const objects of objectConditions(rows)) {
+  for (const objects of objectConditions(rows, columns)) {
     const batches = await batchesOf(db, rows, objects)
     await mutate(db, name, redaction, `${tenantIs(rows)} AND (${objects})`)
     for (const group of groupsOf(batches)) {
@@ -147,11 +139,12 @@ const redactFailures = async (db: ClickHouse, name: string, rows: RowsToErase): 
 }
 
 /** Erase the receipts before an instant, and texts about the objects in later ones. */
-const eraseReceipts = async (db: ClickHouse, { name, columns }: Table, rows: RowsToErase): Promise<void> => {
+const eraseReceipts = async (db: ClickHouse, table: Table, rows: RowsToErase): Promise<void> => {
+  const { name, columns } = table
   if (rows.receiptsBefore !== null && columns.has('batch_id')) {
     await mutate(db, name, 'DELETE', `${tenantIs(rows)} AND ${createdBefore(rows.receiptsBefore)}`)
   }
-  if (isFailuresTable(columns)) await redactFailures(db, name, rows)
+  if (isFailuresTable(columns)) await redactFailures(db, table, rows)
 }
 
 export type EraseOptions = {
