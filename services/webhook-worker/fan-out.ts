@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { matchesAnyFilter } from '../domain/event-types.ts'
+import { tenantKey } from '../domain/tenant.ts'
 import { isFailure } from '../platform/failure.ts'
 import type { Codec } from '../platform/log/avro/codec.ts'
 import { groupCommit } from '../platform/log/group-commit.ts'
@@ -32,8 +33,6 @@ const maxBackoffMs = 5_000
 
 /** An endpoint also receives events that are this much older than it: the clocks of the processes can differ. */
 const clockDifferenceMs = 5_000
-
-const tenantKey = (of: Pick<EventEnvelope, 'accountId' | 'liveMode'>): string => `${of.accountId} ${of.liveMode}`
 
 /**
  * Return the deliveries of events, in the order of the events. An event has one delivery for each endpoint of its

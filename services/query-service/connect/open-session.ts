@@ -16,7 +16,6 @@ import type { ConnectTransaction } from './connect-dependencies.ts'
 import { geocodeIfComplete, knownAddressOf } from './geocode-address.ts'
 
 const oneItem = { limit: 1, startingAfter: null, endingBefore: null }
-const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
 
 /**
  * Find the location of a session: the saved location, the named location, or the location with the reference; null if
@@ -47,10 +46,9 @@ export const activeTariffs = async (
   locationId: string,
   { direction, type }: TariffKind,
 ): Promise<readonly StoredTariff[]> => {
-  const page = await listTariffs(transaction, { locationId, direction, type }, allItems)
-  if (!page.ok) throw new Error(`Cannot list the tariffs of ${locationId}: ${page.refusal.message}`)
+  const tariffs = await listTariffs(transaction, { locationId, direction, type })
   const startOf = (tariff: StoredTariff): number => tariff.contractStart ?? Number.NEGATIVE_INFINITY
-  return page.value.items.toSorted((a, b) => startOf(a) - startOf(b))
+  return tariffs.toSorted((a, b) => startOf(a) - startOf(b))
 }
 
 /** Return the tariff of a kind that represents its location at `at` (ms): the current one, otherwise the next one. */

@@ -86,15 +86,6 @@ const locationChange = (
   return { value: hint === null ? wire : { ...wire, hint }, events: [{ type, objectId: location.id, data: wire }] }
 }
 
-/** Page of all tariffs: more than any location has. */
-const allItems = { limit: 10_000, startingAfter: null, endingBefore: null }
-
-const tariffsOf = async (transaction: TenantTransaction, locationId: string): Promise<readonly StoredTariff[]> => {
-  const page = await listTariffs(transaction, { locationId, direction: null, type: null }, allItems)
-  if (!page.ok) throw new Error(`Cannot list the tariffs of ${locationId}: ${page.refusal.message}`)
-  return page.value.items
-}
-
 const statusOf = (
   tariff: StoredTariff,
   provider: TariffKindStatus['provider'] | undefined,
@@ -122,7 +113,9 @@ const locationStatus = async (
 ): Promise<ReturnType<typeof locationStatusToWire> | null> => {
   const stored = await withTenant(database, tenant, async transaction => {
     const location = await retrieveLocation(transaction, id)
-    return location === null ? null : { location, tariffs: await tariffsOf(transaction, id) }
+    return location === null
+      ? null
+      : { location, tariffs: await listTariffs(transaction, { locationId: id, direction: null, type: null }) }
   })
   if (stored === null) return null
   const { location, tariffs } = stored

@@ -9,17 +9,7 @@ import { toTimestamp, toTimestampOrNull } from '../column.ts'
 import { readFirst } from '../database.ts'
 import { writeEvents } from '../events/events.ts'
 import { newRecostRequest, type OutboxMessage, writeRecostRequests } from '../events/outbox.ts'
-import {
-  allOf,
-  type Listing,
-  mapPage,
-  matching,
-  ownedBy,
-  type Page,
-  type Paging,
-  readBoundedPage,
-  readPage,
-} from '../page.ts'
+import { allOf, type Listing, mapPage, matching, ownedBy, type Page, type Paging, readBoundedPage } from '../page.ts'
 import type { TenantTransaction } from '../transaction.ts'
 import { priceEvent } from './price-events.ts'
 import {
@@ -223,22 +213,15 @@ const listing = (transaction: TenantTransaction, { locationId, direction, type }
   ),
 })
 
-/** List the tariffs of a location, or of all (`locationId` null), newest first. Refuses `cursor_not_found`. */
-export const listTariffs = (
+/** List the tariffs of a location, newest first. */
+export const listTariffs = async (
   transaction: TenantTransaction,
-  filter: TariffFilter,
-  paging: Paging,
-): Promise<Result<Page<StoredTariff>>> =>
-  readTariffs(transaction, readPage<TariffRow>(transaction.query, listing(transaction, filter), paging))
-
-const readTariffs = async (
-  { accountId }: TenantTransaction,
-  page: Promise<Result<Page<TariffRow>>>,
-): Promise<Result<Page<StoredTariff>>> => {
-  const read = await page
-  return read.ok
-    ? accepted({ ...read.value, items: await readTariffRows(read.value.items, tariffFromRow, accountId) })
-    : read
+  tariffFilter: TariffFilter,
+): Promise<readonly StoredTariff[]> => {
+  const { columns, scope, filter } = listing(transaction, tariffFilter)
+  const { rows } = await transaction.query<TariffRow>(sql`
+    select ${columns} from tariffs where ${scope} and ${filter} order by id desc`)
+  return readTariffRows(rows, tariffFromRow, transaction.accountId)
 }
 
 /** Maximum stored bytes of the prices on a page, compressed about tenfold. A single larger tariff is still returned. */
