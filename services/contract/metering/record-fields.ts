@@ -93,11 +93,11 @@ export const recordTexts: readonly RecordText[] = (Object.keys(recordFields) as 
 export type RecordTextWireName = RecordFields[RecordText]['wire']
 
 /** Create a member for each optional text of a record, with its name in the API. */
-export const textMembers = <T>(memberOf: (name: RecordText) => T): Readonly<Record<RecordTextWireName, T>> =>
-  Object.fromEntries(recordTexts.map(name => [recordFields[name].wire, memberOf(name)])) as Record<
-    RecordTextWireName,
-    T
-  >
+export const textMembers = <T>(memberOf: (name: RecordText) => T): Readonly<Record<RecordTextWireName, T>> => {
+  const members: { [Name in RecordTextWireName]?: T } = {}
+  for (const name of recordTexts) members[recordFields[name].wire] = memberOf(name)
+  return members as Record<RecordTextWireName, T>
+}
 
 /** Name of a field in the API. */
 export type RecordWireName = RecordFields[keyof RecordFields]['wire']
