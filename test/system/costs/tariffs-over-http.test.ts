@@ -15,7 +15,7 @@ const zones = [
   ],
   ...['Asia/Kathmandu', 'Australia/Adelaide', 'Australia/Lord_Howe', 'Pacific/Chatham', 'Pacific/Apia', 'Asia/Tehran'],
 ] as const
-const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 40) / zones.length)
+const perZone = Math.ceil(Number(process.env['SCENARIOS'] ?? 24) / zones.length)
 const seed = Number(process.env['SCENARIO_SEED'] ?? 14)
 const timeout = 60_000
 
