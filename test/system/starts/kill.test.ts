@@ -111,7 +111,7 @@ describe('kill -9', () => {
     expect(faultsOf(verdict)).toEqual([])
     expect(verdict.seen.operations).toMatchObject({ failed: 0, unknown: 0 })
     expect(verdict.seen.attempts.unknown).toBeGreaterThan(rounds / 2)
-    expect(verdict.seen.records).toBeGreaterThan(1_000)
+    expect(verdict.seen.records).toBeGreaterThan(rounds * 50)
   })
 
   it('of PostgreSQL alone does not stop metering, and changes are accepted again within seconds', {
