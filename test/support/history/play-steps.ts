@@ -22,7 +22,7 @@ import { timeZone } from '../../../services/platform/time-zone.ts'
 import { hexId } from '../../suites/cost-rows.ts'
 import { decimal } from '../ledger/exact-decimal.ts'
 import { seededRandom } from '../random.ts'
-import { oneByOne, type Request } from './arrivals.ts'
+import { oneByOne, type RecordForm, type Request } from './arrivals.ts'
 import { flows, type History, instant, readingName, type TariffStep } from './history.ts'
 import { differences, type StoredState } from './stored-state.ts'
 import { expectedState, inputOf } from './verify-history.ts'
@@ -95,6 +95,64 @@ const rowTextOf = ({ energy, energySubmitted, cost, pieces, end }: MeterCostRow)
     ]),
   ])
 
+/** Position of a request in the simulated partition. */
+type Arrived = { readonly tenant: Tenant; readonly locationId: string; readonly offset: number }
+
+const originOf = ({ locationId, offset }: Arrived) => ({
+  assignment,
+  message: { key: locationId, value: Buffer.alloc(0), headers: {}, offset, timestamp: receivedAt },
+})
+
+const versionsAt = ({ offset }: Arrived, position: number) => {
+  const version = rowVersionOf(1, offset, position)
+  return { version, sourceVersion: version }
+}
+
+const recordsToCost = (arrived: Arrived, records: readonly RecordForm[]): readonly RecordToCost[] =>
+  records.map(({ record: { device, flow, session, name, start, end }, form }, position) => {
+    const sent = {
+      ...{ locationId: arrived.locationId, deviceId: deviceOf(device), ...flows[flow], start, end },
+      ...{ sessionReferenceId: session, recordReferenceId: name },
+    }
+    return {
+      record: { ...sent, ...form, recordId: recordIdDigits(arrived.tenant, sent), recordNumber: position + 1 },
+      part: { ...arrived.tenant, batchId: null, receivedAt },
+      ...versionsAt(arrived, position),
+      origin: originOf(arrived),
+    }
+  })
+
+const readingsToStore = (
+  arrived: Arrived,
+  { register, readings }: Extract<Request, { kind: 'readings' }>,
+): readonly ReadingToStore[] => {
+  const { tenant, locationId } = arrived
+  const object = { ...tenant, locationId, deviceId: deviceOf(register.device), ...flows[register.flow] }
+  return readings.map(({ reading, value }, position) => {
+    const row = {
+      ...{ ...object, time: reading.time, value, recordId: registerIdDigits({ ...object, openedAt: reading.time }) },
+      ...{ sessionReferenceId: register.session, recordReferenceId: readingName(register, reading) },
+      ...{ batchId: null, recordNumber: position + 1, receivedAt },
+      ...versionsAt(arrived, position),
+    }
+    return { row, origin: originOf(arrived) }
+  })
+}
+
+/** Apply a change of tariffs or prices. Return its recost request, or null if no price changes. */
+const applyChange = (played: PlayedLocation, arrived: Arrived, request: Request): ReceivedRequest | null => {
+  played.changes += 1
+  if (request.kind !== 'tariff') return null
+  const { tariffs, interval } = afterStep(played.tariffs, request.step)
+  played.tariffs = tariffs
+  if (interval === null) return null
+  const { tenant, locationId, offset } = arrived
+  const kind = { kind: 'order' as const, orderKind: 'RE_PRICE' as const, orderId: `order-${offset}`, ...tenant }
+  const noDetails = { sourceId: null, priceRevision: null, objectId: null, detail: '' }
+  const recost = { ...kind, locationIds: [locationId], locationRevision: played.changes, ...interval, ...noDetails }
+  return { request: recost, version: versionsAt(arrived, 0).version, origin: originOf(arrived) }
+}
+
 /** Add a request of a history to the input of a step, as if it came from a partition. */
 const addRequest = (
   played: PlayedLocation,
@@ -104,65 +162,12 @@ const addRequest = (
   stepInput: StepArrivals,
 ): void => {
   const { locationId } = played
-  const origin = {
-    assignment,
-    message: { key: locationId, value: Buffer.alloc(0), headers: {}, offset, timestamp: receivedAt },
-  }
-  const part = { ...tenant, batchId: null, receivedAt }
-  const at = (position: number) => {
-    const version = rowVersionOf(1, offset, position)
-    return { version, sourceVersion: version }
-  }
-  if (request.kind === 'records') {
-    const records = request.records.map(
-      ({ record: { device, flow, session, name, start, end }, form }, position): RecordToCost => {
-        const played = {
-          locationId,
-          deviceId: deviceOf(device),
-          ...flows[flow],
-          start,
-          end,
-          sessionReferenceId: session,
-          recordReferenceId: name,
-        }
-        return {
-          record: { ...played, ...form, recordId: recordIdDigits(tenant, played), recordNumber: position + 1 },
-          part,
-          ...at(position),
-          origin,
-        }
-      },
-    )
-    stepInput.records.set(locationId, records)
-  } else if (request.kind === 'readings') {
-    const { register } = request
-    const object = { ...tenant, locationId, deviceId: deviceOf(register.device), ...flows[register.flow] }
-    for (const [position, { reading, value }] of request.readings.entries()) {
-      const recordId = registerIdDigits({ ...object, openedAt: reading.time })
-      const references = { sessionReferenceId: register.session, recordReferenceId: readingName(register, reading) }
-      const row = {
-        ...object,
-        time: reading.time,
-        value,
-        recordId,
-        ...references,
-        batchId: null,
-        recordNumber: position + 1,
-        receivedAt,
-        ...at(position),
-      }
-      stepInput.readings.push({ row, origin })
-    }
-  } else {
-    played.changes += 1
-    const { tariffs, interval } =
-      request.kind === 'tariff' ? afterStep(played.tariffs, request.step) : { tariffs: played.tariffs, interval: null }
-    played.tariffs = tariffs
-    if (interval === null) return
-    const kind = { kind: 'order' as const, orderKind: 'RE_PRICE' as const, orderId: `order-${offset}`, ...tenant }
-    const noDetails = { sourceId: null, priceRevision: null, objectId: null, detail: '' }
-    const recost = { ...kind, locationIds: [locationId], locationRevision: played.changes, ...interval, ...noDetails }
-    stepInput.requests.push({ request: recost, version: at(0).version, origin })
+  const arrived = { tenant, locationId, offset }
+  if (request.kind === 'records') stepInput.records.set(locationId, recordsToCost(arrived, request.records))
+  else if (request.kind === 'readings') stepInput.readings.push(...readingsToStore(arrived, request))
+  else {
+    const recost = applyChange(played, arrived, request)
+    if (recost !== null) stepInput.requests.push(recost)
   }
 }
 

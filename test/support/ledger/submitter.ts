@@ -58,6 +58,23 @@ export type Submitters = {
   readonly resendUnknown: () => Promise<void>
 }
 
+type Attempt = { readonly operation: number; readonly attempt: number; readonly body: string }
+
+/** Send an attempt and write its answer into the journal. Without an answer, the result is unknown. */
+const sendOnce = async (client: Client, journal: Journal, { operation, attempt, body }: Attempt): Promise<Outcome> => {
+  let answer: Answer = { outcome: 'unknown', status: null, receipt: null }
+  try {
+    answer = answerOf(await client.send('PUT', '/meters/interval', body))
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+  }
+  await journal.write({ kind: 'answered', operation, attempt, ...answer })
+  return answer.outcome
+}
+
+/** A submission with an unknown result. */
+type OpenOperation = { readonly records: readonly LedgerRecord[]; attempts: number; hasUnknownAttempt: boolean }
+
 /** Create submitters. A submission is sent one to three times in parallel, and again while its result is unknown. */
 export const createSubmitters = (load: Load): Submitters => {
   const { journal, target, random } = load
@@ -65,23 +82,9 @@ export const createSubmitters = (load: Load): Submitters => {
    * Submissions of which all attempts were answered. Only these may be corrected, because no attempt can still arrive.
    */
   const answered: (readonly LedgerRecord[])[] = []
-  const openOperations = new Map<
-    number,
-    { readonly records: readonly LedgerRecord[]; attempts: number; hasUnknownAttempt: boolean }
-  >()
+  const openOperations = new Map<number, OpenOperation>()
   let operations = 0
   let records = 0
-
-  const sendOnce = async (client: Client, operation: number, attempt: number, body: string): Promise<Outcome> => {
-    let answer: Answer = { outcome: 'unknown', status: null, receipt: null }
-    try {
-      answer = answerOf(await client.send('PUT', '/meters/interval', body))
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error
-    }
-    await journal.write({ kind: 'answered', operation, attempt, ...answer })
-    return answer.outcome
-  }
 
   /** Send an open operation to the running service. Return true if its result is known. */
   const sendOpen = async (operation: number, copies: number): Promise<boolean> => {
@@ -91,7 +94,7 @@ export const createSubmitters = (load: Load): Submitters => {
     const attempts = Array.from({ length: copies }, () => one.attempts++)
     await journal.write(...attempts.map(attempt => ({ kind: 'sent', operation, attempt }) as const))
     const body = toWire(one.records)
-    const outcomes = await Promise.all(attempts.map(attempt => sendOnce(client, operation, attempt, body)))
+    const outcomes = await Promise.all(attempts.map(attempt => sendOnce(client, journal, { operation, attempt, body })))
     one.hasUnknownAttempt ||= outcomes.includes('unknown')
     if (outcomes.every(outcome => outcome === 'unknown')) return false
     openOperations.delete(operation)
@@ -111,10 +114,7 @@ export const createSubmitters = (load: Load): Submitters => {
 
   const submitOne = async (signal: AbortSignal): Promise<void> => {
     const next = nextRecords()
-    if (next === null) {
-      await sleep(pauseMs)
-      return
-    }
+    if (next === null) return sleep(pauseMs)
     const operation = operations++
     records += next.length
     openOperations.set(operation, { records: next, attempts: 0, hasUnknownAttempt: false })

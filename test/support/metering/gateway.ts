@@ -36,6 +36,23 @@ export type AppendedMessage = {
   readonly message: MeterMessage
 }
 
+/** Create counters of submitted records and bytes. `counts` are the callbacks of the gateway. */
+const createCounts = () => {
+  const counted = { accepted: 0, refused: 0, bytes: 0 }
+  const counts = {
+    accepted: (_: number, records: number) => {
+      counted.accepted += records
+    },
+    refused: (records: number) => {
+      counted.refused += records
+    },
+    bytes: (bytes: number) => {
+      counted.bytes += bytes
+    },
+  }
+  return { counted, counts }
+}
+
 /**
  * Open the gateway over real stores. The token of a call is its account and mode.
  * A process has one embedded ClickHouse, so a second gateway must share it.
@@ -58,18 +75,7 @@ export const openGateway = async (settings: Partial<TopicSettings> = {}, shared?
   if (shared === undefined) await applySchemas(clickHouse, schemaFiles())
   const codec = await openCodec(localSchemaIds())
   const pricing = pricingCache(database, timeZone)
-  const counted = { accepted: 0, refused: 0, bytes: 0 }
-  const counts = {
-    accepted: (_: number, records: number) => {
-      counted.accepted += records
-    },
-    refused: (records: number) => {
-      counted.refused += records
-    },
-    bytes: (bytes: number) => {
-      counted.bytes += bytes
-    },
-  }
+  const { counted, counts } = createCounts()
   const stores = { database, log, codec, clickHouse, pricing }
   const changes = referenceChanges()
   const { accepts, refresh: refreshBacklog } = partitionBacklog(log)

@@ -45,23 +45,18 @@ export const makePerson = (database: Database, tenant: Tenant, name: string): Pr
     const device = (await createDevice(transaction, { referenceId: `device ${name}`, metadata }, at)).id
     const terms = { displayName: `Tariff of ${name}`, contractEnd: at + 30 * 24 * hourMs }
     const tariff = acceptedValue(await createTariff(transaction, tariffDraft(location, terms), at)).tariff.id
-    const sessions = await leaveConnect(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
-    await leaveTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
+    const sessions = await createSessions(transaction, { customer, location, device, tariff, sessions: [] }, name, at)
+    await createTraces(transaction, { customer, location, device, tariff, sessions }, name, at)
     return { customer, location, device, tariff, sessions }
   })
 
-/**
- * Create Connect sessions that refer to the person by customer, location, tariff or own reference only.
- * Each session contains entered texts.
- */
-const leaveConnect = async (
-  transaction: TenantTransaction,
-  person: Person,
+/** Return Connect sessions that refer to the person by customer, location, tariff or own reference only. */
+const sessionsOf = (
+  { accountId, liveMode }: TenantTransaction,
+  { customer, location, tariff }: Person,
   name: string,
   at: number,
-): Promise<readonly string[]> => {
-  const { accountId, liveMode } = transaction
-  const { customer, location, tariff } = person
+): readonly StoredSession[] => {
   const request = {
     ...{ connectUrl: null, callbackUrl: 'https://example.com', customerId: null, customerReferenceId: null },
     ...{ locationId: null, locationReferenceId: null, tariffId: null, addressType: null },
@@ -74,70 +69,58 @@ const leaveConnect = async (
     { request: { ...request, locationReferenceId: `location ${name}` } },
   ]
   const provider = { id: null, displayName: `Works of ${name}`, logoUrl: null, loginUrl: null, hasLibrary: false }
-  const state = {
-    ...newConnectState,
-    name: `Contract of ${name}`,
-    address: { address_line1: `Street of ${name}` },
-    provider,
-  }
+  const address = { address_line1: `Street of ${name}` }
+  const state = { ...newConnectState, name: `Contract of ${name}`, address, provider }
   const config = {
     ...({ layout: 'current', summaryName: 'tariffs_summary', direction: 'IMPORT', type: 'COMMODITY' } as const),
     ...{ disconnect: false, edit: false, capturesAdvanced: false, capturesName: true, capturesTerm: false },
   }
-  const ids: string[] = []
-  for (const [index, form] of forms.entries()) {
-    const id = `${index} ${randomUUID()}`
-    const open = {
-      customerId: null,
-      locationId: null,
-      tariffId: null,
-      savedPrint: null,
-      replaced: [],
-      completeAction: null,
-    }
-    const dates = { completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs }
-    const session = {
+  return forms.map((form, index) => ({
+    ...{
       accountId,
       liveMode,
-      id,
+      id: `${index} ${randomUUID()}`,
       sessionId: newId('connectSessionName', at),
       keyId: 'key',
-      config,
-      request,
-      state,
-      ...open,
-      ...dates,
-      ...form,
-    }
+    },
+    ...{ config, request, state, customerId: null, locationId: null, tariffId: null },
+    ...{ savedPrint: null, replaced: [], completeAction: null },
+    ...{ completedAt: null, announcedAt: null, createdAt: at, expiresAt: at + 2 * hourMs },
+    ...form,
+  }))
+}
+
+/** Create the Connect sessions of a person, with credentials and reported tariffs. Return the ids of the sessions. */
+const createSessions = async (
+  transaction: TenantTransaction,
+  person: Person,
+  name: string,
+  at: number,
+): Promise<readonly string[]> => {
+  const { accountId, liveMode } = transaction
+  const report = { locationId: null, tariffId: null, providerName: `Works of ${name}` }
+  const sessions = sessionsOf(transaction, person, name, at)
+  for (const session of sessions) {
     await createConnectSession(transaction, session)
-    const credentials = {
-      ...{ accountId, liveMode, id: randomUUID(), sessionId: id, providerId: 'prv_test', sealed: 'sealed' },
+    await putCredentials(transaction, {
+      ...{ accountId, liveMode, id: randomUUID(), sessionId: session.id, providerId: 'prv_test', sealed: 'sealed' },
       ...({ referenceId: `login ${name}`, direction: 'IMPORT', type: 'COMMODITY' } as const),
       ...{ consentedAt: null, locationId: null, tariffId: null },
       ...{ fetchedAt: null, failingSince: null, failureReportedAt: null, dueAt: null, createdAt: at },
-    }
-    await putCredentials(transaction, credentials)
-    await reportTariff(
-      transaction,
-      { sessionId: id, locationId: null, tariffId: null, providerName: `Works of ${name}` },
-      at,
-    )
-    ids.push(id)
+    })
+    await reportTariff(transaction, { ...report, sessionId: session.id }, at)
   }
-  await reportTariff(
-    transaction,
-    { sessionId: 'gone', locationId: location, tariffId: null, providerName: `Works of ${name}` },
-    at,
-  )
-  await reportTariff(
-    transaction,
-    { sessionId: 'gone', locationId: null, tariffId: tariff, providerName: `Works of ${name}` },
-    at,
-  )
-  return ids
+  await reportTariff(transaction, { ...report, sessionId: 'gone', locationId: person.location }, at)
+  await reportTariff(transaction, { ...report, sessionId: 'gone', tariffId: person.tariff }, at)
+  return sessions.map(({ id }) => id)
 }
 
-const leaveTraces = async (transaction: TenantTransaction, person: Person, name: string, at: number): Promise<void> => {
+const createTraces = async (
+  transaction: TenantTransaction,
+  person: Person,
+  name: string,
+  at: number,
+): Promise<void> => {
   const { query, accountId, liveMode } = transaction
   const { customer, location, device, tariff } = person
   const objects = [customer, location, device, tariff]

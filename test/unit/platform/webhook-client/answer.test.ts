@@ -2,8 +2,29 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { openWebhookHttpClient } from '../../../../services/platform/webhook-client/webhook-http-client.ts'
-import { unknownCertificate } from '../../../support/webhooks/certificate.ts'
 import { openReceiver } from '../../../support/webhooks/receiver.ts'
+
+/** Key and self-signed certificate for 127.0.0.1, for tests only. No client trusts the certificate. */
+const unknownCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgOLKlqK9p+wmKSNVx
+8hrd6Y79YsxNVEebnaH1s81he9+hRANCAATw32FMN5Mi3ZMb9IFrmUuNZF4bxvAo
+Ldr7080I+nJ70YBlB/jfdksogFm990YXEPvBq3sFaItN8V1gaFqV/GZM
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBkTCCATagAwIBAgIUYnhdlj2anEg+4B/IFBpeLLqOZr0wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMTA3MDkzN1oYDzIxMjYxMDI4
+MDcwOTM3WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATw32FMN5Mi3ZMb9IFrmUuNZF4bxvAoLdr7080I+nJ70YBlB/jfdkso
+gFm990YXEPvBq3sFaItN8V1gaFqV/GZMo2QwYjAdBgNVHQ4EFgQUHlpMFuFaXamj
+4anWzBoD4i4JJ88wHwYDVR0jBBgwFoAUHlpMFuFaXamj4anWzBoD4i4JJ88wDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0kAMEYC
+IQC2FzyS2ho4xwOk5pJC25V1Bxm8wxT5Of0zoaJnwQy7QAIhAIfO1IwRLAw8Hb/4
+F4vh+tw7aj1WQqLMgy44ZJ1EL4xu
+-----END CERTIFICATE-----
+`,
+}
 
 const local = { allowedNetworks: ['127.0.0.0/8'] }
 
