@@ -10,7 +10,9 @@ export const useTestDatabase = async (): Promise<TestDatabase> => {
   return opened
 }
 
-/** Open a database with an account for the tests of a file. `inLive` and `change` run a transaction in its live mode. */
+/**
+ * Open a database with an account for the tests of a file. `inLive` and `change` run a transaction in its live mode.
+ */
 export const useTenants = async () => {
   const { database } = await useTestDatabase()
   const { live, test } = await makeTenants(database)
