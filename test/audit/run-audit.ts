@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openJournal } from '../support/ledger/journal.ts'
+import { type Journal, openJournal } from '../support/ledger/journal.ts'
 import { type Random, seededRandom } from '../support/random.ts'
 import type { Client } from '../support/system/client.ts'
 import { fillDataFolder } from '../support/system/prepared-folder.ts'
@@ -11,7 +11,7 @@ import { distributedSystem } from './distributed/distributed-system.ts'
 import { embeddedSystem } from './embedded-system.ts'
 import { createFixture } from './history/create-fixture.ts'
 import { planFixture } from './history/plan-fixture.ts'
-import { planSteps } from './history/plan-steps.ts'
+import { planSteps, type Step } from './history/plan-steps.ts'
 import { type AuditOptions, type Kind, minMsPerFault } from './options.ts'
 import { type AuditEntry, type Progress, sizeOf } from './send/entries.ts'
 import { sendSteps } from './send/send-steps.ts'
@@ -95,11 +95,38 @@ const clientOf = (system: AuditedSystem): Client => {
   return caller.client
 }
 
+type AuditRun = Pick<Load, 'system' | 'random' | 'observe'> & {
+  readonly options: AuditOptions
+  readonly progress: Progress & { readonly faults: string[] }
+  readonly journal: Journal<AuditEntry>
+}
+
+/**
+ * Send the steps of a history while faults are injected. A distributed audit sends slowly, so that each fault has a
+ * load.
+ */
+const sendHistory = async (run: AuditRun, steps: readonly Step[]): Promise<void> => {
+  const { system, options, observe, random, progress, journal } = run
+  const { isDistributed, kills, connections } = options
+  const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
+  const minLoadMs = isDistributed ? kills * minMsPerFault : 0
+  const isAhead = (): boolean =>
+    isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
+  const send = (signal: AbortSignal): Promise<void> => {
+    const waitForTurn = async (size: number): Promise<void> => {
+      await sleep((connections * minLoadMs * size) / total)
+      while (isAhead() && !signal.aborted) await sleep(20)
+    }
+    return sendSteps({ system, journal, connections, progress, waitForTurn }, steps)
+  }
+  await runLoad({ system, random, progress, kills, total, observe, send })
+}
+
 /** Open an audit on a new data folder: start the system and create the fixture. */
 export const openAudit = async (options: AuditOptions, observe: Observer): Promise<Audit> => {
   const folder = dataFolder()
   const journalFile = join(folder, '..', 'ledger.ndjson')
-  const { isDistributed, kills, connections, records, locations, seed, without } = options
+  const { isDistributed, records, locations, seed, without } = options
   let { isDataRetained } = options
   const has = (kind: Kind): boolean => !without.has(kind)
   const hasRepricing = has('repricing')
@@ -116,24 +143,9 @@ export const openAudit = async (options: AuditOptions, observe: Observer): Promi
 
   const load = async (): Promise<void> => {
     await using journal = await openJournal<AuditEntry>(journalFile)
-    const steps = planSteps(random, fixture, {
-      records,
-      hasRepricing,
-      hasEstimates: has('estimates'),
-      hasRegisters: has('registers'),
-    })
-    const total = steps.reduce((sum, step) => sum + sizeOf(step), 0)
-    const minLoadMs = isDistributed ? kills * minMsPerFault : 0
-    const isAhead = (): boolean =>
-      isDistributed && kills > 0 && progress.records > (total * (progress.faults.length + 1)) / kills
-    const send = (signal: AbortSignal): Promise<void> => {
-      const waitForTurn = async (size: number): Promise<void> => {
-        await sleep((connections * minLoadMs * size) / total)
-        while (isAhead() && !signal.aborted) await sleep(20)
-      }
-      return sendSteps({ system, journal, connections, progress, waitForTurn }, steps)
-    }
-    await runLoad({ system, random, progress, kills, total, observe, send })
+    const kinds = { hasRepricing, hasEstimates: has('estimates'), hasRegisters: has('registers') }
+    const steps = planSteps(random, fixture, { records, ...kinds })
+    await sendHistory({ system, options, observe, random, progress, journal }, steps)
     // Records of a deleted location are not recosted. If changes alter costs, recosting must end before the deletion.
     if (!hasRepricing) await deleteSomeLocations(clientOf(system), fixture)
   }

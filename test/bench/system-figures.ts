@@ -42,51 +42,25 @@ const endToEndLines = async (profile: Profile): Promise<readonly FigureLine[]> =
   const tiered = name === 'embedded' ? await endToEnd(open, { ...load, pricing: 'tiers' }) : null
   const tieredLine = (value: number): FigureLine =>
     ratioLine('P1', 'end to end, prices with tiers', value, rate, 'records/s', '≥ 0.5 × without')
-  const backlogSeconds = (at: (backlog: readonly number[]) => number | undefined) => (run: EndToEnd) =>
-    (at(run.backlog) ?? 0) / run.recordsPerSecond
+  const backlogSeconds = (at: (backlog: readonly number[]) => number | undefined): number =>
+    maxOf(runs, run => (at(run.backlog) ?? 0) / run.recordsPerSecond)
+  const backlogAtEnd = backlogSeconds(backlog => backlog.at(-1))
+  const backlogAtHalf = backlogSeconds(backlog => backlog[backlog.length >> 1])
+  const lost = maxOf(runs, run => run.lost)
+  const rssMb = maxOf(runs, run => run.rssMb)
   const cpuNames = Object.keys(runs[0]?.cpuMicroseconds ?? {})
   return [
     ...(tiered === null ? [] : [tieredLine(tiered.recordsPerSecond)]),
     ratioLine('P1', `end to end, ${name}`, rate, medianOf(limits), 'records/s', p1Goals[name]),
     lineOf('P1', 'spread of the product over rounds', spreadOf(rates), '%', ''),
     lineOf('P1', 'spread of the limit over rounds', spreadOf(limits), '%', ''),
-    lineOf(
-      'P1',
-      'backlog at the end',
-      maxOf(
-        runs,
-        backlogSeconds(backlog => backlog.at(-1)),
-      ),
-      's',
-      'not growing',
-    ),
-    lineOf(
-      'P1',
-      'backlog at half of the time',
-      maxOf(
-        runs,
-        backlogSeconds(backlog => backlog[backlog.length >> 1]),
-      ),
-      's',
-      '',
-    ),
-    lineOf(
-      'P1',
-      'lost',
-      maxOf(runs, ({ lost }) => lost),
-      'records',
-      '0',
-    ),
+    lineOf('P1', 'backlog at the end', backlogAtEnd, 's', 'not growing'),
+    lineOf('P1', 'backlog at half of the time', backlogAtHalf, 's', ''),
+    lineOf('P1', 'lost', lost, 'records', '0'),
     ...cpuNames.map(process =>
       lineOf('P1', `CPU, ${process}`, medianOf(runs.map(run => run.cpuMicroseconds[process] ?? 0)), 'µs/record', ''),
     ),
-    lineOf(
-      'P10',
-      'memory at P1',
-      maxOf(runs, ({ rssMb }) => rssMb),
-      'MB',
-      name === 'embedded' ? '≤ 900' : '',
-    ),
+    lineOf('P10', 'memory at P1', rssMb, 'MB', name === 'embedded' ? '≤ 900' : ''),
   ]
 }
 

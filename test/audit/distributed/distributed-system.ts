@@ -38,6 +38,38 @@ export type DistributedAuditedSystem = AuditedSystem & {
 }
 
 /**
+ * Open a proxy for each gateway. The address of a proxy stays the same when processes are replaced.
+ * Returns a function that returns the callers in rotation; null if no gateway runs.
+ */
+const openCallers = async (
+  opened: AsyncDisposableStack,
+  { gateways, queries }: RoleInstances,
+  sandbox: () => Sandbox,
+): Promise<() => Caller | null> => {
+  const entryPoints: { readonly client: () => Client; readonly gateway: RoleInstance }[] = []
+  for (const gateway of gateways) {
+    const proxy = opened.use(
+      await openProxy(
+        () => [gateway.process()],
+        () => queries[0]?.process() ?? null,
+      ),
+    )
+    entryPoints.push({ gateway, client: await renewingClient(() => ({ ...sandbox(), base_url: proxy.url })) })
+  }
+  let nextIndex = 0
+  return () => {
+    const open = entryPoints.filter(({ gateway }) => gateway.process() !== null)
+    const entryPoint = open[nextIndex++ % open.length]
+    if (entryPoint === undefined) return null
+    const { client, gateway } = entryPoint
+    return {
+      client: client(),
+      lifetimes: () => gateway.runningProcesses().map(({ hasExited }) => ({ isOver: hasExited })),
+    }
+  }
+}
+
+/**
  * Create a system of many processes on a data folder. Brokers, registry and stores run; the processes are not started.
  */
 export const distributedSystem = async (folder: string): Promise<DistributedAuditedSystem> => {
@@ -54,38 +86,13 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
   }
   const all = [...instances.queries, ...instances.gateways, ...instances.workers]
   const nextFault = shuffledFaults()
-  const entryPoints: { readonly client: () => Client; readonly gateway: RoleInstance }[] = []
   const failedStops: string[] = []
-  let nextIndex = 0
+  let nextCaller: (() => Caller | null) | null = null
 
   const sandbox = (): Sandbox => {
     const query = instances.queries[0]?.process()
     if (!query) throw new Error('No query-service runs.')
     return { ...(JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8')) as Sandbox), base_url: query.url }
-  }
-
-  /** Open a proxy for each gateway. Its address stays the same when processes are replaced. */
-  const openEntryPoints = async (): Promise<void> => {
-    for (const gateway of instances.gateways) {
-      const proxy = opened.use(
-        await openProxy(
-          () => [gateway.process()],
-          () => instances.queries[0]?.process() ?? null,
-        ),
-      )
-      entryPoints.push({ gateway, client: await renewingClient(() => ({ ...sandbox(), base_url: proxy.url })) })
-    }
-  }
-
-  const caller = (): Caller | null => {
-    const open = entryPoints.filter(({ gateway }) => gateway.process() !== null)
-    const entryPoint = open[nextIndex++ % open.length]
-    return entryPoint === undefined
-      ? null
-      : {
-          client: entryPoint.client(),
-          lifetimes: () => entryPoint.gateway.runningProcesses().map(({ hasExited }) => ({ isOver: hasExited })),
-        }
   }
 
   const stop = async (): Promise<void> => {
@@ -96,20 +103,18 @@ export const distributedSystem = async (folder: string): Promise<DistributedAudi
   }
 
   const opened = opening.move()
-  let isStarted = false
   return {
     join: (...roles) => start(roles),
     engineUrl: stores.engine.url,
-    caller,
+    caller: () => nextCaller?.() ?? null,
     sandbox,
     start: async () => {
-      if (isStarted) await stores.engine.start()
-      isStarted = true
+      if (nextCaller !== null) await stores.engine.start()
       // The query service creates the sandbox.
       for (const query of instances.queries) await query.start()
       await Promise.all([...instances.gateways, ...instances.workers].map(instance => instance.start()))
-      if (entryPoints.length === 0) await openEntryPoints()
-      const started = caller()
+      nextCaller ??= await openCallers(opened, instances, sandbox)
+      const started = nextCaller()
       if (started === null) throw new Error('No gateway runs.')
       return started.client
     },

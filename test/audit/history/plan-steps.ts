@@ -85,13 +85,8 @@ export const planSteps = (random: Random, fixture: AuditFixture, options: StepOp
       const record = (only ?? random.pick(generators))(random, `${submissions.length}-${index}`)
       records.push(corruptRecord(random, record, records.at(-1)))
     }
-    return {
-      kind: 'submission',
-      after: null,
-      records,
-      copies: random.pick([1, 1, 1, 2, 3]),
-      isAwaited: random.chance(awaitedShare),
-    }
+    const sent = { copies: random.pick([1, 1, 1, 2, 3]), isAwaited: random.chance(awaitedShare) }
+    return { kind: 'submission', after: null, records, ...sent }
   }
 
   /** Repeat an earlier submission: its last version, its first version, or new values and confidences. */

@@ -16,6 +16,12 @@ import { verifySums } from './verify-sums.ts'
 /** Verdict of one location. */
 export type LocationVerdict = Omit<Verdict, 'receipts'>
 
+type ExpectedRecord = {
+  readonly identity: string
+  readonly record: LedgerRecord
+  readonly row: StoredRecord | undefined
+}
+
 const energyDecimals = 6
 
 /**
@@ -42,11 +48,7 @@ export const verifyLocation = async (
 ): Promise<LocationVerdict> => {
   const stored = Map.groupBy(await readLocation(client, location.locationId, expectations.size), storedIdentity)
   const differences: Difference[] = []
-  const expectedRecords: {
-    readonly identity: string
-    readonly record: LedgerRecord
-    readonly row: StoredRecord | undefined
-  }[] = []
+  const expectedRecords: ExpectedRecord[] = []
   for (const [identity, expectation] of expectations) {
     const rows = stored.get(identity) ?? []
     const [row] = rows

@@ -46,6 +46,26 @@ const profileVariables = (name: string): Readonly<Record<string, string>> => {
   }
 }
 
+/**
+ * Start a process. `onChange` receives the process as soon as it can be ended, and again when its addresses are known.
+ */
+const startRole = async (
+  folder: string,
+  settings: Readonly<Record<string, string>>,
+  role: Role,
+  onChange: (process: RoleProcess) => void,
+): Promise<void> => {
+  const { process: child, output, exited, ready } = launchSystem(folder, settings, ['--roles', role])
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal)
+    await exited
+  }
+  onChange({ url: '', metricsUrl: '', end })
+  await ready()
+  const url = `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`
+  onChange({ url, metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '', end })
+}
+
 /** Start a process for each role, on shared brokers and registry and with a new database, ClickHouse and topics. */
 export const startDistributed = async (
   { brokers, registryUrl, replicas }: SharedStores,
@@ -70,15 +90,7 @@ export const startDistributed = async (
   const processes = new Map<Role, RoleProcess>()
   const start = async (role: Role, port = '0'): Promise<void> => {
     const settings = { ...variables, ...profileVariables(role), WATTLEDGER_PORT: port }
-    const { process: child, output, exited, ready } = launchSystem(folder, settings, ['--roles', role])
-    const end = async (signal: NodeJS.Signals): Promise<void> => {
-      child.kill(signal)
-      await exited
-    }
-    processes.set(role, { url: '', metricsUrl: '', end })
-    await ready()
-    const url = `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`
-    processes.set(role, { url, metricsUrl: /metrics\s+(http\S+)/.exec(output())?.[1] ?? '', end })
+    await startRole(folder, settings, role, process => processes.set(role, process))
   }
   opening.defer(async () => void (await Promise.all([...processes.values()].map(({ end }) => end('SIGTERM')))))
   // The first process creates the sandbox and registers the schemas.
