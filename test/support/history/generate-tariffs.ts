@@ -192,8 +192,8 @@ const single = (kind: Kind): fc.Arbitrary<TariffPlan> =>
 const none: fc.Arbitrary<TariffPlan> = fc.constant({ chains: [], final: [] })
 
 /**
- * Tariffs of a location.
- * The tariff of bought energy always has tiers or a change of contract; the others may have them.
+ * Tariffs of a location. Bought energy always has a change of contract and mostly has tiers.
+ * The other tariffs may have both.
  */
 export const tariffPlans = (instants: readonly number[]): fc.Arbitrary<TariffPlan> => {
   const bought: Kind = { direction: 'IMPORT', type: 'COMMODITY', tiers: [1, 3], market: true }
