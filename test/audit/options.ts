@@ -32,8 +32,8 @@ export const minMsPerFault = 20_000
 
 export class OptionError extends Error {}
 
-export const help = `Audits a running system. The audit sends a random history while it kills processes. Then the audit reads all data
-and compares them with an exact calculation that shares no code with the service.
+export const help = `Audits a running system. The audit sends a random history while it kills processes. Then the audit
+reads all data and compares them with an exact calculation that shares no code with the service.
 
   npm run audit -- [--distributed | --bulk] [--records N] [--kills N] [--seed N] [--connections N] [--locations N]
                    [--without KINDS] [--alter] [--keep]

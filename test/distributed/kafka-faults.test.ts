@@ -38,7 +38,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('acknowledged messages', 
     await log.close()
   })
 
-  it.concurrent('survive a hanging broker: appends fail in time, and messages in flight are written once and in order', {
+  it.concurrent('survive a hanging broker: appends fail in time, messages in flight are written once and in order', {
     timeout: limitMs,
   }, async () => {
     await using cluster = await startCluster({ nodes: 1 })

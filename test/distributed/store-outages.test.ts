@@ -57,7 +57,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
   }
   const allReady = () => until(ready, ({ length }) => length === roles.length)
 
-  it('without ClickHouse: only the cost worker is not ready, records are accepted, and reads of costs are refused', async () => {
+  it('without ClickHouse: the cost worker is not ready, records are accepted, reads of costs are refused', async () => {
     const { client, sandbox, parts } = fixture
     const home = await makeHome(client, { import: 0.3 })
     await client.submit([bought(home, 2, '2025-06-02T09:00:00Z', '2025-06-02T10:00:00Z')])
@@ -106,7 +106,7 @@ describe.skipIf(skippedWithout('own broker') !== null)('processes of one role ea
     await allReady()
   })
 
-  it('without the log: only the query service is ready, 503 in time, and all continues when the broker is back', async () => {
+  it('without the log: only the query service is ready, others answer 503, all continue after the outage', async () => {
     const { client, processes } = fixture
     const [node] = cluster.nodes
     const health = await verifyLogOutage({ client, processes }, async () => {

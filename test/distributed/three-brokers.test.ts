@@ -69,7 +69,7 @@ describe.skipIf(skippedWithout('own broker') !== null)(
       )
     }
 
-    it('one failing record of ten thousand delays no other, is dead-lettered with a reason, and is stored by a replay', {
+    it('one failing record of 10,000 delays no other, is dead-lettered with a reason, and is stored by a replay', {
       timeout: limitMs,
     }, async () => {
       const { client, processes, gateways } = fixture
