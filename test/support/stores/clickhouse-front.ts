@@ -10,14 +10,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openChdb } from '../../../services/platform/clickhouse/chdb.ts'
 import type { ClickHouse } from '../../../services/platform/clickhouse/clickhouse.ts'
 
-/** How the front treats the next calls: well, with an error of the engine, with silence, late, cut in the answer or after the work. */
+/**
+ * Treatment of the next calls: normal, an error of the engine, no answer, a late answer, a connection that ends within the answer, or one
+ * that ends after the statement.
+ */
 export type EngineFault = 'well' | 'refuse' | 'hang' | 'slow' | 'cut' | 'cut after'
 
-/** The engine behind HTTP, as a server speaks it: what the client sends is run, and the answer has a server's form. */
+/** The embedded engine with the HTTP interface of a server. It runs the statements of the client. */
 export type ClickHouseFront = AsyncDisposable & {
   readonly url: string
   fault: EngineFault
-  /** The last statements that came, oldest first. */
+  /** The last statements, oldest first. */
   readonly statements: readonly string[]
   /** User and password of the last call. */
   readonly credentials: () => string
@@ -28,10 +31,10 @@ const maxStatements = 1_000
 const memoryLimitCode = 241
 const formatClause = /(?<!\s)\s+FORMAT\s+(\w+)\s*$/
 
-/** Where the engine keeps its data and the front listens; a given folder stays. */
+/** Data folder of the engine, and port of the front. A given folder is not removed. */
 export type FrontOptions = { readonly folder?: string; readonly port?: number }
 
-/** Open an engine with the front before it: in a folder of its own that goes away with it, and on a free port, unless told otherwise. */
+/** Open an engine with an HTTP front. The defaults are a temporary folder and a free port. */
 export const openClickHouseFront = async (options: FrontOptions = {}): Promise<ClickHouseFront> => {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'wattledger-front-'))
   const engine = openChdb({ folder })

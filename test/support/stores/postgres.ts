@@ -91,7 +91,7 @@ const startServer = async (folder: string) => {
   return server
 }
 
-/** The folder `starting` can be made once: whoever makes it starts the server, the others wait for its address. */
+/** The folder `starting` can be made once: the process that creates it starts the server, the others wait for the address. */
 const sharedServer = async (folder: string): Promise<SocketAddress> => {
   const note = join(folder, 'address.json')
   if (!existsSync(note) && claimFolder(join(folder, 'starting'))) {

@@ -7,19 +7,19 @@ import type { PostgresAddress } from '../../../services/platform/postgres/databa
 type SocketAddress = Extract<PostgresAddress, { host: string }>
 
 /**
- * What befalls the way to a server, for connections that are open and for new ones.
- * `refuse`: none is taken; `hang`: nothing passes any more, ever, on a connection that was there meanwhile; `reset`: each ends at its first
- * byte; `slow`: each answer comes `ms` late; `cut`: each ends after so many bytes of the server.
+ * Fault of the network between clients and a server. It applies to open and new connections.
+ * `refuse`: connections end at once. `hang`: connections never pass bytes again. `reset`: connections end at the next byte.
+ * `slow`: each answer is `ms` late. `cut`: connections end after this number of bytes from the server.
  */
 export type Fault =
   | { readonly kind: 'refuse' | 'hang' | 'reset' }
   | { readonly kind: 'slow'; readonly ms: number }
   | { readonly kind: 'cut'; readonly bytes: number }
 
-/** A connection and its other half; `isDead` once it was there while the way hung. */
+/** Connection to the client and connection to the server. `isDead`: the network hung while they were open. */
 type Pair = { readonly near: Socket; readonly far: Socket; isDead: boolean; bytesLeft: number }
 
-/** A way to a server on which the faults of a network happen and end. */
+/** Open a forwarder to a server. It can inject and end network faults. */
 export const severablePostgres = async (to: SocketAddress) => {
   const folder = mkdtempSync(join(tmpdir(), 'wattledger-way-'))
   const file = (host: string) => join(host, `.s.PGSQL.${to.port}`)
@@ -30,7 +30,7 @@ export const severablePostgres = async (to: SocketAddress) => {
     near.destroy()
     far.destroy()
   }
-  /** What came from one half goes to the other as the fault has it. */
+  /** Forward bytes to the other connection, changed by the current fault. */
   const pass = (pair: Pair, to: Socket, bytes: Buffer): void => {
     if (pair.isDead) return
     const isAnswer = to === pair.near
@@ -57,7 +57,7 @@ export const severablePostgres = async (to: SocketAddress) => {
       [pair.far, near],
     ] as const) {
       one.on('data', bytes => pass(pair, other, bytes))
-      // Of a dead connection the one side does not even learn that the other has gone.
+      // The other side of a dead connection is not informed of the end.
       one.on('close', () => (pair.isDead ? undefined : end(pair)))
       one.on('error', () => undefined)
     }

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statfsSync, writeSync } f
 
 const mebibyte = 1_048_576
 
-/** Make a folder, new or empty, that is a disk of its own; false without the rights to mount. */
+/** Mount a small disk on a new or empty folder. Returns false without the right to mount. */
 export const mountSmallDisk = (folder: string, mebibytes: number): boolean => {
   mkdirSync(folder, { recursive: true })
   try {

@@ -5,10 +5,10 @@ export type ApiVersion = 'current' | 'earlier'
 
 const versions = { current: '2025-09-14', earlier: '2024-08-24' } as const
 
-/** An answer as it came; `json` keeps the numbers' own texts out of sight, `text` has them. */
+/** Answer of the system. `text` has the numbers exactly as written, and `json` has them as floats. */
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: never }
 
-/** A caller of a running system in one mode. */
+/** Client of a running system in one mode. */
 export type Client = {
   readonly send: (
     method: string,
@@ -16,20 +16,20 @@ export type Client = {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<Reply>
-  /** The same, and throws for anything but success. */
+  /** Send a request and return the JSON of its answer. Throws if the status is not a success. */
   readonly ask: (
     method: string,
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<never>
-  /** Submit records, or their JSON, and wait until each is stored; gives the receipt. */
+  /** Submit records, or their JSON, and wait until each is stored. Returns the receipt. */
   readonly submit: (records: readonly unknown[] | string, headers?: Readonly<Record<string, string>>) => Promise<never>
 }
 
 const timeoutMs = 60_000
 
-/** Log in and give a client of one mode and layout. */
+/** Log in, and return a client for a mode and an API version. */
 export const login = async (
   sandbox: Sandbox,
   mode: 'live' | 'test' = 'test',
@@ -61,7 +61,7 @@ export const login = async (
   const ask: Client['ask'] = async (...words) => {
     for (const deadline = performance.now() + timeoutMs; ; ) {
       const { status, text, json } = await send(...words)
-      // On a busy machine a batch may take longer to be seen than one request waits for it.
+      // On a busy machine a batch can take longer than one request waits for it.
       if (status === 503 && text.includes('"code":"batch_pending"') && performance.now() < deadline) continue
       if (status >= 300) throw new Error(`${words[0]} ${words[1]} gave ${status}: ${text}`)
       return json

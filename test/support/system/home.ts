@@ -2,7 +2,7 @@ import type { Client } from './client.ts'
 
 type WithId = { readonly id: string }
 
-/** A tariff's schedule with one price, in major units per kWh. */
+/** Create a tariff schedule with one price, in major units per kWh. */
 export const priceSchedule = (fixed: number) => [
   {
     months: ['All'],
@@ -13,7 +13,7 @@ export const priceSchedule = (fixed: number) => [
 export const makeOne = async (client: Client, path: string, body: object): Promise<string> =>
   ((await client.ask('POST', path, body)) as WithId).id
 
-/** Make a location with prices: `import` for what is bought, `export` for what is sold; without them it has no tariff. */
+/** Create a location with a tariff for each price, and return its id. `import` prices bought energy, `export` sold energy. */
 export const makeHome = async (
   client: Client,
   prices: { readonly import?: number; readonly export?: number },
@@ -30,7 +30,7 @@ export const makeHome = async (
   return id
 }
 
-/** A record of some kWh that was bought, `more` sets it apart. */
+/** Create a record of bought energy. `more` adds or replaces members. */
 export const bought = (locationId: string, kwh: number, start: string, end: string, more: object = {}) => ({
   location_id: locationId,
   units: 'KWH',

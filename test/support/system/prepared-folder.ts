@@ -33,7 +33,7 @@ const preparedFolder = async (runFolder: string): Promise<string> => {
 export const fillDataFolder = async (folder: string): Promise<void> => {
   const runFolder = process.env[runFolderVariable]
   if (runFolder === undefined) return
-  // Of the copies, `cp` alone keeps the owner: the files of PostgreSQL belong to another user.
+  // `cp -a` keeps the owners: the files of PostgreSQL belong to another user.
   const source = await preparedFolder(runFolder)
   rmSync(folder, { recursive: true, force: true })
   execFileSync('cp', ['-a', source, folder])

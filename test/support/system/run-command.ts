@@ -1,6 +1,6 @@
 import { runCommandLine } from '../../../services/command-line/run.ts'
 
-/** Run a command as the command line does, and give what it ended with and wrote. */
+/** Run a command of the command line, and return its exit code and output. */
 export const runCommand = async (
   args: readonly string[],
   variables: Readonly<Record<string, string>>,

@@ -8,21 +8,21 @@ import { makeTestFolder } from '../stores/postgres.ts'
 const root = new URL('../../../', import.meta.url).pathname
 const startLimitMs = 60_000
 
-/** The whole system as its own process on a temporary folder, as a person would start it. */
+/** The whole system as a process on a temporary folder, started like `npm start` starts it. */
 export type RunningSystem = AsyncDisposable & {
   readonly sandbox: Sandbox
   readonly process: ChildProcess
   readonly output: () => string
-  /** What it wrote to standard error alone. */
+  /** Text on standard error. */
   readonly errors: () => string
   readonly metricsUrl: string
-  /** End the process without any warning, and wait until it is gone. */
+  /** End the process with SIGKILL, and wait until it has ended. */
   readonly kill: () => Promise<void>
-  /** Ask it to stop; gives the exit code. */
+  /** Stop the process, and return its exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-/** Make an empty folder for the data of a system. */
+/** Return the path of a new data folder. The folder does not exist yet. */
 export const dataFolder = (): string => join(makeTestFolder(), 'data')
 
 export const removeData = (folder: string): void => rmSync(join(folder, '..'), { recursive: true, force: true })
@@ -32,18 +32,18 @@ const exited = (child: ChildProcess): Promise<number | null> =>
     ? Promise.resolve(child.exitCode)
     : new Promise(resolve => child.once('exit', code => resolve(code)))
 
-/** The process of a system from its first moment on, ready or not. */
+/** The process of a system, which may not be ready yet. */
 export type LaunchedSystem = {
   readonly process: ChildProcess
-  /** What it wrote to standard output and standard error. */
+  /** Text on standard output and standard error. */
   readonly output: () => string
   readonly errors: () => string
   readonly exited: Promise<number | null>
-  /** Resolve once it is ready. Throws with its output when it ends before that, or takes too long. */
+  /** Wait until the system is ready. Throws with its output if it ends before, or takes too long. */
   readonly ready: () => Promise<void>
 }
 
-/** What Node is given by `npm start`: its own flags, then the program. */
+/** Arguments of Node in `npm start`: flags, then the program. */
 export const startArgs = (): readonly string[] => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: { readonly start: string }
@@ -95,7 +95,7 @@ export const launchSystem = (
 export const readSandbox = (folder: string): Sandbox =>
   JSON.parse(readFileSync(join(folder, 'sandbox.json'), 'utf8')) as Sandbox
 
-/** Start a system on a folder of data and wait until it is ready. Throws with its output when it is not. */
+/** Start a system on a data folder, and wait until it is ready. Throws with its output if it does not become ready. */
 export const startSystem = async (
   folder: string,
   environment: Readonly<Record<string, string>> = {},

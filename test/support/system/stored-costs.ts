@@ -27,7 +27,7 @@ export const recordsOf = async (client: Client, locationId: string): Promise<rea
   }
 }
 
-/** Cost by record reference; null is UNPRICED. */
+/** Read the cost of each record, by record reference. Null: the record has no price. */
 export const costsOf = async (client: Client, locationId: string): Promise<Readonly<Record<string, number | null>>> =>
   Object.fromEntries(
     (await recordsOf(client, locationId)).map(({ data }) => [
@@ -36,7 +36,7 @@ export const costsOf = async (client: Client, locationId: string): Promise<Reado
     ]),
   )
 
-/** Costs of a location once they are the wanted ones. */
+/** Wait until the costs of a location are the expected costs. */
 export const costsUntil = (
   client: Client,
   locationId: string,

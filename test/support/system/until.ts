@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Long enough that a slow machine alone fails no test. */
+/** Long enough for a slow machine. */
 const usualLimitMs = 60_000
 
-/** Look again and again until what is seen holds; gives what was seen. Throws what was seen last once `limitMs` have passed. */
+/** Repeat `look` until its result is accepted, and return that result. Throws with the last result after `limitMs`. */
 export const until = async <T>(
   look: () => T | Promise<T>,
   isReached: (seen: NoInfer<T>) => boolean,
@@ -13,6 +13,8 @@ export const until = async <T>(
     const seen = await look()
     if (isReached(seen)) return seen
     if (performance.now() > deadline)
-      throw new Error(`nothing came of it: ${JSON.stringify(seen, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`)
+      throw new Error(
+        `The expected result did not occur. Last result: ${JSON.stringify(seen, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`,
+      )
   }
 }

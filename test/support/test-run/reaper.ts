@@ -2,8 +2,9 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unmountWithin } from '../stores/small-disk.ts'
 
-// Ends every process that a test run has started, unmounts its disks and removes its folder, after the run is over: however it ended. The run holds the other
-// end of standard input, which the kernel closes with it. A session of its own keeps Ctrl-C of the terminal away from this process.
+// Cleans up after a test run, no matter how it ended: ends all its processes, unmounts its disks and removes its folder.
+// The run holds the other end of standard input, and the kernel closes it when the run ends.
+// This process has its own session, so that Ctrl-C in the terminal does not reach it.
 const [folder = ''] = process.argv.slice(2)
 const stopMs = 8_000
 
@@ -15,7 +16,7 @@ const read = (pid: string, name: string): string => {
   }
 }
 
-/** Processes of the run name its folder: in their arguments or in the environment that they inherited. */
+/** List the processes of the run. Their arguments or their environment contain the folder of the run. */
 const left = (): readonly { readonly pid: number; readonly words: string }[] =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)

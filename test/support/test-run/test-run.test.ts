@@ -15,7 +15,7 @@ const read = (pid: string, name: string): string => {
   }
 }
 
-/** Processes that name a folder in their arguments or their environment, by what they run. */
+/** List the commands of the processes that name a folder in their arguments or environment. */
 const processesOf = (folder: string): readonly string[] =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -40,7 +40,7 @@ const begin = (note: string): ChildProcess => {
   })
 }
 
-/** Whether this process may mount disks: then the interrupted run has one. */
+/** Return true if this process may mount disks. The interrupted run then has a disk. */
 const mayMount = (): boolean => {
   const disk = join(tmpdir(), 'may-mount')
   const isMounted = mountSmallDisk(disk, 1)
@@ -54,25 +54,21 @@ describe('a test run that is interrupted', () => {
     ['by SIGINT to the runner alone', 'SIGINT', false],
     ['by SIGTERM to the runner alone', 'SIGTERM', false],
     ['by kill -9', 'SIGKILL', false],
-  ] as const)(
-    'leaves no process, no file and no mount behind: %s',
-    { timeout: 120_000 },
-    async (_, signal, isGroup) => {
-      const note = join(tmpdir(), `interrupted-${signal}-${isGroup}`)
-      const runner = begin(note)
-      await expect
-        .poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 })
-        .toBe(true)
-      const folder = readFileSync(note, 'utf8')
-      const started = processesOf(folder)
-      expect(started.filter(args => args.includes('postgres')).length).toBeGreaterThan(1)
-      expect(started.filter(args => args.includes('services/main.mjs'))).toHaveLength(1)
-      expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
-      const pid = runner.pid ?? 0
-      process.kill(isGroup ? -pid : pid, signal)
-      await expect.poll(() => processesOf(folder), { timeout: 40_000, interval: 200 }).toEqual([])
-      await expect.poll(() => existsSync(folder), { timeout: 10_000, interval: 100 }).toBe(false)
-      expect(mountsWithin(folder)).toEqual([])
-    },
-  )
+  ] as const)('removes its processes, files and mounts: %s', { timeout: 120_000 }, async (_, signal, isGroup) => {
+    const note = join(tmpdir(), `interrupted-${signal}-${isGroup}`)
+    const runner = begin(note)
+    await expect
+      .poll(() => existsSync(note) && readFileSync(note, 'utf8') !== '', { timeout: 60_000, interval: 100 })
+      .toBe(true)
+    const folder = readFileSync(note, 'utf8')
+    const started = processesOf(folder)
+    expect(started.filter(args => args.includes('postgres')).length).toBeGreaterThan(1)
+    expect(started.filter(args => args.includes('services/main.mjs'))).toHaveLength(1)
+    expect(mountsWithin(folder)).toHaveLength(mayMount() ? 1 : 0)
+    const pid = runner.pid ?? 0
+    process.kill(isGroup ? -pid : pid, signal)
+    await expect.poll(() => processesOf(folder), { timeout: 40_000, interval: 200 }).toEqual([])
+    await expect.poll(() => existsSync(folder), { timeout: 10_000, interval: 100 }).toBe(false)
+    expect(mountsWithin(folder)).toEqual([])
+  })
 })

@@ -7,7 +7,7 @@ import { unmountWithin } from '../stores/small-disk.ts'
 import { stopSharedSystems } from '../system/shared-system.ts'
 
 /**
- * Give the test files of a run one folder for all their temporary files. It also has the folders of the PostgreSQL server and of the
+ * Create one folder for all temporary files of a test run. It also has the folders of the PostgreSQL server and of the
  * systems that files share: the first file that needs one starts it. After the run a reaper ends every process that names the folder, also after Ctrl-C or kill -9.
  */
 export const setup = (): (() => Promise<void>) => {
