@@ -117,7 +117,13 @@ export const calculateInstantCost =
       return { ok: false, refusal: await orPendingTariff(dependencies, unpriced, tenant, record, at) }
     const recordId = recordIdDigits(tenant, record)
     const recordToPrice: RecordToPrice = {
-      ...{ tenant, record, recordId, partition: partition.value, cachedPricing, at, signal },
+      tenant,
+      record,
+      recordId,
+      partition: partition.value,
+      cachedPricing,
+      at,
+      signal,
     }
     const recordPrice = query.non_persistent
       ? await simulate(dependencies, recordToPrice)

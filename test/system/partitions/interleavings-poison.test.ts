@@ -174,7 +174,7 @@ describe('an error in the pure code', () => {
       expect(await costsOf(fixture.client, good)).toEqual({ d10: 0.1 })
       expect(await costsOf(fixture.client, bad)).toEqual({ d10: null })
       const failed = (await letters('order_failed')).filter(({ reason }) => reason.includes(bad))
-      expect(failed).toMatchObject([{ reason: expect.stringContaining('broken') }])
+      expect(failed).toMatchObject([{ reason: expect.stringContaining('The prices of the location are invalid') }])
       expect(await operator('GET', `/${failed[0]?.id}`)).toMatchObject({
         content: { kind: 'order', locationIds: [bad] },
       })

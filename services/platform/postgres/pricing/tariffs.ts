@@ -213,10 +213,10 @@ const listing = (transaction: TenantTransaction, { locationId, direction, type }
   ),
 })
 
-/** List the tariffs of a location, newest first. */
+/** List all tariffs of a location, newest first. */
 export const listTariffs = async (
   transaction: TenantTransaction,
-  tariffFilter: TariffFilter,
+  tariffFilter: TariffFilter & { readonly locationId: string },
 ): Promise<readonly StoredTariff[]> => {
   const { columns, scope, filter } = listing(transaction, tariffFilter)
   const { rows } = await transaction.query<TariffRow>(sql`
