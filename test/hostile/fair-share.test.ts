@@ -22,7 +22,7 @@ describe('an account that uses all its limits', { timeout: 300_000 }, () => {
       const { target, probe } = setup ?? expect.fail()
       let share = await measureShare(target, probe, input, forMs)
       // Other processes can make a single measurement miss. A fault of the service misses in all.
-      for (let left = 2; left > 0 && share.misses.length > 0; left -= 1)
+      for (let left = 4; left > 0 && share.misses.length > 0; left -= 1)
         share = await measureShare(target, probe, input, forMs)
       expect(share.misses, JSON.stringify(share)).toEqual([])
     })

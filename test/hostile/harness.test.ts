@@ -49,7 +49,7 @@ const plantedInput = (path: string, size: number, more: Partial<HostileInput> = 
 
 let run: CorpusRun | undefined
 beforeAll(async () => {
-  run = await openCorpusRun({ roundMs: fullEffort.roundMs, comparisons: 1, attempts: 1 }, openPlanted)
+  run = await openCorpusRun({ roundMs: fullEffort.roundMs, comparisons: 2, attempts: 1 }, openPlanted)
 })
 afterAll(() => run?.[Symbol.asyncDispose]())
 

@@ -51,8 +51,8 @@ export type Effort = {
   readonly attempts: number
 }
 
-export const fullEffort: Effort = { roundMs: 2_100, comparisons: 2, attempts: 3 }
-export const shortEffort: Effort = { roundMs: 1_200, comparisons: 0, attempts: 3 }
+export const fullEffort: Effort = { roundMs: 2_100, comparisons: 2, attempts: 5 }
+export const shortEffort: Effort = { roundMs: 1_200, comparisons: 0, attempts: 5 }
 
 /** Waits and CPU time per ms of the service while only probes are sent. */
 export type Idle = { readonly round: Round; readonly cpuRate: number }
