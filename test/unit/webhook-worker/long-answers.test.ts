@@ -4,10 +4,12 @@ import { until } from '../../support/system/until.ts'
 import { openWebhookFixture } from '../../support/webhooks/webhook-fixture.ts'
 
 const events = 60
+/** Long enough that a busy machine has several requests at once. */
+const answerMs = 100
 /** The first answers set the pace. */
 const first = 20
 
-/** Send events to a subscriber that answers each after 20 ms; return how many it had at once, after the first ones. */
+/** Send events to a subscriber that answers late. Return the maximum of concurrent requests after the first ones. */
 const maxConcurrency = async (answerBytes: number): Promise<number> => {
   const answer = Buffer.alloc(answerBytes, 'x')
   let answered = 0
@@ -20,7 +22,7 @@ const maxConcurrency = async (answerBytes: number): Promise<number> => {
       underWay -= 1
       answered += 1
       response.writeHead(200).end(answer)
-    }, 20)
+    }, answerMs)
   })
   await using world = await openWebhookFixture({ at: Date.now })
   const { id } = await world.subscribe(`${server.url}/`)
