@@ -88,7 +88,7 @@ export const isId = (kind: IdKind, text: string): boolean => {
   )
 }
 
-/** Return the kind of an identifier from its prefix and form; undefined if the text is no identifier. */
+/** Return the kind of an identifier from its prefix and form; undefined if the text is not an identifier. */
 export const idKindOf = (text: string): IdKind | undefined => {
   const kinds = Object.keys(idPrefixes) as IdKind[]
   return kinds.find(kind => isId(kind, text))

@@ -13,7 +13,7 @@ const maxTiers = 32
 const priceRule = { scale: 9, min: -1_000_000_000_000_000n, max: 1_000_000_000_000_000n }
 const boundRule = { scale: 9, min: 1n, max: 1_000_000_000_000_000_000n }
 const percentageRule = { scale: 9, min: -1_000_000_000n, max: 5_000_000_000n }
-/** Wide enough to tell a percentage written in percent from nonsense. */
+/** Wide enough to recognise a fraction that was written in percent. */
 const widePercentageRule = { scale: 9, min: -1_000_000_000_000n, max: 1_000_000_000_000n }
 
 const isMissing = (value: NumberText): value is null | undefined => value === null || value === undefined

@@ -15,14 +15,14 @@ import { type RateInput, readRates } from './rate.ts'
 export type HoursInput = { readonly valid_from: string; readonly valid_to: string; readonly rate: readonly RateInput[] }
 export type DaysAndHoursInput = { readonly days?: readonly string[] | null; readonly hours: readonly HoursInput[] }
 
-/** One schedule element as it comes in; absent months and days are All, absent dates every day. */
+/** One schedule element of a request; absent months and days are All, absent dates every day. */
 export type ScheduleEntryInput = {
   readonly months?: readonly string[] | null
   readonly dates?: readonly number[] | null
   readonly days_and_hours: readonly DaysAndHoursInput[]
 }
 
-/** The meaning of a tariff as it comes in: times are instants, numbers are texts, all else as on the wire. */
+/** Content of a tariff request: times are instants, numbers are texts, all else as on the wire. */
 export type TariffTermsInput = {
   readonly direction: TariffDirection
   readonly type: TariffType
@@ -137,7 +137,7 @@ function* readEntry(entry: ScheduleEntryInput, isMarket: boolean, path: string):
   return blocks.ok ? accepted({ months: months.value, dates: dates.value, daysAndHours: blocks.value }) : blocks
 }
 
-/** What is wrong with a tariff apart from its schedule. */
+/** Refuse a tariff for a reason outside its schedule. */
 const validateKind = ({
   direction,
   type,

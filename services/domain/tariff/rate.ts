@@ -1,6 +1,6 @@
 import { type Energy, type Price, timesNano } from '../quantity.ts'
 
-/** Surcharges of a rate. A surcharge of 0 is no surcharge. */
+/** Surcharges of a rate. A surcharge of 0 equals an absent surcharge. */
 export type Surcharges = {
   /** Added to the fixed or market price, per kWh. */
   readonly surchargeFixed: Price

@@ -10,7 +10,7 @@ export type FlowDirections = {
   readonly tariffDirection: TariffDirection
 }
 
-/** Whether a location has uncancelled records of its own and of its devices. */
+/** True if a location has uncancelled records: of its own, and of its devices. */
 export type RecordKinds = { readonly hasOwnRecords: boolean; readonly hasDeviceRecords: boolean }
 
 const noDevice = `dev_${'0'.repeat(24)}`
