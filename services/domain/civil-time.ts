@@ -98,13 +98,14 @@ export const instantsAt = (zone: TimeZone, local: number): readonly number[] => 
   return found
 }
 
-const startOfDayNumber = (zone: TimeZone, day: number): number => firstInstantFrom(zone, day * dayMs)
+/** Return the first instant of a local day by its day number. A day that a clock change skips has no length. */
+export const startOfDayNumber = (zone: TimeZone, day: number): number => firstInstantFrom(zone, day * dayMs)
 
 /**
  * Return the day number of the local day that contains an instant. Local days do not overlap: if a clock change at
  * midnight returns to the day before, the new day continues, as with Temporal's start of day.
  */
-const localDayNumber = (zone: TimeZone, at: number): number => {
+export const localDayNumber = (zone: TimeZone, at: number): number => {
   let day = Math.floor((at + offsetAt(zone, at)) / dayMs)
   while (startOfDayNumber(zone, day + 1) <= at) day += 1
   return day

@@ -58,6 +58,17 @@ export const refusalCodes = [
   'no_price_data',
   'schedule_infeasible',
   'duration_too_long',
+  // whole bills
+  'charge_invalid',
+  'price_missing',
+  'price_ambiguous',
+  'steps_not_rising',
+  'base_empty',
+  'interval_not_supported',
+  'calendar_required',
+  'day_type_not_found',
+  'periods_not_contiguous',
+  'too_many_lines',
   // metering and cost
   'end_before_start',
   'interval_too_long',
