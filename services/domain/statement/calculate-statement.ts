@@ -1,0 +1,242 @@
+import { type BasicCharge, type Charge, type DerivedCharge, isDerived } from '../charge/charge.ts'
+import { type DayRange, paidDays } from '../charge/charge-days.ts'
+import { startOfDayNumber } from '../civil-time.ts'
+import type { Interval } from '../interval.ts'
+import type { Money } from '../quantity.ts'
+import { accepted, type Result, refused } from '../refusal.ts'
+import { adjustmentLines, type FinalStatement } from './adjustments.ts'
+import type { BilledRow } from './billed-row.ts'
+import { demandLine, type MonthPowers } from './demand-line.ts'
+import { deriveLines, type PaidCharge, type RoundedDraftLine } from './derived-lines.ts'
+import { energyLines, type MemoLine, memoLines, sumRows } from './energy-lines.ts'
+import { type BilledTariff, confidenceOfSums, type EnergyBuckets } from './energy-sums.ts'
+import { fixedLine } from './fixed-line.ts'
+import { sumEnergy } from './metered-energy.ts'
+import { minorUnitOf, roundByLargestRemainder, roundToUnit, type StatementRounding } from './round-lines.ts'
+import { sessionLine } from './session-line.ts'
+import {
+  type ExpectedRecords,
+  type StatementGap,
+  type StatementGaps,
+  statementGaps,
+  unpricedGap,
+} from './statement-gaps.ts'
+import type { BilledPeriod, DraftLine, LineContext, LineTerms } from './statement-line.ts'
+import { usageLines } from './usage-lines.ts'
+
+/**
+ * Input of a statement. The periods are contiguous and in order. `charges` are in the order of their creation.
+ * `rows` are the records of the statement with their pieces, priced by stored or by other tariffs; each is read once.
+ * `tariffs` contain every tariff of the rows, and all non-commodity tariffs that are valid in the periods.
+ * `expected` null: the default of `statementGaps`. `hasDetail`: lines of energy list their prices.
+ */
+export type StatementInput = LineContext & {
+  readonly periods: readonly DayRange[]
+  readonly rounding: StatementRounding
+  readonly expected: ExpectedRecords | null
+  readonly hasDetail: boolean
+  readonly tariffs: readonly BilledTariff[]
+  readonly rows: Iterable<BilledRow>
+  readonly charges: readonly Charge[]
+  readonly finals: readonly FinalStatement[]
+  /** Present instant in ms. */
+  readonly now: number
+}
+
+/** Line of a statement. Amounts are in 1e-9 of the currency. */
+export type StatementLine = LineTerms & { readonly amount: Money; readonly amountRounded: Money }
+
+/** Sums of the lines: without tax, of taxes, and both. Law: `gross === net + tax`, rounded too. */
+export type StatementTotals = {
+  readonly net: Money
+  readonly tax: Money
+  readonly gross: Money
+  readonly netRounded: Money
+  readonly taxRounded: Money
+  readonly grossRounded: Money
+}
+
+export type StatementPeriod = DayRange & { readonly lines: readonly StatementLine[]; readonly totals: StatementTotals }
+
+/** Calculated statement. `confidence` is in 1e-4; without records it is 1. */
+export type Statement = StatementGaps & {
+  readonly periods: readonly StatementPeriod[]
+  readonly totals: StatementTotals
+  readonly memo: readonly (MemoLine & { readonly amountRounded: Money })[]
+  readonly isComplete: boolean
+  readonly confidence: number
+}
+
+/** Maximum number of lines of a period. */
+export const maxLinesPerPeriod = 500
+
+/** Return the cuts of a period: its edges, and the days at which a derived charge starts or ends. */
+const withCuts = (period: DayRange, derived: readonly DerivedCharge[]): BilledPeriod => {
+  const paid = derived.flatMap(charge => paidDays(charge, period) ?? [])
+  const cuts = [period, ...paid].flatMap(({ startDay, endDay }) => [startDay, endDay])
+  return { ...period, cuts: [...new Set(cuts)].sort((a, b) => a - b) }
+}
+
+/** Powers of earlier months by charge. */
+type MonthPowersByCharge = Map<string, MonthPowers>
+
+function* linesOfCharge(
+  context: LineContext,
+  charge: BasicCharge,
+  period: BilledPeriod,
+  powers: MonthPowersByCharge,
+): Generator<null, readonly DraftLine[]> {
+  if (charge.kind === 'USAGE') return yield* usageLines(context, charge, period)
+  if (charge.kind === 'DEMAND') {
+    const months = powers.get(charge.id) ?? new Map()
+    powers.set(charge.id, months)
+    const line = yield* demandLine(context, charge, period, months)
+    return line === null ? [] : [line]
+  }
+  const line = charge.kind === 'FIXED' ? fixedLine(charge, period) : yield* sessionLine(context, charge, period)
+  return line === null ? [] : [line]
+}
+
+/** Return the derived charges that are paid in a period, with the energy that their limits count. */
+function* paidCharges(
+  { metered }: LineContext,
+  derived: readonly DerivedCharge[],
+  period: DayRange,
+): Generator<null, readonly PaidCharge[]> {
+  const found: PaidCharge[] = []
+  for (const charge of derived) {
+    const paid = paidDays(charge, period)
+    if (paid === null) continue
+    const edges = [paid.startDay, paid.endDay].map(day => startOfDayNumber(metered.timeZone, day))
+    const isCounted = charge.kind !== 'PERCENTAGE' && charge.perKwh !== 0n
+    const sums = isCounted ? yield* sumEnergy(metered, { counts: 'IMPORT', deviceIds: null }, edges) : null
+    found.push({ charge, paid, importedEnergy: sums?.energies[0] ?? 0n })
+  }
+  return found
+}
+
+const sumOf = (amounts: readonly Money[]): Money => amounts.reduce((sum, amount) => sum + amount, 0n)
+
+const totalsOf = (lines: readonly StatementLine[]): StatementTotals => {
+  const [taxes, others] = [lines.filter(({ isTax }) => isTax), lines.filter(({ isTax }) => !isTax)]
+  const [net, tax] = [others, taxes].map(list => sumOf(list.map(({ amount }) => amount))) as [Money, Money]
+  const [netRounded, taxRounded] = [others, taxes].map(list =>
+    sumOf(list.map(({ amountRounded }) => amountRounded)),
+  ) as [Money, Money]
+  return { net, tax, gross: net + tax, netRounded, taxRounded, grossRounded: netRounded + taxRounded }
+}
+
+const addTotals = (a: StatementTotals, b: StatementTotals): StatementTotals => ({
+  net: a.net + b.net,
+  tax: a.tax + b.tax,
+  gross: a.gross + b.gross,
+  netRounded: a.netRounded + b.netRounded,
+  taxRounded: a.taxRounded + b.taxRounded,
+  grossRounded: a.grossRounded + b.grossRounded,
+})
+
+/** Round the lines of a period by its profile. */
+const roundLines = (
+  lines: readonly RoundedDraftLine[],
+  endDay: number,
+  { profile, decimals }: StatementRounding,
+): readonly StatementLine[] => {
+  const amounts = lines.map(line => line.amountBefore(endDay))
+  const rounded =
+    profile === 'LARGEST_REMAINDER'
+      ? roundByLargestRemainder(amounts, minorUnitOf(decimals))
+      : lines.map(line => line.roundedBefore(endDay))
+  return lines.map(({ amountBefore: _, roundedBefore: __, ...terms }, index) => ({
+    ...terms,
+    amount: amounts[index] as Money,
+    amountRounded: rounded[index] as Money,
+  }))
+}
+
+/** Return a function that rounds L(t): to minor units in EN16931, otherwise not at all. */
+const minorRounding = ({ profile, decimals }: StatementRounding): ((amount: Money) => Money) =>
+  profile === 'EN16931' ? amount => roundToUnit(amount, minorUnitOf(decimals)) : amount => amount
+
+/** Calculate the lines of a period: energy, charges, limits and percentages, adjustments. */
+function* calculatePeriod(
+  input: StatementInput,
+  charges: { readonly basic: readonly BasicCharge[]; readonly derived: readonly DerivedCharge[] },
+  period: BilledPeriod,
+  sums: EnergyBuckets,
+  powers: MonthPowersByCharge,
+): Generator<null, Result<StatementPeriod>> {
+  const basic: DraftLine[] = [...energyLines(sums, input.metered.timeZone, period)]
+  for (const charge of charges.basic) basic.push(...(yield* linesOfCharge(input, charge, period, powers)))
+  const roundMinor = minorRounding(input.rounding)
+  const withRounding = (line: DraftLine): RoundedDraftLine => ({
+    ...line,
+    roundedBefore: day => roundMinor(line.amountBefore(day)),
+  })
+  const basicLines = basic.map(withRounding)
+  const derived = deriveLines(yield* paidCharges(input, charges.derived, period), basicLines, roundMinor)
+  const adjusted = period.startDay === input.periods[0]?.startDay ? adjustmentLines(input.finals, period.startDay) : []
+  const lines = [...basicLines, ...derived, ...adjusted.map(withRounding)]
+  if (lines.length > maxLinesPerPeriod) {
+    return refused(
+      'too_many_lines',
+      `A period must have at most ${maxLinesPerPeriod} lines; shorten the periods or end charges that are not needed`,
+    )
+  }
+  const rounded = roundLines(lines, period.endDay, input.rounding)
+  return accepted({ startDay: period.startDay, endDay: period.endDay, lines: rounded, totals: totalsOf(rounded) })
+}
+
+/** Pass rows on, and collect the gaps of unpriced ones. */
+function* noteUnpriced(rows: Iterable<BilledRow>, span: Interval, gaps: StatementGap[]): Generator<BilledRow, void> {
+  for (const row of rows) {
+    const gap = unpricedGap(row, span)
+    if (gap !== null) gaps.push(gap)
+    yield row
+  }
+}
+
+/** Return the instants of the first and after the last day of the periods. */
+const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval => ({
+  start: startOfDayNumber(timeZone, periods[0]?.startDay ?? 0),
+  end: startOfDayNumber(timeZone, periods[periods.length - 1]?.endDay ?? 0),
+})
+
+/**
+ * Calculate the statement of a location, with a pause at least every some hundred records or intervals.
+ * Lines of a period: energy by direction and component; charges by sequence and creation; limits and percentages by
+ * sequence; adjustments of FINAL statements in the first period. A charge without a paid day has no line.
+ * Laws: lines add up to the totals of their period, and periods to the totals of the statement, rounded ones too. The
+ * lines of energy add up to the cost of the same rows. The order of the rows has no effect.
+ * Refuses more than 500 lines in a period.
+ */
+export function* calculateStatement(input: StatementInput): Generator<null, Result<Statement>> {
+  const inOrder = input.charges.toSorted((a, b) => a.sequence - b.sequence)
+  const charges = {
+    basic: inOrder.filter((charge): charge is BasicCharge => !isDerived(charge)),
+    derived: inOrder.filter(isDerived),
+  }
+  const { rounding, metered } = input
+  const span = spanOf(input)
+  const periods = input.periods.map(period => withCuts(period, charges.derived))
+  const unpriced: StatementGap[] = []
+  const rows = noteUnpriced(input.rows, span, unpriced)
+  const sums = yield* sumRows(metered.timeZone, periods, rows, input.tariffs, input.hasDetail)
+  const powers: MonthPowersByCharge = new Map()
+  const calculated: StatementPeriod[] = []
+  for (const period of periods) {
+    const result = yield* calculatePeriod(input, charges, period, sums, powers)
+    if (!result.ok) return result
+    calculated.push(result.value)
+  }
+  const gaps = yield* statementGaps(metered, span, input, unpriced)
+  const roundMemo = (amount: Money): Money =>
+    rounding.profile === 'EXACT' ? amount : roundToUnit(amount, minorUnitOf(rounding.decimals))
+  return accepted({
+    periods: calculated,
+    totals: calculated.map(({ totals }) => totals).reduce(addTotals, totalsOf([])),
+    memo: memoLines(sums).map(line => ({ ...line, amountRounded: roundMemo(line.amount) })),
+    ...gaps,
+    isComplete: gaps.gaps.length === 0,
+    confidence: confidenceOfSums(sums),
+  })
+}

@@ -1,0 +1,123 @@
+import type { LineDirection } from '../charge/charge.ts'
+import { startOfDayNumber, type TimeZone } from '../civil-time.ts'
+import type { Energy, Money } from '../quantity.ts'
+import type { EnergyFlowDirection } from '../record/record.ts'
+import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import type { BilledRow } from './billed-row.ts'
+import {
+  addRow,
+  type BilledTariff,
+  type ComponentSums,
+  createEnergyBuckets,
+  defaultTariffComponents,
+  type EnergyBuckets,
+  type RowFlow,
+  totalOf,
+} from './energy-sums.ts'
+import type { BilledPeriod, DraftLine } from './statement-line.ts'
+
+/** Energy of a flow that is in no total, over the whole statement. */
+export type MemoLine = {
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly quantity: Energy
+  readonly amount: Money
+}
+
+/** Number of rows between two pauses. */
+const rowsPerPause = 128
+/** Maximum number of prices of a line. */
+const maxPrices = 1_000
+
+/** Add the rows of a statement up, in buckets between the cuts of its periods. */
+export function* sumRows(
+  timeZone: TimeZone,
+  periods: readonly BilledPeriod[],
+  rows: Iterable<BilledRow>,
+  tariffs: readonly BilledTariff[],
+  hasDetail: boolean,
+): Generator<null, EnergyBuckets> {
+  const days = [...new Set(periods.flatMap(({ cuts }) => cuts))]
+  const sums = createEnergyBuckets(
+    days.map(day => startOfDayNumber(timeZone, day)),
+    tariffs,
+    hasDetail,
+  )
+  let count = 0
+  for (const row of rows) {
+    addRow(sums, row)
+    count += 1
+    if (count % rowsPerPause === 0) yield null
+  }
+  return sums
+}
+
+const nameOf = (direction: LineDirection, type: TariffType): string =>
+  direction === 'EXPORT' ? 'Energy export' : type === 'COMMODITY' ? 'Energy' : 'Grid fee'
+
+/** Return the components of a direction, those of commodity first: of the rows, and of all non-commodity tariffs. */
+const componentsOf = (sums: EnergyBuckets, direction: LineDirection, hasTotal: (one: ComponentSums) => boolean) => {
+  const found = [...sums.components.values()].filter(one => one.flow === direction && hasTotal(one))
+  const empty = (type: TariffType, component: string): ComponentSums => ({
+    ...{ flow: direction, type, component, buckets: [] },
+  })
+  const fees = [...sums.tariffs.values()].filter(({ type }) => direction === 'IMPORT' && type === 'NON_COMMODITY')
+  const all = [
+    ...found.filter(({ type }) => type === 'COMMODITY'),
+    ...(found.some(({ type }) => type === 'COMMODITY') ? [] : [empty('COMMODITY', defaultTariffComponents.COMMODITY)]),
+    ...found.filter(({ type }) => type === 'NON_COMMODITY'),
+    ...fees.map(({ component }) => empty('NON_COMMODITY', component)),
+  ]
+  return all.filter((one, index) => all.findIndex(({ component }) => component === one.component) === index)
+}
+
+/**
+ * Return the lines of energy of a period: a line per component of bought energy, then of sold energy, whose amounts are
+ * negative. A direction without records in the period has no line.
+ */
+export const energyLines = (sums: EnergyBuckets, timeZone: TimeZone, period: BilledPeriod): readonly DraftLine[] => {
+  const bucketOfDay = (day: number): number => sums.edges.indexOf(startOfDayNumber(timeZone, day))
+  const [from, to] = [bucketOfDay(period.startDay), bucketOfDay(period.endDay)]
+  return (['IMPORT', 'EXPORT'] as const).flatMap(direction => {
+    const hasRecords = sums.records[direction].slice(from, to).some(count => count > 0)
+    if (!hasRecords) return []
+    const isMet = ({ buckets }: ComponentSums): boolean => buckets.slice(from, to).some(bucket => bucket !== undefined)
+    return componentsOf(sums, direction, isMet).map((component): DraftLine => {
+      const { energy, tariffId, price, prices } = totalOf(component, from, to)
+      return {
+        kind: 'ENERGY',
+        component: component.component,
+        name: nameOf(direction, component.type),
+        chargeId: null,
+        tariffId,
+        planId: (tariffId === null ? undefined : sums.tariffs.get(tariffId)?.planId) ?? null,
+        direction,
+        quantity: energy,
+        unit: 'kWh',
+        unitPrice: price,
+        isTax: false,
+        reason: null,
+        prices: sums.hasDetail ? prices.slice(0, maxPrices) : null,
+        morePrices: sums.hasDetail ? Math.max(0, prices.length - maxPrices) : 0,
+        amountBefore: day => (day <= period.startDay ? 0n : totalOf(component, from, bucketOfDay(day)).amount),
+      }
+    })
+  })
+}
+
+const memoFlows: readonly (readonly [RowFlow, EnergyFlowDirection, TariffDirection])[] = [
+  ['LOCAL', 'INBOUND', 'LOCAL'],
+  ['SUPPLIED', 'OUTBOUND', 'IMPORT'],
+]
+
+/** Return the energy that is in no total: own generation, and energy that a storage supplies. */
+export const memoLines = ({ components, records }: EnergyBuckets): readonly MemoLine[] =>
+  memoFlows.flatMap(([flow, energyFlowDirection, tariffDirection]) => {
+    if (!records[flow].some(count => count > 0)) return []
+    const own = [...components.values()].filter(one => one.flow === flow)
+    const totals = own.map(one => ({ ...totalOf(one, 0, records[flow].length), type: one.type }))
+    // The non-commodity part of supplied energy is the same energy again.
+    const quantity = totals.reduce((sum, { energy, type }) => (type === 'COMMODITY' ? sum + energy : sum), 0n)
+    const amount = totals.reduce((sum, total) => sum + total.amount, 0n)
+    return { energyFlowDirection, tariffDirection, quantity, amount }
+  })

@@ -1,0 +1,225 @@
+import type { CountedFlow, EnergySelection } from '../charge/charge.ts'
+import type { TimeZone } from '../civil-time.ts'
+import { type Interval, intervalsWithin } from '../interval.ts'
+import { cumulativeShare, type Energy } from '../quantity.ts'
+import type { EnergyFlowDirection } from '../record/record.ts'
+import { sortInSteps } from '../tariff/counting-order.ts'
+import type { TariffDirection } from '../tariff/tariff.ts'
+import type { DemandGrid } from './demand-grid.ts'
+
+/**
+ * Record as charges read it, priced or not. `energy` is the energy of the record itself, before actuals cover it.
+ * `covered`: parts of an estimate that actuals cover, sorted and separate.
+ */
+export type MeteredRecord = Interval & {
+  readonly deviceId: string | null
+  readonly sessionReferenceId: string | null
+  readonly energyFlowDirection: EnergyFlowDirection
+  readonly tariffDirection: TariffDirection
+  readonly energy: Energy
+  readonly covered: readonly Interval[]
+}
+
+/** Flow of a record: bought, sold or own generation. */
+export type MeterFlow = 'IMPORT' | 'EXPORT' | 'LOCAL'
+
+/** Records of a flow, by start. */
+type FlowRecords = { readonly records: readonly MeteredRecord[]; readonly maxLengthMs: number }
+
+/** Energy in each interval between edges, and the number of records that share time with the edges. */
+export type EnergySums = { readonly energies: readonly Energy[]; readonly records: number }
+
+/**
+ * Session from its first start to its last end. `idleFrom`: last end of a record with energy; null if no record has
+ * energy.
+ */
+export type MeteredSession = Interval & { readonly idleFrom: number | null }
+
+/**
+ * Records of a location, prepared for charges. Sums are cached by the identity of their edges; grids by their range;
+ * sessions by their devices. Equal charges and the candidates of a simulation share them.
+ */
+export type MeteredEnergy = {
+  readonly timeZone: TimeZone
+  readonly includesDevices: boolean
+  readonly flows: Readonly<Record<MeterFlow, FlowRecords>>
+  readonly grids: Map<string, DemandGrid>
+  readonly sessions: Map<string, readonly MeteredSession[]>
+  readonly sums: WeakMap<readonly number[], Map<string, EnergySums>>
+}
+
+/** Number of records between two pauses. */
+const recordsPerPause = 256
+
+const noIntervals: readonly Interval[] = []
+
+const flowOf = ({ energyFlowDirection, tariffDirection }: MeteredRecord): MeterFlow | null => {
+  if (energyFlowDirection === 'INBOUND') return tariffDirection === 'LOCAL' ? 'LOCAL' : 'IMPORT'
+  return tariffDirection === 'EXPORT' ? 'EXPORT' : null
+}
+
+function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecords> {
+  let maxLengthMs = 0
+  let isSorted = true
+  for (const [index, { start, end }] of records.entries()) {
+    maxLengthMs = Math.max(maxLengthMs, end - start)
+    isSorted &&= index === 0 || (records[index - 1] as MeteredRecord).start <= start
+    if (index % recordsPerPause === 0) yield null
+  }
+  return { records: isSorted ? records : yield* sortInSteps(records, (a, b) => a.start - b.start), maxLengthMs }
+}
+
+/**
+ * Prepare the records of a location, in any order.
+ * `includesDevices`: the statement has the records of devices beside those of the location. Charges that name devices,
+ * and charges of sessions, read the records of devices in any case.
+ * A charge reads records before the statement too: the months of a rolling mean and of a ratchet, and the complete
+ * records of each session that ends in the statement.
+ */
+export function* createMeteredEnergy(
+  all: Iterable<MeteredRecord>,
+  { timeZone, includesDevices }: Pick<MeteredEnergy, 'timeZone' | 'includesDevices'>,
+): Generator<null, MeteredEnergy> {
+  const records: Record<MeterFlow, MeteredRecord[]> = { IMPORT: [], EXPORT: [], LOCAL: [] }
+  let count = 0
+  for (const record of all) {
+    const flow = flowOf(record)
+    if (flow !== null) records[flow].push(record)
+    count += 1
+    if (count % recordsPerPause === 0) yield null
+  }
+  const flows = {
+    IMPORT: yield* byStart(records.IMPORT),
+    EXPORT: yield* byStart(records.EXPORT),
+    LOCAL: yield* byStart(records.LOCAL),
+  }
+  return { timeZone, includesDevices, flows, grids: new Map(), sessions: new Map(), sums: new WeakMap() }
+}
+
+/** Return the intervals of zero energy of a record whose energy actuals cover in part. */
+export const coveredParts = (
+  pieces: readonly (Interval & { readonly energy: Energy })[],
+  isCovered: boolean,
+): readonly Interval[] => (isCovered ? pieces.filter(({ energy }) => energy === 0n) : noIntervals)
+
+/** Return whether a record belongs to a selection of devices; null selects the records of the statement. */
+export const isSelected = (
+  { deviceId }: MeteredRecord,
+  deviceIds: readonly string[] | null,
+  includesDevices: boolean,
+): boolean => (deviceIds === null ? deviceId === null || includesDevices : deviceIds.some(id => id === deviceId))
+
+/**
+ * Return the energy of a record in [from, to): its cumulative share, less the shares that actuals cover. An impulse lies
+ * in the interval that contains it.
+ */
+export const energyBetween = (record: MeteredRecord, from: number, to: number): Energy => {
+  const { start, end, energy, covered } = record
+  if (start === end) return from <= start && start < to ? energy : 0n
+  const length = end - start
+  const between = (a: number, b: number): Energy =>
+    cumulativeShare(energy, b - start, length) - cumulativeShare(energy, a - start, length)
+  const part = { start: Math.max(from, start), end: Math.min(to, end) }
+  if (part.start >= part.end) return 0n
+  let sum = between(part.start, part.end)
+  if (covered.length > 0) for (const one of intervalsWithin(part, covered)) sum -= between(one.start, one.end)
+  return sum
+}
+
+/** Return the index of the first record that can share time with an interval that starts at `at`. */
+const firstIndexFrom = ({ records, maxLengthMs }: FlowRecords, at: number): number => {
+  let [low, high] = [0, records.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((records[middle] as MeteredRecord).start < at - maxLengthMs) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Return the selected records of a flow that share time with an interval or lie in it as an impulse, by start. */
+export const recordsWithin = (
+  { flows, includesDevices }: MeteredEnergy,
+  flow: MeterFlow,
+  deviceIds: readonly string[] | null,
+  { start, end }: Interval,
+): readonly MeteredRecord[] => {
+  const { records } = flows[flow]
+  const found: MeteredRecord[] = []
+  for (let index = firstIndexFrom(flows[flow], start); index < records.length; index += 1) {
+    const record = records[index] as MeteredRecord
+    if (record.start >= end) break
+    const isWithin = record.end > start || record.start === start
+    if (isWithin && isSelected(record, deviceIds, includesDevices)) found.push(record)
+  }
+  return found
+}
+
+function* sumFlow(
+  metered: MeteredEnergy,
+  flow: MeterFlow,
+  deviceIds: readonly string[] | null,
+  edges: readonly number[],
+): Generator<null, EnergySums> {
+  const energies: Energy[] = new Array(edges.length - 1).fill(0n)
+  const range = { start: edges[0] as number, end: edges[edges.length - 1] as number }
+  const records = recordsWithin(metered, flow, deviceIds, range)
+  let first = 0
+  for (const [index, record] of records.entries()) {
+    if (index % recordsPerPause === 0) yield null
+    const { start, end, energy, covered } = record
+    while ((edges[first + 1] as number) <= start) first += 1
+    if (start >= range.start && end <= (edges[first + 1] as number) && covered.length === 0) {
+      energies[first] = (energies[first] as Energy) + energy
+      continue
+    }
+    for (let cell = first; cell < energies.length; cell += 1) {
+      const from = edges[cell] as number
+      if (from >= end && from > start) break
+      energies[cell] = (energies[cell] as Energy) + energyBetween(record, from, edges[cell + 1] as number)
+      if (cell % recordsPerPause === 0) yield null
+    }
+  }
+  return { energies, records: records.length }
+}
+
+/** Flows whose records a selection counts. */
+export const flowsOf: Readonly<Record<CountedFlow, readonly MeterFlow[]>> = {
+  IMPORT: ['IMPORT'],
+  EXPORT: ['EXPORT'],
+  GROSS: ['IMPORT', 'LOCAL'],
+  NET_IMPORT: ['IMPORT', 'EXPORT'],
+}
+
+function* sumSelection(
+  metered: MeteredEnergy,
+  { counts, deviceIds }: EnergySelection,
+  edges: readonly number[],
+): Generator<null, EnergySums> {
+  const [flow, other] = flowsOf[counts]
+  const sums = yield* sumFlow(metered, flow as MeterFlow, deviceIds, edges)
+  if (other === undefined) return sums
+  const { energies, records } = yield* sumFlow(metered, other, deviceIds, edges)
+  const combine = (own: Energy, more: Energy): Energy => {
+    if (counts === 'GROSS') return own + more
+    return own > more ? own - more : 0n
+  }
+  return {
+    energies: sums.energies.map((energy, index) => combine(energy, energies[index] as Energy)),
+    records: sums.records + records,
+  }
+}
+
+/** Return the energy that a charge counts between edges (ascending, at least two). */
+export function* sumEnergy(
+  metered: MeteredEnergy,
+  selection: EnergySelection,
+  edges: readonly number[],
+): Generator<null, EnergySums> {
+  const cached = metered.sums.get(edges) ?? new Map<string, EnergySums>()
+  metered.sums.set(edges, cached)
+  const key = `${selection.counts} ${selection.deviceIds?.join(' ') ?? 'all'}`
+  const sums = cached.get(key) ?? (yield* sumSelection(metered, selection, edges))
+  cached.set(key, sums)
+  return sums
+}

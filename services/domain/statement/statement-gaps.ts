@@ -1,0 +1,78 @@
+import type { Interval } from '../interval.ts'
+import { overlaps } from '../interval.ts'
+import type { BilledRow } from './billed-row.ts'
+import { rowFlowOf } from './energy-sums.ts'
+import { type MeteredEnergy, recordsWithin } from './metered-energy.ts'
+
+/**
+ * UNPRICED: time of a record without a price. MISSING: time that no bought record with length covers. NOT_ENDED: time
+ * after now.
+ */
+export type GapReason = 'UNPRICED' | 'MISSING' | 'NOT_ENDED'
+
+/** Part of a statement that can still change its total, clipped to the statement. */
+export type StatementGap = Interval & { readonly reason: GapReason }
+
+/** First 100 gaps by start, and the number of further gaps. */
+export type StatementGaps = { readonly gaps: readonly StatementGap[]; readonly moreGaps: number }
+
+/** EVERY_INTERVAL: time without a bought record is a gap. NOTHING: it is none. */
+export type ExpectedRecords = 'EVERY_INTERVAL' | 'NOTHING'
+
+const maxGaps = 100
+/** Number of records between two pauses. */
+const recordsPerPause = 256
+
+/** Return whether a row makes a statement incomplete: it has no price, and its flow is in the total. */
+const isUnpriced = (row: BilledRow): boolean => {
+  const flow = rowFlowOf(row)
+  return row.cost === null && (flow === 'IMPORT' || flow === 'EXPORT')
+}
+
+/** Return the gap of an unpriced row; null if the row has a price or no time in the statement. */
+export const unpricedGap = (row: BilledRow, span: Interval): StatementGap | null => {
+  const isImpulse = row.start === row.end && row.start >= span.start && row.start < span.end
+  if (!isUnpriced(row) || !(overlaps(row, span) || isImpulse)) return null
+  return { reason: 'UNPRICED', start: Math.max(row.start, span.start), end: Math.min(row.end, span.end) }
+}
+
+/** Return the time of a span that no bought record with length covers; none if nothing is expected. */
+function* missingGaps(
+  metered: MeteredEnergy,
+  span: Interval,
+  endedAt: number,
+  expected: ExpectedRecords | null,
+): Generator<null, readonly StatementGap[]> {
+  const gaps: StatementGap[] = []
+  const records = recordsWithin(metered, 'IMPORT', null, span)
+  let at = span.start
+  for (const [index, { start, end }] of records.entries()) {
+    if (index % recordsPerPause === 0) yield null
+    if (start === end) continue
+    if (start > at) gaps.push({ reason: 'MISSING', start: at, end: Math.min(start, endedAt) })
+    at = Math.max(at, end)
+  }
+  if (at < endedAt) gaps.push({ reason: 'MISSING', start: at, end: endedAt })
+  const isOfSessions = records.length > 0 && records.every(({ sessionReferenceId }) => sessionReferenceId !== null)
+  return (expected ?? (isOfSessions ? 'NOTHING' : 'EVERY_INTERVAL')) === 'EVERY_INTERVAL'
+    ? gaps.filter(({ start, end }) => start < end)
+    : []
+}
+
+/**
+ * Return the gaps of a statement by start. `now` (ms) splits the span: MISSING lies before, NOT_ENDED after.
+ * `expected` null: every interval, unless there are bought records and all have a session.
+ */
+export function* statementGaps(
+  metered: MeteredEnergy,
+  span: Interval,
+  { expected, now }: { readonly expected: ExpectedRecords | null; readonly now: number },
+  unpriced: readonly StatementGap[],
+): Generator<null, StatementGaps> {
+  const endedAt = Math.min(span.end, Math.max(span.start, now))
+  const missing = yield* missingGaps(metered, span, endedAt, expected)
+  const gaps = [...unpriced, ...missing]
+  if (endedAt < span.end) gaps.push({ reason: 'NOT_ENDED', start: endedAt, end: span.end })
+  gaps.sort((a, b) => a.start - b.start || a.end - b.end)
+  return { gaps: gaps.slice(0, maxGaps), moreGaps: Math.max(0, gaps.length - maxGaps) }
+}
