@@ -1,0 +1,126 @@
+import { readTariffTerms } from '../../../services/contract/tariffs/read-tariff-terms.ts'
+import type { LocationCalendar } from '../../../services/domain/charge/location-calendar.ts'
+import { costRecord } from '../../../services/domain/cost/cost-record.ts'
+import { coveredIntervals, isEstimate } from '../../../services/domain/cost/covered-intervals.ts'
+import { readEnergy } from '../../../services/domain/quantity.ts'
+import type { MeterRecord } from '../../../services/domain/record/record.ts'
+import { defaultTariffDirection } from '../../../services/domain/record/validate-record.ts'
+import { runToEnd } from '../../../services/domain/run-to-end.ts'
+import { type BilledRow, billedPieces } from '../../../services/domain/statement/billed-row.ts'
+import type { StatementInput } from '../../../services/domain/statement/calculate-statement.ts'
+import { defaultTariffComponents } from '../../../services/domain/statement/energy-sums.ts'
+import { createMeteredEnergy, type MeteredRecord } from '../../../services/domain/statement/metered-energy.ts'
+import { type RequestedPeriods, statementPeriods } from '../../../services/domain/statement/statement-periods.ts'
+import { createPricingPool, type PricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
+import { compileSnapshot, type PricingSnapshot } from '../../../services/domain/tariff/snapshot.ts'
+import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
+import { acceptedValue } from '../accepted-value.ts'
+import { zoneOf } from '../oracle/zone.ts'
+import { countChanges } from '../tariffs/count-changes.ts'
+import { type BillCase, type BillRecord, billRecords, type WireObject } from './bill-cases.ts'
+import { chargeOf, dayOf } from './read-charge.ts'
+
+const instantOrNull = (text: string | undefined): number | null => (text === undefined ? null : Date.parse(text))
+
+const tariffsOf = ({ tariffs }: BillCase): readonly Tariff[] =>
+  tariffs.map(({ direction, type, schedule, contract_start_date, contract_end_date }, index) => {
+    const contract = {
+      contractStart: instantOrNull(contract_start_date),
+      contractEnd: instantOrNull(contract_end_date),
+    }
+    const terms = acceptedValue(readTariffTerms({ direction, type, marketRates: false, ...contract, schedule }))
+    return { ...terms, id: `trf_${index}`, closedAt: null }
+  })
+
+const recordOf = (wire: BillRecord): MeterRecord => {
+  const [start, end] = [Date.parse(wire.start_time), Date.parse(wire.end_time)]
+  const energyFlowDirection = wire.energy_flow_direction ?? 'INBOUND'
+  return {
+    locationId: 'loc_1',
+    deviceId: wire.device_id ?? null,
+    energyFlowDirection,
+    tariffDirection: wire.tariff_direction ?? defaultTariffDirection(energyFlowDirection),
+    ...{ start, end, confidence: 1_000_000, recordReferenceId: null },
+    energy: acceptedValue(readEnergy(wire.value, wire.units ?? 'KWH', end - start)),
+    sessionReferenceId: wire.session_reference_id ?? null,
+  }
+}
+
+/** Return the record as charges read it. `actuals` cover it if it is an estimate. */
+export const meteredRecordOf = (record: MeterRecord, actuals: readonly MeterRecord[] = []): MeteredRecord => ({
+  ...record,
+  covered: isEstimate(record) ? coveredIntervals(record, actuals) : [],
+})
+
+/** Price records in the counting order, as the rows of a statement. */
+export const priceRecords = (snapshot: PricingSnapshot, records: readonly MeteredRecord[]): readonly BilledRow[] => {
+  const counts = new Map<number, bigint>()
+  return (records as readonly (MeteredRecord & MeterRecord)[])
+    .toSorted((a, b) => a.start - b.start || a.end - b.end)
+    .map(record => {
+      const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, record.covered)
+      countChanges(counts, accumulatorChanges)
+      return {
+        ...record,
+        ...{ energy, cost, recordConfidence: record.confidence },
+        pieces:
+          cost === null
+            ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 }))
+            : billedPieces(snapshot, record.tariffDirection, pieces),
+      }
+    })
+}
+
+const calendarOf = ({ calendar }: BillCase): LocationCalendar | null =>
+  calendar === undefined ? null : { holidays: new Set(calendar.add.map(({ date }) => dayOf(date))), dayTypes: [] }
+
+const rangeOf = (wire: WireObject) => ({
+  startDay: dayOf(String(wire['start_date'])),
+  endDay: dayOf(String(wire['end_date'])),
+})
+
+const periodsOf = (wire: WireObject): RequestedPeriods => {
+  const periods = wire['periods'] ?? 'MONTH'
+  return typeof periods === 'string' ? (periods as 'MONTH') : (periods as WireObject[]).map(rangeOf)
+}
+
+const hasSpecialDays = ({ tariffs, charges }: BillCase): boolean =>
+  JSON.stringify([tariffs, charges.map(charge => charge['schedule'])]).includes('"Holidays"')
+
+/** Reason why a case cannot be calculated yet; null if it can. */
+export const skipReason = (one: BillCase): string | null =>
+  hasSpecialDays(one) ? 'Holidays in a schedule of prices are not evaluated yet' : null
+
+/** Prepare the statement of a case: price its records with the evaluator. `now` is after all cases. */
+export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool()): StatementInput => {
+  const timeZone = zoneOf(one.location.timezone)
+  const tariffs = tariffsOf(one)
+  const pricing = { locationId: 'loc_1', currencyCode: one.location.currency_code, timeZone }
+  const snapshot = compileSnapshot({ ...pricing, tariffs, importMarket: null, exportMarket: null }, pool)
+  const records = billRecords(one).map(wire => meteredRecordOf(recordOf(wire)))
+  const includesDevices = records.every(({ deviceId }) => deviceId !== null)
+  const rows = priceRecords(
+    snapshot,
+    records.filter(({ deviceId }) => deviceId === null || includesDevices),
+  )
+  const { statement } = one
+  const rounding = (statement['rounding'] ?? {}) as WireObject
+  return {
+    locationId: 'loc_1',
+    pool,
+    calendar: calendarOf(one),
+    metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices })),
+    periods: acceptedValue(statementPeriods(rangeOf(statement), periodsOf(statement))),
+    rounding: {
+      profile: (rounding['profile'] ?? 'EXACT') as 'EXACT',
+      decimals: Number(rounding['decimals'] ?? (one.location.currency_code === 'JPY' ? 0 : 2)),
+    },
+    expected: (statement['expect'] ?? null) as StatementInput['expected'],
+    hasDetail: statement['detail'] === 'PRICE',
+    tariffs: tariffs.map(({ id, type }) => ({ id, type, component: defaultTariffComponents[type], planId: null })),
+    rows,
+    charges: one.charges.map((charge, index) => chargeOf(charge, `chg_${index}`)),
+    finals: [],
+    now: Date.UTC(2100, 0, 1),
+  }
+}
