@@ -7,7 +7,7 @@ import { accepted, type Result, refused } from '../refusal.ts'
 import { adjustmentLines, type FinalStatement } from './adjustments.ts'
 import type { BilledRow } from './billed-row.ts'
 import { demandLine, type MonthPowers } from './demand-line.ts'
-import { deriveLines, type PaidCharge, type RoundedDraftLine } from './derived-lines.ts'
+import { deriveLines, type PaidCharge, type RoundedDraftLine, withRounding } from './derived-lines.ts'
 import { energyLines, type MemoLine, memoLines, sumRows } from './energy-lines.ts'
 import { type BilledTariff, confidenceOfSums, type EnergyBuckets } from './energy-sums.ts'
 import { fixedLine } from './fixed-line.ts'
@@ -168,14 +168,11 @@ function* calculatePeriod(
   const basic: DraftLine[] = [...energyLines(sums, input.metered.timeZone, period)]
   for (const charge of charges.basic) basic.push(...(yield* linesOfCharge(input, charge, period, powers)))
   const roundMinor = minorRounding(input.rounding)
-  const withRounding = (line: DraftLine): RoundedDraftLine => ({
-    ...line,
-    roundedBefore: day => roundMinor(line.amountBefore(day)),
-  })
-  const basicLines = basic.map(withRounding)
-  const derived = deriveLines(yield* paidCharges(input, charges.derived, period), basicLines, roundMinor)
+  const basicLines = basic.map(line => withRounding(line, roundMinor))
+  const paid = yield* paidCharges(input, charges.derived, period)
+  const derived = yield* deriveLines(paid, basicLines, roundMinor)
   const adjusted = period.startDay === input.periods[0]?.startDay ? adjustmentLines(input.finals, period.startDay) : []
-  const lines = [...basicLines, ...derived, ...adjusted.map(withRounding)]
+  const lines = [...basicLines, ...derived, ...adjusted.map(line => withRounding(line, roundMinor))]
   if (lines.length > maxLinesPerPeriod) {
     return refused(
       'too_many_lines',

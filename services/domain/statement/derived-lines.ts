@@ -83,6 +83,22 @@ const derivePercentage = (
   reason: { kind: 'PERCENTAGE', rate, base: baseBefore(lines, track, paid, paid.endDay) },
 })
 
+/** Remember the values of L(t): each derived line reads those of many lines. */
+const rememberByDay = (amountBefore: AmountBefore): AmountBefore => {
+  const known = new Map<number, Money>()
+  return day => {
+    const amount = known.get(day) ?? amountBefore(day)
+    known.set(day, amount)
+    return amount
+  }
+}
+
+/** Add the rounded form of L(t) to a line that no other line decides. */
+export const withRounding = (line: DraftLine, roundMinor: (amount: Money) => Money): RoundedDraftLine => {
+  const amountBefore = rememberByDay(line.amountBefore)
+  return { ...line, amountBefore, roundedBefore: day => roundMinor(amountBefore(day)) }
+}
+
 const deriveLine = (
   paidCharge: PaidCharge,
   lines: readonly SequencedLine[],
@@ -102,21 +118,27 @@ const deriveLine = (
     isTax: charge.kind === 'PERCENTAGE' && charge.isTax,
     reason: exact.reason,
   }
-  return { ...terms, amountBefore: exact.before, roundedBefore: day => roundMinor(rounded.before(day)) }
+  return {
+    ...terms,
+    amountBefore: rememberByDay(exact.before),
+    roundedBefore: rememberByDay(day => roundMinor(rounded.before(day))),
+  }
 }
 
 /**
- * Derive the lines of limits and percentages, by sequence, then in the order of the charges.
+ * Derive the lines of limits and percentages, by sequence, then in the order of the charges. Yields after each line.
  * A charge reads the given lines and derived lines of lower sequence, in the part of the period in which it is valid.
  * L(t) is derived twice: from exact amounts, and from amounts in minor units, as EN 16931 requires.
  */
-export const deriveLines = (
+export function* deriveLines(
   charges: readonly PaidCharge[],
   basicLines: readonly RoundedDraftLine[],
   roundMinor: (amount: Money) => Money,
-): readonly RoundedDraftLine[] => {
+): Generator<null, readonly RoundedDraftLine[]> {
   const lines: SequencedLine[] = basicLines.map(line => ({ line, sequence: null }))
-  const inOrder = charges.toSorted((a, b) => a.charge.sequence - b.charge.sequence)
-  for (const one of inOrder) lines.push({ line: deriveLine(one, lines, roundMinor), sequence: one.charge.sequence })
+  for (const one of charges.toSorted((a, b) => a.charge.sequence - b.charge.sequence)) {
+    lines.push({ line: deriveLine(one, lines, roundMinor), sequence: one.charge.sequence })
+    yield null
+  }
   return lines.slice(basicLines.length).map(({ line }) => line)
 }

@@ -55,17 +55,30 @@ export function* sumRows(
 const nameOf = (direction: LineDirection, type: TariffType): string =>
   direction === 'EXPORT' ? 'Energy export' : type === 'COMMODITY' ? 'Energy' : 'Grid fee'
 
-/** Return the components of a direction, those of commodity first: of the rows, and of all non-commodity tariffs. */
-const componentsOf = (sums: EnergyBuckets, direction: LineDirection, hasTotal: (one: ComponentSums) => boolean) => {
-  const found = [...sums.components.values()].filter(one => one.flow === direction && hasTotal(one))
+/**
+ * Return the components of a direction: those of commodity first, then those of fees, in the order of the tariffs.
+ * Bought energy has a component of commodity in any case, and one for each non-commodity tariff.
+ */
+const componentsOf = (
+  sums: EnergyBuckets,
+  direction: LineDirection,
+  isMet: (one: ComponentSums) => boolean,
+): readonly ComponentSums[] => {
+  const tariffs = [...sums.tariffs.values()]
+  const orderOf = (type: TariffType, component: string): number =>
+    tariffs.findIndex(tariff => tariff.type === type && tariff.component === component)
+  const met = (type: TariffType): readonly ComponentSums[] =>
+    [...sums.components.values()]
+      .filter(one => one.flow === direction && one.type === type && isMet(one))
+      .sort((a, b) => orderOf(type, a.component) - orderOf(type, b.component))
   const empty = (type: TariffType, component: string): ComponentSums => ({
     ...{ flow: direction, type, component, buckets: [] },
   })
-  const fees = [...sums.tariffs.values()].filter(({ type }) => direction === 'IMPORT' && type === 'NON_COMMODITY')
+  const commodity = met('COMMODITY')
+  const fees = tariffs.filter(({ type }) => direction === 'IMPORT' && type === 'NON_COMMODITY')
   const all = [
-    ...found.filter(({ type }) => type === 'COMMODITY'),
-    ...(found.some(({ type }) => type === 'COMMODITY') ? [] : [empty('COMMODITY', defaultTariffComponents.COMMODITY)]),
-    ...found.filter(({ type }) => type === 'NON_COMMODITY'),
+    ...(commodity.length > 0 ? commodity : [empty('COMMODITY', defaultTariffComponents.COMMODITY)]),
+    ...met('NON_COMMODITY'),
     ...fees.map(({ component }) => empty('NON_COMMODITY', component)),
   ]
   return all.filter((one, index) => all.findIndex(({ component }) => component === one.component) === index)

@@ -158,11 +158,13 @@ const addShare = (
 ): void => {
   const sum = buckets[bucket] ?? { energy: 0n, amount: 0n, tariffId, price, prices: new Map() }
   buckets[bucket] = sum
+  // A price without energy does not count as a second price.
+  const isFirst = sum.energy === 0n
+  if (isFirst || (energy > 0n && sum.tariffId !== tariffId)) sum.tariffId = isFirst ? tariffId : null
+  if (isFirst || (energy > 0n && sum.price !== price)) sum.price = isFirst ? price : null
   sum.energy += energy
   sum.amount += amount
-  if (sum.tariffId !== tariffId) sum.tariffId = null
-  if (sum.price !== price) sum.price = null
-  if (!hasDetail) return
+  if (!hasDetail || energy === 0n) return
   const detail = sum.prices.get(price) ?? { energy: 0n, amount: 0n }
   detail.energy += energy
   detail.amount += amount
