@@ -1,11 +1,15 @@
+import { costRecord } from '../cost/cost-record.ts'
 import type { CostRow, StoredPiece } from '../cost/energy-cost.ts'
-import type { Interval } from '../interval.ts'
+import { dayMs, type Interval } from '../interval.ts'
 import { cumulativeShare, type Energy, type Price } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
+import { addChanges } from '../recost/counted-energy.ts'
 import { visitPriceSegments } from '../tariff/evaluate.ts'
+import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import { tierAt } from '../tariff/tier-price.ts'
+import type { MeteredRecord } from './metered-energy.ts'
 
 /**
  * Piece of a record with one price and one non-commodity price, both per kWh. The ids are null without a tariff of the
@@ -30,55 +34,114 @@ export type PricedPiece = StoredPiece & { readonly price: Price; readonly tier: 
 
 type PriceSplit = Interval & Pick<BilledPiece, 'nonCommodityPrice' | 'commodityId' | 'nonCommodityId'>
 
+/** Segment of the prices of a direction with its tariffs. */
+type TariffSegment = Interval & Pick<BilledPiece, 'commodityId' | 'nonCommodityId'> & { readonly segment: PriceSegment }
+
+/** Return the segments of [from, to), as the evaluator cuts them. */
+const segmentsOf = (
+  snapshot: PricingSnapshot,
+  direction: TariffDirection,
+  from: number,
+  to: number,
+): readonly TariffSegment[] => {
+  const segments: TariffSegment[] = []
+  visitPriceSegments(snapshot, direction, from, to, (start, end, { commodityId, nonCommodityId }, segment) => {
+    segments.push({ start, end, commodityId, nonCommodityId, segment })
+  })
+  return segments
+}
+
+/** Create a function that returns the segments of a piece. It remembers the last day of each direction. */
+const createSegmentLookup = (snapshot: PricingSnapshot) => {
+  const lastDays = new Map<TariffDirection, { readonly day: number; readonly segments: readonly TariffSegment[] }>()
+  const dayOf = (direction: TariffDirection, day: number): readonly TariffSegment[] => {
+    const last = lastDays.get(direction)
+    if (last?.day === day) return last.segments
+    const segments = segmentsOf(snapshot, direction, day * dayMs, (day + 1) * dayMs)
+    lastDays.set(direction, { day, segments })
+    return segments
+  }
+  return (direction: TariffDirection, { start, end }: Interval): TariffSegment | readonly TariffSegment[] => {
+    const segment = dayOf(direction, Math.floor(start / dayMs)).findLast(one => one.start <= start)
+    return segment !== undefined && end <= segment.end ? segment : segmentsOf(snapshot, direction, start, end)
+  }
+}
+
+/** Return the non-commodity price of a piece in a segment. With tiers it is the rest of the price of the piece. */
+const nonCommodityPriceOf = ({ segment }: TariffSegment, piece: PricedPiece): Price => {
+  const [nonCommodity] = segment.nonCommodity
+  return segment.nonCommodity.length === 1 || segment.commodity.length === 0
+    ? (nonCommodity?.aggregate ?? 0n)
+    : piece.price - tierAt(segment.commodity, piece.tier).aggregate
+}
+
 const isSameSplit = (a: PriceSplit, b: PriceSplit): boolean =>
   a.nonCommodityPrice === b.nonCommodityPrice &&
   a.commodityId === b.commodityId &&
   a.nonCommodityId === b.nonCommodityId
 
-/**
- * Return the intervals of a piece in which its non-commodity price and its tariffs do not change.
- * A non-commodity price with tiers is the price of the piece less that of its commodity tier.
- */
-const splitsOf = (snapshot: PricingSnapshot, direction: TariffDirection, piece: PricedPiece): readonly PriceSplit[] => {
+/** Cut a piece where its non-commodity price or its tariffs change, in cumulative shares. */
+const cutPiece = (piece: PricedPiece, segments: readonly TariffSegment[]): readonly BilledPiece[] => {
   const splits: PriceSplit[] = []
-  visitPriceSegments(snapshot, direction, piece.start, piece.end, (start, end, period, segment) => {
-    const [nonCommodity] = segment.nonCommodity
-    const isOnePrice = segment.nonCommodity.length === 1 || segment.commodity.length === 0
-    const nonCommodityPrice = isOnePrice
-      ? (nonCommodity?.aggregate ?? 0n)
-      : piece.price - tierAt(segment.commodity, piece.tier).aggregate
-    const { commodityId, nonCommodityId } = period
+  for (const segment of segments) {
+    const { start, end, commodityId, nonCommodityId } = segment
+    const nonCommodityPrice = nonCommodityPriceOf(segment, piece)
     const split = { start, end, nonCommodityPrice, commodityId, nonCommodityId }
     const last = splits.at(-1)
     if (last !== undefined && isSameSplit(last, split)) splits[splits.length - 1] = { ...last, end }
     else splits.push(split)
-  })
-  return splits
-}
-
-const cutPiece = (piece: PricedPiece, splits: readonly PriceSplit[]): readonly BilledPiece[] => {
+  }
   const length = piece.end - piece.start
   return splits.map(split => {
     const [from, to] = [split.start - piece.start, split.end - piece.start]
     const share = (amount: bigint): bigint =>
-      cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length)
+      splits.length === 1 ? amount : cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length)
     return { ...piece, ...split, energy: share(piece.energy), cost: share(piece.cost) }
   })
 }
 
 /**
- * Add the non-commodity price and the tariffs to the pieces of a record, by the evaluator.
+ * Create a function that adds the non-commodity price and the tariffs to the pieces of a record, by the evaluator.
  * A piece has one price, but its commodity and non-commodity price can change in it by opposite amounts. The piece is
- * then cut there, in cumulative shares, so that energy and cost add up.
+ * then cut there, so that energy and cost add up.
  */
-export const billedPieces = (
+export const createPieceBiller = (
   snapshot: PricingSnapshot,
-  direction: TariffDirection,
-  pieces: readonly PricedPiece[],
-): readonly BilledPiece[] =>
-  pieces.flatMap(piece => {
-    const splits = splitsOf(snapshot, direction, piece)
-    const [first] = splits
-    if (first !== undefined && splits.length === 1) return { ...piece, ...first, start: piece.start, end: piece.end }
-    return cutPiece(piece, splits)
-  })
+): ((direction: TariffDirection, pieces: readonly PricedPiece[]) => readonly BilledPiece[]) => {
+  const segmentsOfPiece = createSegmentLookup(snapshot)
+  return (direction, pieces) => {
+    const billed: BilledPiece[] = []
+    for (const piece of pieces) {
+      const found = segmentsOfPiece(direction, piece)
+      if (!('segment' in found)) {
+        billed.push(...cutPiece(piece, found))
+        continue
+      }
+      const { start, end, energy, cost, confidence, price } = piece
+      const { commodityId, nonCommodityId } = found
+      const nonCommodityPrice = nonCommodityPriceOf(found, piece)
+      billed.push({ start, end, energy, cost, confidence, price, nonCommodityPrice, commodityId, nonCommodityId })
+    }
+    return billed
+  }
+}
+
+const noPieces: readonly StoredPiece[] = []
+
+/**
+ * Price records by tariffs, one at a time, as rows of a statement. The records are in the counting order
+ * (`compareSortKeys`) and contain all records that count for tiers.
+ * Law: rows of the tariffs that priced the stored rows are equal to the stored rows.
+ */
+export function* priceRows(snapshot: PricingSnapshot, records: Iterable<MeteredRecord>): Generator<BilledRow, void> {
+  const counts = new Map<number, Energy>()
+  const billPieces = createPieceBiller(snapshot)
+  for (const record of records) {
+    const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence, covered } = record
+    const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, covered)
+    addChanges(counts, accumulatorChanges)
+    const own = { energyFlowDirection, tariffDirection, start, end, energy, cost, recordConfidence }
+    if (cost !== null) yield { ...own, pieces: billPieces(tariffDirection, pieces) }
+    else yield { ...own, pieces: cuts.length === 0 ? noPieces : cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) }
+  }
+}

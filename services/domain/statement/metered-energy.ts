@@ -2,23 +2,15 @@ import type { CountedFlow, EnergySelection } from '../charge/charge.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { type Interval, intervalsWithin } from '../interval.ts'
 import { cumulativeShare, type Energy } from '../quantity.ts'
-import type { EnergyFlowDirection } from '../record/record.ts'
+import type { MeterRecord } from '../record/record.ts'
 import { sortInSteps } from '../tariff/counting-order.ts'
-import type { TariffDirection } from '../tariff/tariff.ts'
 import type { DemandGrid } from './demand-grid.ts'
 
 /**
- * Record as charges read it, priced or not. `energy` is the energy of the record itself, before actuals cover it.
- * `covered`: parts of an estimate that actuals cover, sorted and separate.
+ * Record as charges read it, priced or not, with its energy before actuals cover it. `covered`: parts of an estimate
+ * that actuals cover, sorted and separate.
  */
-export type MeteredRecord = Interval & {
-  readonly deviceId: string | null
-  readonly sessionReferenceId: string | null
-  readonly energyFlowDirection: EnergyFlowDirection
-  readonly tariffDirection: TariffDirection
-  readonly energy: Energy
-  readonly covered: readonly Interval[]
-}
+export type MeteredRecord = MeterRecord & { readonly covered: readonly Interval[] }
 
 /** Flow of a record: bought, sold or own generation. */
 export type MeterFlow = 'IMPORT' | 'EXPORT' | 'LOCAL'

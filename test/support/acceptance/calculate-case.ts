@@ -1,12 +1,11 @@
 import { readTariffTerms } from '../../../services/contract/tariffs/read-tariff-terms.ts'
 import type { LocationCalendar } from '../../../services/domain/charge/location-calendar.ts'
-import { costRecord } from '../../../services/domain/cost/cost-record.ts'
 import { coveredIntervals, isEstimate } from '../../../services/domain/cost/covered-intervals.ts'
 import { readEnergy } from '../../../services/domain/quantity.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import { defaultTariffDirection } from '../../../services/domain/record/validate-record.ts'
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
-import { type BilledRow, billedPieces } from '../../../services/domain/statement/billed-row.ts'
+import { type BilledRow, priceRows } from '../../../services/domain/statement/billed-row.ts'
 import type { StatementInput } from '../../../services/domain/statement/calculate-statement.ts'
 import { defaultTariffComponents } from '../../../services/domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredRecord } from '../../../services/domain/statement/metered-energy.ts'
@@ -16,7 +15,6 @@ import { compileSnapshot, type PricingSnapshot } from '../../../services/domain/
 import type { Tariff } from '../../../services/domain/tariff/tariff.ts'
 import { acceptedValue } from '../accepted-value.ts'
 import { zoneOf } from '../oracle/zone.ts'
-import { countChanges } from '../tariffs/count-changes.ts'
 import { type BillCase, type BillRecord, billRecords, type WireObject } from './bill-cases.ts'
 import { chargeOf, dayOf } from './read-charge.ts'
 
@@ -53,23 +51,12 @@ export const meteredRecordOf = (record: MeterRecord, actuals: readonly MeterReco
 })
 
 /** Price records in the counting order, as the rows of a statement. */
-export const priceRecords = (snapshot: PricingSnapshot, records: readonly MeteredRecord[]): readonly BilledRow[] => {
-  const counts = new Map<number, bigint>()
-  return (records as readonly (MeteredRecord & MeterRecord)[])
-    .toSorted((a, b) => a.start - b.start || a.end - b.end)
-    .map(record => {
-      const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, record.covered)
-      countChanges(counts, accumulatorChanges)
-      return {
-        ...record,
-        ...{ energy, cost, recordConfidence: record.confidence },
-        pieces:
-          cost === null
-            ? cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 }))
-            : billedPieces(snapshot, record.tariffDirection, pieces),
-      }
-    })
-}
+export const priceRecords = (snapshot: PricingSnapshot, records: readonly MeteredRecord[]): readonly BilledRow[] => [
+  ...priceRows(
+    snapshot,
+    records.toSorted((a, b) => a.start - b.start || a.end - b.end),
+  ),
+]
 
 const calendarOf = ({ calendar }: BillCase): LocationCalendar | null =>
   calendar === undefined ? null : { holidays: new Set(calendar.add.map(({ date }) => dayOf(date))), dayTypes: [] }

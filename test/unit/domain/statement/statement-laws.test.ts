@@ -5,7 +5,7 @@ import { costRecord } from '../../../../services/domain/cost/cost-record.ts'
 import { energyCost } from '../../../../services/domain/cost/energy-cost.ts'
 import type { MeterRecord } from '../../../../services/domain/record/record.ts'
 import { runToEnd } from '../../../../services/domain/run-to-end.ts'
-import { type BilledRow, billedPieces } from '../../../../services/domain/statement/billed-row.ts'
+import { type BilledRow, createPieceBiller } from '../../../../services/domain/statement/billed-row.ts'
 import type { Statement, StatementInput } from '../../../../services/domain/statement/calculate-statement.ts'
 import { createMeteredEnergy } from '../../../../services/domain/statement/metered-energy.ts'
 import { createPricingPool } from '../../../../services/domain/tariff/pricing-pool.ts'
@@ -202,7 +202,7 @@ describe('pieces of a record', () => {
     const [start, end] = [Date.UTC(2026, 0, 1, 9), Date.UTC(2026, 0, 1, 13)]
     const { pieces } = costRecord(snapshot, { ...record, ...texts, start, end, energy: 4_000_000_000n })
     expect(pieces.map(({ price }) => price)).toEqual([300_000_000n])
-    const split: readonly BilledRow['pieces'][number][] = billedPieces(snapshot, 'IMPORT', pieces)
+    const split: readonly BilledRow['pieces'][number][] = createPieceBiller(snapshot)('IMPORT', pieces)
     expect(split).toMatchObject([
       {
         start,
