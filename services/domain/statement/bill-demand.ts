@@ -37,7 +37,7 @@ const rollingPower = (charge: DemandCharge, own: Fraction, earlier: readonly Fra
 /**
  * Return the billed power: measured, at least the floor of a month, over the rolling months, at least the ratchet and
  * the floor, less `above`, and rounded.
- * A rule is the bound only if it changes the power.
+ * A ratchet or floor is the bound only if it raises the power; rolling months always are.
  */
 export const billPower = (charge: DemandCharge, measured: Fraction, earlier: EarlierPower): BilledPower => {
   let power = measured
@@ -49,9 +49,8 @@ export const billPower = (charge: DemandCharge, measured: Fraction, earlier: Ear
   }
   raise(fractionOf(charge.monthFloor), 'FLOOR')
   if (charge.over === 'ROLLING') {
-    const rolling = rollingPower(charge, power, earlier.rolling)
-    if (isLess(power, rolling) || isLess(rolling, power)) boundBy = 'ROLLING'
-    power = rolling
+    power = rollingPower(charge, power, earlier.rolling)
+    boundBy = 'ROLLING'
   }
   if (charge.ratchet !== null && earlier.ratchet.length > 0) {
     const { dividend, divisor } = earlier.ratchet.reduce(largerFraction)

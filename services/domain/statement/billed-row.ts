@@ -130,16 +130,21 @@ const noPieces: readonly StoredPiece[] = []
 
 /**
  * Price records by tariffs, one at a time, as rows of a statement. The records are in the counting order
- * (`compareSortKeys`) and contain all records that count for tiers.
+ * (`compareSortKeys`) and contain all records that count for tiers. `isBilled` selects those of the statement.
  * Law: rows of the tariffs that priced the stored rows are equal to the stored rows.
  */
-export function* priceRows(snapshot: PricingSnapshot, records: Iterable<MeteredRecord>): Generator<BilledRow, void> {
+export function* priceRows(
+  snapshot: PricingSnapshot,
+  records: Iterable<MeteredRecord>,
+  isBilled: (record: MeteredRecord) => boolean,
+): Generator<BilledRow, void> {
   const counts = new Map<number, Energy>()
   const billPieces = createPieceBiller(snapshot)
   for (const record of records) {
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence, covered } = record
     const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, covered)
     addChanges(counts, accumulatorChanges)
+    if (!isBilled(record)) continue
     const own = { energyFlowDirection, tariffDirection, start, end, energy, cost, recordConfidence }
     if (cost !== null) yield { ...own, pieces: billPieces(tariffDirection, pieces) }
     else yield { ...own, pieces: cuts.length === 0 ? noPieces : cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) }

@@ -5,11 +5,10 @@ import type { Interval } from '../interval.ts'
 import type { Money } from '../quantity.ts'
 import { accepted, type Result, refused } from '../refusal.ts'
 import { adjustmentLines, type FinalStatement } from './adjustments.ts'
-import type { BilledRow } from './billed-row.ts'
 import { demandLine, type MonthPowers } from './demand-line.ts'
 import { deriveLines, type PaidCharge, type RoundedDraftLine, withRounding } from './derived-lines.ts'
-import { energyLines, type MemoLine, memoLines, sumRows } from './energy-lines.ts'
-import { type BilledTariff, confidenceOfSums, type EnergyBuckets } from './energy-sums.ts'
+import { energyLines, type MemoLine, memoLines, type RowsInput, sumRows } from './energy-lines.ts'
+import { confidenceOfSums, type EnergyBuckets } from './energy-sums.ts'
 import { fixedLine } from './fixed-line.ts'
 import { sumEnergy } from './metered-energy.ts'
 import { minorUnitOf, roundByLargestRemainder, roundToUnit, type StatementRounding } from './round-lines.ts'
@@ -26,22 +25,18 @@ import { usageLines } from './usage-lines.ts'
 
 /**
  * Input of a statement. The periods are contiguous and in order. `charges` are in the order of their creation.
- * `rows` are the records of the statement with their pieces, priced by stored or by other tariffs; each is read once.
- * `tariffs` contain every tariff of the rows, and all non-commodity tariffs that are valid in the periods.
- * `expected` null: the default of `statementGaps`. `hasDetail`: lines of energy list their prices.
+ * `expected` null: the default of `statementGaps`.
  */
-export type StatementInput = LineContext & {
-  readonly periods: readonly DayRange[]
-  readonly rounding: StatementRounding
-  readonly expected: ExpectedRecords | null
-  readonly hasDetail: boolean
-  readonly tariffs: readonly BilledTariff[]
-  readonly rows: Iterable<BilledRow>
-  readonly charges: readonly Charge[]
-  readonly finals: readonly FinalStatement[]
-  /** Present instant in ms. */
-  readonly now: number
-}
+export type StatementInput = LineContext &
+  RowsInput & {
+    readonly periods: readonly DayRange[]
+    readonly rounding: StatementRounding
+    readonly expected: ExpectedRecords | null
+    readonly charges: readonly Charge[]
+    readonly finals: readonly FinalStatement[]
+    /** Present instant in ms. */
+    readonly now: number
+  }
 
 /** Line of a statement. Amounts are in 1e-9 of the currency. */
 export type StatementLine = LineTerms & { readonly amount: Money; readonly amountRounded: Money }
@@ -183,15 +178,6 @@ function* calculatePeriod(
   return accepted({ startDay: period.startDay, endDay: period.endDay, lines: rounded, totals: totalsOf(rounded) })
 }
 
-/** Pass rows on, and collect the gaps of unpriced ones. */
-function* noteUnpriced(rows: Iterable<BilledRow>, span: Interval, gaps: StatementGap[]): Generator<BilledRow, void> {
-  for (const row of rows) {
-    const gap = unpricedGap(row, span)
-    if (gap !== null) gaps.push(gap)
-    yield row
-  }
-}
-
 /** Return the instants of the first and after the last day of the periods. */
 const spanOf = ({ periods, metered: { timeZone } }: StatementInput): Interval => ({
   start: startOfDayNumber(timeZone, periods[0]?.startDay ?? 0),
@@ -216,8 +202,10 @@ export function* calculateStatement(input: StatementInput): Generator<null, Resu
   const span = spanOf(input)
   const periods = input.periods.map(period => withCuts(period, charges.derived))
   const unpriced: StatementGap[] = []
-  const rows = noteUnpriced(input.rows, span, unpriced)
-  const sums = yield* sumRows(metered.timeZone, periods, rows, input.tariffs, input.hasDetail)
+  const sums = yield* sumRows(input, periods, row => {
+    const gap = unpricedGap(row, span)
+    if (gap !== null) unpriced.push(gap)
+  })
   const powers: MonthPowersByCharge = new Map()
   const calculated: StatementPeriod[] = []
   for (const period of periods) {

@@ -1,4 +1,4 @@
-import type { DemandCharge, Power } from '../charge/charge.ts'
+import type { Charge, DemandCharge, Power } from '../charge/charge.ts'
 import {
   calendarMonthOf,
   type DayRange,
@@ -50,6 +50,20 @@ const earlierMonths = ({ over, rollingMonths, ratchet }: DemandCharge, month: nu
       one => inMonths.length === 0 || inMonths.includes(calendarMonthOf(one)),
     ),
   }
+}
+
+/**
+ * Return the first day whose records the charges of a statement read: its start, or the start of the first month of a
+ * rolling mean or a ratchet.
+ */
+export const firstDayRead = (charges: readonly Charge[], startDay: number): number => {
+  const month = monthOfDay(startDay)
+  const monthsBefore = charges.map(charge => {
+    if (charge.kind !== 'DEMAND') return 0
+    return Math.max(charge.over === 'ROLLING' ? charge.rollingMonths - 1 : 0, charge.ratchet?.months ?? 0)
+  })
+  const most = Math.max(0, ...monthsBefore)
+  return most === 0 ? startDay : daysOfMonth(month - most).startDay
 }
 
 /** Measure the earlier months of a charge, and list them by time. */

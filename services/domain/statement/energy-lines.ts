@@ -14,7 +14,7 @@ import {
   type RowFlow,
   totalOf,
 } from './energy-sums.ts'
-import type { BilledPeriod, DraftLine } from './statement-line.ts'
+import type { BilledPeriod, DraftLine, LineContext } from './statement-line.ts'
 
 /** Energy of a flow that is in no total, over the whole statement. */
 export type MemoLine = {
@@ -29,23 +29,30 @@ const rowsPerPause = 128
 /** Maximum number of prices of a line. */
 const maxPrices = 1_000
 
-/** Add the rows of a statement up, in buckets between the cuts of its periods. */
+/**
+ * Rows of a statement. `rows` are its records with their pieces, priced by stored or by other tariffs; each row is read
+ * once. `tariffs` contain every tariff of the rows, and all non-commodity tariffs that are valid in the periods.
+ * `hasDetail`: lines of energy list their prices.
+ */
+export type RowsInput = {
+  readonly tariffs: readonly BilledTariff[]
+  readonly rows: Iterable<BilledRow>
+  readonly hasDetail: boolean
+}
+
+/** Add rows up, in buckets between the cuts of the periods. `onUnpriced` receives each row without a price. */
 export function* sumRows(
-  timeZone: TimeZone,
+  { tariffs, rows, hasDetail, metered: { timeZone } }: RowsInput & Pick<LineContext, 'metered'>,
   periods: readonly BilledPeriod[],
-  rows: Iterable<BilledRow>,
-  tariffs: readonly BilledTariff[],
-  hasDetail: boolean,
+  onUnpriced: (row: BilledRow) => void,
 ): Generator<null, EnergyBuckets> {
   const days = [...new Set(periods.flatMap(({ cuts }) => cuts))]
-  const sums = createEnergyBuckets(
-    days.map(day => startOfDayNumber(timeZone, day)),
-    tariffs,
-    hasDetail,
-  )
+  const edges = days.map(day => startOfDayNumber(timeZone, day))
+  const sums = createEnergyBuckets(edges, tariffs, hasDetail)
   let count = 0
   for (const row of rows) {
     addRow(sums, row)
+    if (row.cost === null) onUnpriced(row)
     count += 1
     if (count % rowsPerPause === 0) yield null
   }

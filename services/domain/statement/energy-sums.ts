@@ -215,8 +215,8 @@ const addPiece = (
     const own = { energy, amount: flow === 'EXPORT' ? -cost : cost, price, tariffId: piece.commodityId }
     addShare(commodity, bucket, own, sums.hasDetail)
     if (fee !== null) {
-      const share = { energy, amount: feeShare, price: piece.nonCommodityPrice, tariffId: piece.nonCommodityId }
-      addShare(fee, bucket, share, sums.hasDetail)
+      const other = { energy, amount: feeShare, price: piece.nonCommodityPrice, tariffId: piece.nonCommodityId }
+      addShare(fee, bucket, other, sums.hasDetail)
     }
     if (flow === 'IMPORT' || flow === 'EXPORT')
       addConfidence(sums, row.recordConfidence * piece.confidence, energy, end - start)
@@ -231,18 +231,14 @@ export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
   for (const { bucket } of parts) records[bucket] = (records[bucket] as number) + 1
   const [only] = parts
   if (only === undefined) return
-  const isWhole = only.share === wholeShare
-  const partsOfPiece = (piece: Interval): readonly BucketPart[] =>
-    isWhole ? [{ ...only, start: piece.start, end: piece.end }] : partsOf(sums.edges, piece, row)
+  const partsOfPiece = (piece: Interval): readonly BucketPart[] => {
+    if (piece.start === row.start && piece.end === row.end) return parts
+    return only.share === wholeShare
+      ? [{ ...only, start: piece.start, end: piece.end }]
+      : partsOf(sums.edges, piece, row)
+  }
   if (row.cost !== null) {
-    for (const piece of row.pieces)
-      addPiece(
-        sums,
-        row,
-        flow,
-        piece as BilledPiece,
-        piece.start === row.start && piece.end === row.end ? parts : partsOfPiece(piece),
-      )
+    for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, partsOfPiece(piece))
     return
   }
   if (flow !== 'IMPORT' && flow !== 'EXPORT') return

@@ -33,7 +33,7 @@ export type MeteredSession = Interval & { readonly idleFrom: number | null }
  */
 export type MeteredEnergy = {
   readonly timeZone: TimeZone
-  readonly includesDevices: boolean
+  readonly includesDevices: Readonly<Record<MeterFlow, boolean>>
   readonly flows: Readonly<Record<MeterFlow, FlowRecords>>
   readonly grids: Map<string, DemandGrid>
   readonly sessions: Map<string, readonly MeteredSession[]>
@@ -63,8 +63,8 @@ function* byStart(records: readonly MeteredRecord[]): Generator<null, FlowRecord
 
 /**
  * Prepare the records of a location, in any order.
- * `includesDevices`: the statement has the records of devices beside those of the location. Charges that name devices,
- * and charges of sessions, read the records of devices in any case.
+ * `includesDevices`: flows in which the statement has the records of devices beside those of the location. Charges that
+ * name devices, and charges of sessions, read the records of devices in any case.
  * A charge reads records before the statement too: the months of a rolling mean and of a ratchet, and the complete
  * records of each session that ends in the statement.
  */
@@ -95,7 +95,7 @@ export const coveredParts = (
 ): readonly Interval[] => (isCovered ? pieces.filter(({ energy }) => energy === 0n) : noIntervals)
 
 /** Return whether a record belongs to a selection of devices; null selects the records of the statement. */
-export const isSelected = (
+const isSelected = (
   { deviceId }: MeteredRecord,
   deviceIds: readonly string[] | null,
   includesDevices: boolean,
@@ -142,7 +142,7 @@ export const recordsWithin = (
     const record = records[index] as MeteredRecord
     if (record.start >= end) break
     const isWithin = record.end > start || record.start === start
-    if (isWithin && isSelected(record, deviceIds, includesDevices)) found.push(record)
+    if (isWithin && isSelected(record, deviceIds, includesDevices[flow])) found.push(record)
   }
   return found
 }

@@ -51,12 +51,18 @@ export const meteredRecordOf = (record: MeterRecord, actuals: readonly MeterReco
 })
 
 /** Price records in the counting order, as the rows of a statement. */
-export const priceRecords = (snapshot: PricingSnapshot, records: readonly MeteredRecord[]): readonly BilledRow[] => [
-  ...priceRows(
-    snapshot,
-    records.toSorted((a, b) => a.start - b.start || a.end - b.end),
-  ),
-]
+export const priceRecords = (
+  snapshot: PricingSnapshot,
+  records: readonly MeteredRecord[],
+  isBilled = (_: MeteredRecord): boolean => true,
+): readonly BilledRow[] => {
+  const inOrder = records.toSorted((a, b) => a.start - b.start || a.end - b.end)
+  return [...priceRows(snapshot, inOrder, isBilled)]
+}
+
+type Flow = Pick<MeterRecord, 'energyFlowDirection' | 'tariffDirection'>
+
+const flowKey = ({ energyFlowDirection, tariffDirection }: Flow): string => `${energyFlowDirection} ${tariffDirection}`
 
 const calendarOf = ({ calendar }: BillCase): LocationCalendar | null =>
   calendar === undefined ? null : { holidays: new Set(calendar.add.map(({ date }) => dayOf(date))), dayTypes: [] }
@@ -85,11 +91,15 @@ export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool
   const pricing = { locationId: 'loc_1', currencyCode: one.location.currency_code, timeZone }
   const snapshot = compileSnapshot({ ...pricing, tariffs, importMarket: null, exportMarket: null }, pool)
   const records = billRecords(one).map(wire => meteredRecordOf(recordOf(wire)))
-  const includesDevices = records.every(({ deviceId }) => deviceId !== null)
-  const rows = priceRecords(
-    snapshot,
-    records.filter(({ deviceId }) => deviceId === null || includesDevices),
-  )
+  // The default of `include_devices`: devices count in a flow without records of the location itself.
+  const ownFlows = new Set(records.filter(({ deviceId }) => deviceId === null).map(flowKey))
+  const includesDevices = {
+    IMPORT: !ownFlows.has('INBOUND IMPORT'),
+    EXPORT: !ownFlows.has('OUTBOUND EXPORT'),
+    LOCAL: !ownFlows.has('INBOUND LOCAL'),
+  }
+  const isBilled = (record: MeteredRecord): boolean => record.deviceId === null || !ownFlows.has(flowKey(record))
+  const rows = priceRecords(snapshot, records, isBilled)
   const { statement } = one
   const rounding = (statement['rounding'] ?? {}) as WireObject
   return {

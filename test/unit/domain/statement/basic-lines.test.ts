@@ -165,6 +165,37 @@ describe('energy', () => {
     ])
   })
 
+  it('lists its prices if they are requested', () => {
+    const hours = (valid_from: string, valid_to: string, fixed: string) => ({ valid_from, valid_to, rate: [{ fixed }] })
+    const schedule = [
+      { days_and_hours: [{ hours: [hours('06:00:00', '18:00:00', '0.3'), hours('18:00:00', '06:00:00', '0.1')] }] },
+    ]
+    const tariffs = [flat('0', { schedule }), flat('0.05', { type: 'NON_COMMODITY' })]
+    const details = (detail: object) =>
+      billOf({
+        tariffs,
+        records: [june],
+        statement: { start_date: '2026-06-01', end_date: '2026-07-01', ...detail },
+      }).periods[0]?.lines.map(({ prices, unitPrice }) => [
+        decimal(unitPrice),
+        prices?.map(({ price, energy, amount }) => [price, energy, amount].map(decimal)) ?? null,
+      ])
+    expect(details({ detail: 'PRICE' })).toEqual([
+      [
+        null,
+        [
+          ['0.1', '360', '36'],
+          ['0.3', '360', '108'],
+        ],
+      ],
+      ['0.05', [['0.05', '720', '36']]],
+    ])
+    expect(details({})).toEqual([
+      [null, null],
+      ['0.05', null],
+    ])
+  })
+
   it('has no line in a direction without records', () => {
     expect(billOf({}).periods[0]?.lines).toEqual([])
   })

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { firstDayRead } from '../../../../services/domain/statement/demand-line.ts'
 import type { DemandReason } from '../../../../services/domain/statement/statement-line.ts'
 import type { BillCase } from '../../../support/acceptance/bill-cases.ts'
+import { chargeOf, dayOf } from '../../../support/acceptance/read-charge.ts'
 import { billOf, chargeLines, decimal, used } from './bill.ts'
 
 const demand = (members: object) => ({ kind: 'DEMAND', name: 'demand', ...members })
@@ -150,8 +152,8 @@ describe('the billed power', () => {
       ['1', 'RECORDS'],
     ])
     expect(billed({ ...rolling, history, rolling: 'MAX' }, { records })).toEqual(['16', '16', 'ROLLING'])
-    // Without an earlier month, and at the maximum of all months, the month's own power decides.
-    expect(billed({ ...rolling, rolling_months: '2', rolling: 'MAX' }, { records })).toEqual(['6', '6', 'MEASURED'])
+    // May has 1 kW → 2, so the month itself has the maximum of both
+    expect(billed({ ...rolling, rolling_months: '2', rolling: 'MAX' }, { records })).toEqual(['6', '6', 'ROLLING'])
   })
 
   it.each([
@@ -170,6 +172,20 @@ describe('the billed power', () => {
     const round = (mode: string) => billed({ price: '1', round_kw: { to: '4', mode }, above_kw: '4' }, { records })[0]
     // 6 − 4 = 2 is half of 4
     expect([round('HALF_UP'), round('HALF_EVEN'), round('UP'), round('DOWN')]).toEqual(['4', '0', '4', '0'])
+  })
+})
+
+describe('the records that charges read', () => {
+  it('begin with the first month of a rolling mean or a ratchet', () => {
+    const first = (...charges: object[]) =>
+      firstDayRead(
+        charges.map((charge, index) => chargeOf(demand({ price: '1', ...charge }), `chg_${index}`)),
+        dayOf('2026-06-15'),
+      )
+    const ratchet = { share: '1', months: '3' }
+    expect(first({ rolling_months: '12' })).toBe(dayOf('2026-06-15'))
+    expect(first({ over: 'ROLLING', rolling_months: '12' }, { ratchet })).toBe(dayOf('2025-07-01'))
+    expect(first({ over: 'ROLLING', rolling_months: '2' }, { ratchet })).toBe(dayOf('2026-03-01'))
   })
 })
 

@@ -34,6 +34,15 @@ describe('a PERCENTAGE', () => {
     ])
   })
 
+  it('can be one of many that read each other in turn', () => {
+    const chain = Array.from({ length: 200 }, (_, index) =>
+      percentage(`p${index}`, '0.01', { sequence: String(index), start_date: '2026-06-02' }),
+    )
+    // 29 days of energy at 2.4 and of 1 are 98.6; the second reads the first too: 99.586
+    expect(only([fixed('f', '1'), ...chain], 'p0')).toBe('0.986')
+    expect(only([fixed('f', '1'), ...chain], 'p1')).toBe('0.99586')
+  })
+
   it('reads the part of its base in its validity, by the days of each line', () => {
     // 10 of 30 days: energy 24, fixed 10
     expect(only([fixed('f', '1'), percentage('tax', '0.5', { end_date: '2026-06-11' })], 'tax')).toBe('17')

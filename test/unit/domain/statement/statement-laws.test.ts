@@ -78,7 +78,12 @@ const inputOf = ({ records, zone, profile }: Setup, edges: readonly number[] = m
   const metered = records.map(record => meteredRecordOf(record))
   return {
     ...{ locationId: 'loc_1', pool, calendar: null, expected: null, hasDetail: true, finals: [], now: Date.UTC(2100) },
-    metered: runToEnd(createMeteredEnergy(metered, { timeZone: zoneOf(zone), includesDevices: true })),
+    metered: runToEnd(
+      createMeteredEnergy(metered, {
+        timeZone: zoneOf(zone),
+        includesDevices: { IMPORT: true, EXPORT: true, LOCAL: true },
+      }),
+    ),
     periods: edges.slice(1).map((endDay, index) => ({ startDay: edges[index] as number, endDay })),
     rounding: { profile: profile as 'EXACT', decimals: 2 },
     tariffs: tariffs.map(({ id, type }) => ({
