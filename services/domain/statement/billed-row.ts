@@ -126,8 +126,6 @@ export const createPieceBiller = (
   }
 }
 
-const noPieces: readonly StoredPiece[] = []
-
 /**
  * Price records by tariffs, one at a time, as rows of a statement. The records are in the counting order
  * (`compareSortKeys`) and contain all records that count for tiers. `isBilled` selects those of the statement.
@@ -145,8 +143,16 @@ export function* priceRows(
     const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, covered)
     addChanges(counts, accumulatorChanges)
     if (!isBilled(record)) continue
-    const own = { energyFlowDirection, tariffDirection, start, end, energy, cost, recordConfidence }
-    if (cost !== null) yield { ...own, pieces: billPieces(tariffDirection, pieces) }
-    else yield { ...own, pieces: cuts.length === 0 ? noPieces : cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 })) }
+    const unpriced = (): readonly StoredPiece[] => cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 }))
+    yield {
+      energyFlowDirection,
+      tariffDirection,
+      start,
+      end,
+      energy,
+      cost,
+      recordConfidence,
+      pieces: cost === null ? unpriced() : billPieces(tariffDirection, pieces),
+    }
   }
 }

@@ -195,31 +195,51 @@ export const confidenceOfSums = (sums: EnergyBuckets): number => {
   return confidenceOfMean(sums.mean, 100_000_000n) ?? 10_000
 }
 
+/** Energy, cost and time (ms) of a part of a piece. `fee` is the non-commodity part of the cost. */
+type PartAmounts = { readonly energy: Energy; readonly cost: Money; readonly fee: Money; readonly timeMs: number }
+
+const addPart = (
+  sums: EnergyBuckets,
+  row: BilledRow,
+  piece: BilledPiece,
+  { flow, commodity, fee }: PieceComponents,
+  bucket: number,
+  part: PartAmounts,
+): void => {
+  const { price, nonCommodityPrice, commodityId: tariffId, nonCommodityId } = piece
+  const { energy, timeMs } = part
+  const cost = part.cost - part.fee
+  const amount = flow === 'EXPORT' ? -cost : cost
+  if (fee === null) addShare(commodity, bucket, { energy, amount, price, tariffId }, sums.hasDetail)
+  else {
+    addShare(commodity, bucket, { energy, amount, price: price - nonCommodityPrice, tariffId }, sums.hasDetail)
+    const own = { energy, amount: part.fee, price: nonCommodityPrice, tariffId: nonCommodityId }
+    addShare(fee, bucket, own, sums.hasDetail)
+  }
+  if (flow === 'IMPORT' || flow === 'EXPORT')
+    addConfidence(sums, row.recordConfidence * piece.confidence, energy, timeMs)
+}
+
 /**
  * Add a priced piece to its components. The non-commodity part is Round9(non-commodity price × energy), and the rest is
- * the commodity part. Both are cut cumulatively, so they add up to the cut cost.
+ * the commodity part. Both are cut cumulatively, so they add up to the cut cost. `bucket` null: edges cut the row.
  */
 const addPiece = (
   sums: EnergyBuckets,
   row: BilledRow,
   flow: RowFlow,
   piece: BilledPiece,
-  parts: readonly BucketPart[],
+  bucket: number | null,
 ): void => {
-  const { commodity, fee } = componentsOf(sums, flow, piece)
-  const feeCost = fee === null ? 0n : costOf(piece.energy, piece.nonCommodityPrice)
-  const price = fee === null ? piece.price : piece.price - piece.nonCommodityPrice
-  for (const { bucket, share, start, end } of parts) {
-    const [energy, feeShare] = [share(piece.energy), share(feeCost)]
-    const cost = share(piece.cost) - feeShare
-    const own = { energy, amount: flow === 'EXPORT' ? -cost : cost, price, tariffId: piece.commodityId }
-    addShare(commodity, bucket, own, sums.hasDetail)
-    if (fee !== null) {
-      const other = { energy, amount: feeShare, price: piece.nonCommodityPrice, tariffId: piece.nonCommodityId }
-      addShare(fee, bucket, other, sums.hasDetail)
+  const components = componentsOf(sums, flow, piece)
+  const { start, end, energy, cost } = piece
+  const fee = components.fee === null ? 0n : costOf(energy, piece.nonCommodityPrice)
+  if (bucket !== null) addPart(sums, row, piece, components, bucket, { energy, cost, fee, timeMs: end - start })
+  else {
+    for (const part of partsOf(sums.edges, piece, row)) {
+      const amounts = { energy: part.share(energy), cost: part.share(cost), fee: part.share(fee) }
+      addPart(sums, row, piece, components, part.bucket, { ...amounts, timeMs: part.end - part.start })
     }
-    if (flow === 'IMPORT' || flow === 'EXPORT')
-      addConfidence(sums, row.recordConfidence * piece.confidence, energy, end - start)
   }
 }
 
@@ -231,19 +251,14 @@ export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
   for (const { bucket } of parts) records[bucket] = (records[bucket] as number) + 1
   const [only] = parts
   if (only === undefined) return
-  const partsOfPiece = (piece: Interval): readonly BucketPart[] => {
-    if (piece.start === row.start && piece.end === row.end) return parts
-    return only.share === wholeShare
-      ? [{ ...only, start: piece.start, end: piece.end }]
-      : partsOf(sums.edges, piece, row)
-  }
   if (row.cost !== null) {
-    for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, partsOfPiece(piece))
-    return
+    const bucket = only.share === wholeShare ? only.bucket : null
+    for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, bucket)
+  } else if (flow === 'IMPORT' || flow === 'EXPORT') {
+    for (const piece of row.pieces.length === 0 ? [row] : row.pieces)
+      for (const { start, end, share } of partsOf(sums.edges, piece, row))
+        addConfidence(sums, 0, share(piece.energy), end - start)
   }
-  if (flow !== 'IMPORT' && flow !== 'EXPORT') return
-  for (const piece of row.pieces.length === 0 ? [row] : row.pieces)
-    for (const { start, end, share } of partsOfPiece(piece)) addConfidence(sums, 0, share(piece.energy), end - start)
 }
 
 /** Sums of a component over some buckets. `prices` by rising price. */

@@ -33,10 +33,9 @@ const intervalsPerPause = 1_024
 
 /** Add a peak to the highest ones if its score is high enough. The peaks arrive by time. */
 const addPeak = (peaks: Peak[], peak: Peak, highest: number): void => {
-  if (peaks.length === highest && (peaks[highest - 1] as Peak).score >= peak.score) return
   let index = peaks.length
   while (index > 0 && (peaks[index - 1] as Peak).score < peak.score) index -= 1
-  peaks.splice(index, 0, peak)
+  if (index < highest) peaks.splice(index, 0, peak)
   if (peaks.length > highest) peaks.pop()
 }
 
@@ -48,7 +47,10 @@ const measurementOf = (peaks: readonly Peak[], { commonLengthMs }: DemandGrid): 
   peaks,
 })
 
-/** Collect the peaks of some intervals: each interval, or the highest interval of each local day. */
+/**
+ * Collect the peaks of some intervals: each interval, or the highest interval of each local day. `isHigh` returns
+ * whether an interval can be a peak; the intervals arrive by time.
+ */
 const createPeakCollector = ({ highest, hasDistinctDays }: MeasuredCharge) => {
   const peaks: Peak[] = []
   let highestOfDay: Peak | null = null
@@ -58,14 +60,15 @@ const createPeakCollector = ({ highest, hasDistinctDays }: MeasuredCharge) => {
     highestOfDay = null
   }
   return {
+    isHigh: (score: bigint, day: number): boolean => {
+      if (hasDistinctDays) return day !== lastDay || highestOfDay === null || score > highestOfDay.score
+      return peaks.length < highest || score > (peaks[highest - 1] as Peak).score
+    },
     add: (peak: Peak, day: number): void => {
-      if (!hasDistinctDays) {
-        addPeak(peaks, peak, highest)
-        return
-      }
       if (day !== lastDay) closeDay()
       lastDay = day
-      if (highestOfDay === null || peak.score > highestOfDay.score) highestOfDay = peak
+      if (hasDistinctDays) highestOfDay = peak
+      else addPeak(peaks, peak, highest)
     },
     close: (): readonly Peak[] => {
       closeDay()
@@ -74,13 +77,15 @@ const createPeakCollector = ({ highest, hasDistinctDays }: MeasuredCharge) => {
   }
 }
 
-/** Visit the intervals of a range that count, in order of time, with their energy and weight. */
-function* visitIntervals(
+type PeakCollector = ReturnType<typeof createPeakCollector>
+
+/** Collect the peaks of the intervals of a range that count, in order of time. */
+function* collectPeaks(
   metered: MeteredEnergy,
   charge: MeasuredCharge,
   calendar: LocationCalendar | null,
   range: DayRange,
-  visit: (peak: Peak, day: number) => void,
+  collectorOf: (day: number) => PeakCollector,
 ): Generator<null, { readonly grid: DemandGrid; readonly hasRecords: boolean }> {
   const grid = yield* demandGridOf(metered, charge.intervalMinutes, range)
   const { edges, days, factors } = grid
@@ -88,14 +93,16 @@ function* visitIntervals(
   const weightAt = createWindowWeights(charge.windows, { timeZone: metered.timeZone, calendar })
   let scale = { factor: Number.NaN, value: 0n }
   for (const [index, energy] of energies.entries()) {
-    const start = edges[index] as number
+    const [start, day] = [edges[index] as number, days[index] as number]
     const weight = weightAt(start)
     if (index % intervalsPerPause === 0) yield null
     if (weight === 0) continue
     const factor = (factors[index] as number) * weight
     if (factor !== scale.factor) scale = { factor, value: BigInt(factors[index] as number) * BigInt(weight) }
     const score = energy === 0n ? 0n : energy * scale.value
-    visit({ start, end: edges[index + 1] as number, energy, weight, score }, days[index] as number)
+    const collector = collectorOf(day)
+    if (collector.isHigh(score, day))
+      collector.add({ start, end: edges[index + 1] as number, energy, weight, score }, day)
   }
   return { grid, hasRecords: records > 0 }
 }
@@ -108,7 +115,7 @@ export function* measureDemand(
   range: DayRange,
 ): Generator<null, RangeMeasurement> {
   const collector = createPeakCollector(charge)
-  const { grid, hasRecords } = yield* visitIntervals(metered, charge, calendar, range, collector.add)
+  const { grid, hasRecords } = yield* collectPeaks(metered, charge, calendar, range, () => collector)
   return { ...measurementOf(collector.close(), grid), hasRecords }
 }
 
@@ -119,10 +126,13 @@ export function* measureDays(
   calendar: LocationCalendar | null,
   range: DayRange,
 ): Generator<null, readonly DayMeasurement[]> {
-  const collectors = new Map<number, ReturnType<typeof createPeakCollector>>()
-  for (let day = range.startDay; day < range.endDay; day += 1) collectors.set(day, createPeakCollector(charge))
-  const { grid } = yield* visitIntervals(metered, charge, calendar, range, (peak, day) =>
-    collectors.get(day)?.add(peak, day),
-  )
+  const collectors = new Map<number, PeakCollector>()
+  const collectorOf = (day: number): PeakCollector => {
+    const collector = collectors.get(day) ?? createPeakCollector(charge)
+    collectors.set(day, collector)
+    return collector
+  }
+  for (let day = range.startDay; day < range.endDay; day += 1) collectorOf(day)
+  const { grid } = yield* collectPeaks(metered, charge, calendar, range, collectorOf)
   return [...collectors].map(([day, collector]) => ({ day, ...measurementOf(collector.close(), grid) }))
 }
