@@ -1,0 +1,111 @@
+import type { ChargeBody } from './bill-input.ts'
+import {
+  type BillContext,
+  before,
+  chargeMembers,
+  type DayRange,
+  isEmpty,
+  type OpenLine,
+  paidDays,
+  remember,
+  type WeightUnit,
+  weightOf,
+} from './bill-line.ts'
+import { decimal, divide, fraction, fromNano, multiply, roundNano } from './fraction.ts'
+import type { LocalDay } from './local-days.ts'
+import { importedEnergy } from './usage-lines.ts'
+
+/** A charge with its place in the input. */
+export type PlacedCharge = { readonly charge: ChargeBody; readonly index: number }
+
+const defaultSequences = { MINIMUM: 100, MAXIMUM: 100, PERCENTAGE: 200 } as const
+type DerivedKind = keyof typeof defaultSequences
+
+const isDerivedKind = (kind: string): kind is DerivedKind => Object.hasOwn(defaultSequences, kind)
+export const isDerived = ({ charge }: PlacedCharge): boolean => isDerivedKind(charge.kind)
+
+export const sequenceOf = ({ kind, sequence }: ChargeBody): number =>
+  sequence ?? (isDerivedKind(kind) ? defaultSequences[kind] : 0)
+
+/** Order by sequence, then by creation. */
+export const bySequence = (a: PlacedCharge, b: PlacedCharge): number =>
+  sequenceOf(a.charge) - sequenceOf(b.charge) || a.index - b.index
+
+const directionsOf = ({ base }: ChargeBody) => base?.directions ?? (['IMPORT'] as const)
+
+const matchesBase = (charge: ChargeBody, line: OpenLine): boolean => {
+  const { kinds, components } = charge.base ?? {}
+  return (
+    (kinds == null || kinds.includes(line.kind)) &&
+    (components == null || components.includes(line.component)) &&
+    directionsOf(charge).includes(line.direction)
+  )
+}
+
+const limitWeight = ({ per }: ChargeBody, days: DayRange, period: DayRange) => {
+  if (per === 'DAY' || per === 'MONTH' || per === 'YEAR') {
+    const units = { DAY: 'DAY', MONTH: 'MONTH', YEAR: 'TWELFTH' } as const satisfies Record<string, WeightUnit>
+    return weightOf(units[per], days)
+  }
+  return fraction(BigInt(days.end - days.first), BigInt(period.end - period.first))
+}
+
+/** Limit of some days: Round9 of the weighted amount, and Round9 of the amount per imported kWh. */
+const limitOf = (context: BillContext, charge: ChargeBody, days: DayRange, period: DayRange): bigint => {
+  const fixed = roundNano(multiply(decimal(charge.amount ?? 0), limitWeight(charge, days, period)))
+  const imported = charge.per_kwh == null ? 0n : importedEnergy(context, days)
+  return fixed + roundNano(multiply(decimal(charge.per_kwh ?? 0), fromNano(imported)))
+}
+
+/** Function that gives the part of the base of a charge on the days [first, end). */
+type BaseOf = (days: DayRange) => bigint
+
+const limitUntil = (
+  context: BillContext,
+  charge: ChargeBody,
+  baseOf: BaseOf,
+  { paid, period }: { readonly paid: DayRange; readonly period: DayRange },
+): ((day: LocalDay) => bigint) => {
+  const missing = limitOf(context, charge, paid, period) - baseOf(paid)
+  const isLifted = charge.kind === 'MINIMUM' ? missing > 0n : missing < 0n
+  const amount = isLifted ? missing : 0n
+  const total = weightOf('MONTH', paid)
+  return day => roundNano(multiply(fromNano(amount), divide(weightOf('MONTH', before(paid, day)), total)))
+}
+
+/**
+ * Calculate the derived lines of a period by rising sequence. `lines` are the lines of energy and of the other charges.
+ * `round` rounds each L(t): of the base and of the derived lines.
+ */
+export const derivedLines = (
+  context: BillContext,
+  charges: readonly PlacedCharge[],
+  lines: readonly OpenLine[],
+  period: DayRange,
+  round: (nano: bigint) => bigint,
+): OpenLine[] => {
+  const derived: { readonly sequence: number; readonly line: OpenLine }[] = []
+  for (const { charge, index } of charges.filter(isDerived).sort(bySequence)) {
+    const paid = paidDays(charge, period)
+    if (isEmpty(paid)) continue
+    const sequence = sequenceOf(charge)
+    const earlier = derived.filter(one => one.sequence < sequence).map(({ line }) => line)
+    const base = [...lines, ...earlier].filter(line => matchesBase(charge, line))
+    const baseOf: BaseOf = ({ first, end }) =>
+      base.reduce((sum, line) => sum + round(line.amountUntil(end)) - round(line.amountUntil(first)), 0n)
+    const exactUntil =
+      charge.kind === 'PERCENTAGE'
+        ? (day: LocalDay) => roundNano(multiply(decimal(charge.rate ?? 0), fromNano(baseOf(before(paid, day)))))
+        : limitUntil(context, charge, baseOf, { paid, period })
+    const amountUntil = (day: LocalDay): bigint => (day <= paid.first ? 0n : round(exactUntil(day)))
+    const line: OpenLine = {
+      ...chargeMembers(charge, index),
+      direction: directionsOf(charge)[0] ?? 'IMPORT',
+      isTax: charge.kind === 'PERCENTAGE' && charge.tax !== false,
+      ...{ quantity: null, unit: null, unitPrice: null },
+      amountUntil: remember(amountUntil),
+    }
+    derived.push({ sequence, line })
+  }
+  return derived.map(({ line }) => line)
+}
