@@ -15,10 +15,18 @@ import { readCalendar } from './day-bands.ts'
 import { bySequence, derivedLines, isDerived } from './derived-lines.ts'
 import { type BillCosts, costBill } from './energy-costs.ts'
 import { costsOf, energyLines } from './energy-lines.ts'
-import { decimalText, fraction, multiply, roundHalfEven, roundNano } from './fraction.ts'
+import {
+  decimalText,
+  fraction,
+  largestRemainder,
+  minorUnit,
+  multiply,
+  roundHalfEven,
+  roundNano,
+  roundToUnit,
+} from './fraction.ts'
 import { findGaps, type GapReason } from './gaps.ts'
 import { dayStart, dayText, firstDay, monthOf } from './local-days.ts'
-import { largestRemainder, roundToUnit, unitOf } from './rounding.ts'
 
 /**
  * Line of a statement. Amounts, quantities and prices are exact decimal texts without trailing zeros.
@@ -187,7 +195,7 @@ export const billStatement = (input: BillInput): BillStatement => {
   const whole = readRange(statement)
   const span = [dayStart(zone, whole.first), dayStart(zone, whole.end)] as const
   const bill = costBill(context, ...span)
-  const unit = unitOf(statement, location.currency_code)
+  const unit = minorUnit(statement.rounding?.decimals, location.currency_code)
   const adjustments = adjustmentLines(input, billStatement)
   const periods = periodsOf(statement).map((period, place) => {
     const added = place === 0 ? adjustments : []
