@@ -36,11 +36,12 @@ const verifyRounding = (
 ): void => {
   const unit = minorUnit(statement.rounding?.decimals, location.currency_code)
   const profile = statement.rounding?.profile ?? 'EXACT'
-  for (const { kind, amount, amount_rounded } of lines) {
+  for (const { kind, amount, amount_rounded, prices } of lines) {
     const rounded = nanoOf(amount_rounded)
     if (profile === 'EXACT') expect(amount_rounded).toBe(amount)
     else expect(rounded % unit).toBe(0n)
     if (profile === 'LARGEST_REMAINDER') expect(size(rounded - nanoOf(amount))).toBeLessThan(unit)
+    if (kind === 'ENERGY' && prices !== null) expect(amount).toBe(decimalText(sum(prices.map(price => price.amount))))
     const isDerived = ['MINIMUM', 'MAXIMUM', 'PERCENTAGE'].includes(kind)
     if (profile === 'EN16931' && !isDerived) expect(2n * size(rounded - nanoOf(amount))).toBeLessThanOrEqual(unit)
   }

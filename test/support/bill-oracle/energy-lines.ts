@@ -75,7 +75,7 @@ const detailsOf = (
       const share = shareOf(costs, part, piece => isSelected(piece) && price(piece) === each, span)
       return { price: each, energy: share.energy, amount: share.cost }
     })
-    .filter(({ energy }) => energy > 0n)
+    .filter(({ energy, amount }) => energy !== 0n || amount !== 0n)
 }
 
 /** Return true if a piece has a part in [from, to). A piece without length belongs to the last instant of its record. */
