@@ -15,9 +15,12 @@ export type ChargeScope = {
 
 type Members = Omit<ChargeBody, 'kind' | 'name'>
 
-/** A member that is often absent. */
-const maybe = <T>(name: string, arbitrary: fc.Arbitrary<T>, absence = 2): fc.Arbitrary<Members> =>
-  fc.option(arbitrary, { freq: absence, nil: undefined }).map(value => (value === undefined ? {} : { [name]: value }))
+/** A member that is given in some percent of the cases. */
+const maybe = <T>(name: string, arbitrary: fc.Arbitrary<T>, percent = 50): fc.Arbitrary<Members> =>
+  fc.oneof(
+    { weight: percent, arbitrary: arbitrary.map(value => ({ [name]: value }) as Members) },
+    { weight: 100 - percent, arbitrary: fc.constant({}) },
+  )
 
 const all = (...parts: readonly fc.Arbitrary<Members>[]): fc.Arbitrary<Members> =>
   fc.tuple(...parts).map(found => Object.assign({}, ...found) as Members)
@@ -38,14 +41,14 @@ const common = ({ dates }: ChargeScope): fc.Arbitrary<Members> => {
       }),
     },
   )
-  return all(maybe('component', fc.constantFrom(...components), 3), validity)
+  return all(maybe('component', fc.constantFrom(...components), 70), validity)
 }
 
 const sequence = (values: readonly number[]): fc.Arbitrary<Members> => maybe('sequence', fc.constantFrom(...values))
 
 const counts = all(
-  maybe('counts', fc.constantFrom('IMPORT', 'EXPORT', 'GROSS', 'NET_IMPORT'), 1),
-  maybe('device_ids', fc.subarray([...deviceNames], { minLength: 1 }), 5),
+  maybe('counts', fc.constantFrom('IMPORT', 'EXPORT', 'GROSS', 'NET_IMPORT'), 40),
+  maybe('device_ids', fc.subarray([...deviceNames], { minLength: 1 }), 15),
 )
 
 const hoursOf = fc
@@ -54,10 +57,10 @@ const hoursOf = fc
 
 const windowsOf = (names: readonly string[], hasWeight: boolean): fc.Arbitrary<readonly WindowBody[]> => {
   const window = all(
-    maybe('hours', fc.array(hoursOf, { minLength: 1, maxLength: 2 }), 4),
+    maybe('hours', fc.array(hoursOf, { minLength: 1, maxLength: 2 }), 75),
     maybe('days', fc.constantFrom(['Weekdays'], ['Weekend'], ['Mon', 'Wed'], ['All'], ...names.map(name => [name]))),
-    maybe('months', fc.subarray([...monthNames], { minLength: 6 }), 1),
-    maybe('dates', fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 8, maxLength: 20 }), 1),
+    maybe('months', fc.subarray([...monthNames], { minLength: 6 }), 20),
+    maybe('dates', fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 8, maxLength: 20 }), 20),
     hasWeight ? maybe('weight', fc.constantFrom(0, 0.25, 0.5, 1, 0.333333333)) : fc.constant({}),
   ) as fc.Arbitrary<WindowBody>
   return fc.array(window, { minLength: 1, maxLength: 3 })
@@ -65,9 +68,9 @@ const windowsOf = (names: readonly string[], hasWeight: boolean): fc.Arbitrary<r
 
 const fixed: fc.Arbitrary<Members> = all(
   prices(120).map(price => ({ price })),
-  maybe('per', fc.constantFrom('DAY', 'MONTH', 'YEAR'), 6),
+  maybe('per', fc.constantFrom('DAY', 'MONTH', 'YEAR'), 85),
   maybe('quantity', decimals(0, 40)),
-  maybe('unit', fc.constant('kW'), 1),
+  maybe('unit', fc.constant('kW'), 30),
   maybe('prorate', fc.constantFrom('DAYS', 'NONE')),
 )
 
@@ -83,17 +86,17 @@ const usage = ({ names }: ChargeScope): fc.Arbitrary<Members> => {
 }
 
 const session = ({ names }: ChargeScope): fc.Arbitrary<Members> => {
-  const devices = maybe('device_ids', fc.subarray([...deviceNames], { minLength: 1 }), 3)
+  const devices = maybe('device_ids', fc.subarray([...deviceNames], { minLength: 1 }), 25)
   const price = prices(2).map(value => ({ price: value }))
   const perMinute = all(
     ...[price, devices, fc.constant({ per: 'MINUTE' as const })],
-    maybe('while', fc.constantFrom('CONNECTED', 'IDLE'), 4),
+    maybe('while', fc.constantFrom('CONNECTED', 'IDLE'), 75),
     maybe('after_minutes', fc.constantFrom(0, 1, 30, 240)),
-    maybe('count', fc.constantFrom('EXACT', 'STARTED'), 4),
+    maybe('count', fc.constantFrom('EXACT', 'STARTED'), 75),
     maybe('max_amount', decimals(0, 20)),
-    maybe('windows', windowsOf(names, false)),
+    maybe('windows', windowsOf(names, false), 30),
   )
-  return fc.oneof(perMinute, all(price, devices, maybe('max_amount', decimals(0, 1), 1)))
+  return fc.oneof(perMinute, all(price, devices, maybe('max_amount', decimals(0, 1), 25)))
 }
 
 const rising = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
@@ -125,12 +128,12 @@ const given = ({ month }: ChargeScope): fc.Arbitrary<Members> => {
 
 const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
   const measured = all(
-    ...[counts, money, maybe('interval_minutes', fc.constantFrom(15, 30, 60), 6)],
+    ...[counts, money, maybe('interval_minutes', fc.constantFrom(15, 30, 60), 80)],
     maybe('highest', fc.constantFrom(1, 2, 3, 5, 100)),
     maybe('distinct_days', fc.boolean()),
-    maybe('windows', windowsOf(scope.names, true)),
-    maybe('floor_kw', decimals(0, 6), 1),
-    maybe('above_kw', decimals(0, 4), 1),
+    maybe('windows', windowsOf(scope.names, true), 35),
+    maybe('floor_kw', decimals(0, 6), 30),
+    maybe('above_kw', decimals(0, 4), 25),
     maybe(
       'round_kw',
       fc.record({
@@ -142,10 +145,10 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
   )
   const ofPeriod = all(
     measured,
-    maybe('per', fc.constantFrom('MONTH', 'YEAR'), 3),
+    maybe('per', fc.constantFrom('MONTH', 'YEAR'), 70),
     maybe('year_basis', fc.constantFrom('MONTHS', 'DAYS')),
     maybe('prorate', fc.constantFrom('DAYS', 'NONE')),
-    maybe('month_floor_kw', decimals(0, 5), 1),
+    maybe('month_floor_kw', decimals(0, 5), 30),
     given(scope),
     maybe(
       'ratchet',
@@ -157,7 +160,7 @@ const demand = (scope: ChargeScope): fc.Arbitrary<Members> => {
         },
         { requiredKeys: ['share', 'months'] },
       ),
-      1,
+      40,
     ),
     fc.oneof(
       fc.constant({}),
@@ -177,8 +180,8 @@ const directions: readonly (readonly Direction[])[] = [['EXPORT'], ['IMPORT', 'E
 
 const base: fc.Arbitrary<Members> = fc
   .tuple(
-    fc.option(fc.subarray([...kinds], { minLength: 1 }), { freq: 2, nil: undefined }),
-    fc.option(fc.subarray([...components], { minLength: 1 }), { freq: 2, nil: undefined }),
+    fc.option(fc.subarray([...kinds], { minLength: 2 }), { freq: 2, nil: undefined }),
+    fc.option(fc.subarray([...components], { minLength: 2 }), { freq: 2, nil: undefined }),
     fc.option(fc.constantFrom(...directions), { freq: 2, nil: undefined }),
   )
   .map(([kinds, components, directions]): Members => {
@@ -193,14 +196,14 @@ const base: fc.Arbitrary<Members> = fc
 const limit: fc.Arbitrary<Members> = all(
   ...[base, sequence([50, 100, 150, 200, 250])],
   fc.oneof(decimals(0, 3), decimals(0, 400)).map(amount => ({ amount })),
-  maybe('per', fc.constantFrom('PERIOD', 'DAY', 'MONTH', 'YEAR'), 6),
+  maybe('per', fc.constantFrom('PERIOD', 'DAY', 'MONTH', 'YEAR'), 85),
   maybe('per_kwh', decimals(0, 0.6)),
 )
 
 const percentage: fc.Arbitrary<Members> = all(
   ...[base, sequence([50, 150, 200, 201, 300])],
   fc.oneof(fc.constantFrom(0.19, 0.25, 0.05, -0.1, -1, 0, 5), decimals(-1, 1)).map(rate => ({ rate })),
-  maybe('tax', fc.boolean(), 1),
+  maybe('tax', fc.boolean(), 30),
 )
 
 /** A valid body of a charge of any kind, with all its members. */

@@ -50,7 +50,7 @@ const starts = ({ start, end, earlier }: StatementSpan): fc.Arbitrary<number> =>
     { weight: 5, arbitrary: between(start, end, hourMs) },
     { weight: 3, arbitrary: between(start, end, 15 * minuteMs) },
     { weight: 2, arbitrary: fc.constantFrom(start, start - hourMs, end - hourMs, end - 15 * minuteMs) },
-    { weight: 2, arbitrary: between(earlier, start, hourMs) },
+    { weight: 3, arbitrary: between(earlier, start, hourMs) },
     { weight: 1, arbitrary: between(start, end, 1000) },
   )
 }
@@ -110,7 +110,7 @@ const looseRecords = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
       },
     ])
 
-/** A charging session: records with energy, then one without, with an edge at midnight now and then. */
+/** A charging session: records with energy, then one without. Some sessions end at midnight. */
 const sessions = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
   fc
     .record({
@@ -118,15 +118,15 @@ const sessions = (span: StatementSpan): fc.Arbitrary<RecordBody[]> =>
       reference: fc.integer({ min: 1, max: 6 }).map(number => `s-${number}`),
       direction: fc.constantFrom<Direction>('IMPORT', 'IMPORT', 'IMPORT', 'LOCAL'),
       from: starts(span),
-      isEndAtStart: fc.boolean(),
+      endsDaysBefore: fc.constantFrom(null, null, null, null, 0, 1, 3),
       minutes: fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 4 }),
       idleSeconds: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40_000 })),
       values: fc.array(fc.constantFrom(0, 0.4, 3.7, 11), { minLength: 4, maxLength: 4 }),
     })
-    .map(({ device, reference, direction, from, isEndAtStart, minutes, idleSeconds, values }) => {
+    .map(({ device, reference, direction, from, endsDaysBefore, minutes, idleSeconds, values }) => {
       const lengths = [...minutes.map(minute => minute * minuteMs), idleSeconds * 1000].filter(length => length > 0)
       const total = lengths.reduce((sum, length) => sum + length, 0)
-      let at = isEndAtStart ? span.end - total : from
+      let at = endsDaysBefore === null ? from : span.end - endsDaysBefore * dayMs - total
       return lengths.map((length, index) => {
         const start_time = instant(at)
         at += length
@@ -216,10 +216,16 @@ export const records = (span: StatementSpan, tiered: readonly Direction[]): fc.A
       fc.oneof(
         { weight: 3, arbitrary: streams(span) },
         { weight: 2, arbitrary: looseRecords(span) },
-        { weight: 4, arbitrary: sessions(span) },
+        { weight: 6, arbitrary: sessions(span) },
         { weight: 2, arbitrary: coveredEstimates(span) },
         { weight: 2, arbitrary: fullSeries(span) },
       ),
       { minLength: 1, maxLength: 8 },
     )
-    .map(groups => withoutTies(distinctBy(groups.flat(), identityOf), tiered))
+    .chain(groups =>
+      fc.boolean().map(hasDevicesOnly => {
+        const ofDevice = (record: RecordBody): RecordBody => ({ device_id: deviceNames[0], ...record })
+        const all = hasDevicesOnly ? groups.flat().map(ofDevice) : groups.flat()
+        return withoutTies(distinctBy(all, identityOf), tiered)
+      }),
+    )

@@ -141,6 +141,9 @@ export const schedules = <Rate>(
     return fc.shuffledSubarray(all, { minLength: all.length })
   })
 
+const rarely = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: 1, arbitrary }, { weight: 3, arbitrary: fc.constant(undefined) })
+
 const tierBounds = fc.oneof(
   { weight: 3, arbitrary: fc.constant<number[]>([]) },
   { weight: 1, arbitrary: fc.uniqueArray(fc.constantFrom(1, 5, 12.5, 40, 100, 333.333333333), { maxLength: 3 }) },
@@ -153,8 +156,8 @@ const tariffRates: fc.Arbitrary<readonly RateBody[]> = tierBounds.chain(found =>
     fc
       .record({
         fixed: prices(0.6),
-        surcharge_fixed: fc.option(decimals(-0.05, 0.1), { freq: 4, nil: undefined }),
-        surcharge_percentage: fc.option(fc.constantFrom(0.19, 0.255, -0.5), { freq: 4, nil: undefined }),
+        surcharge_fixed: rarely(decimals(-0.05, 0.1)),
+        surcharge_percentage: rarely(fc.constantFrom(0.19, 0.255, -0.5)),
       })
       .map(({ fixed, surcharge_fixed, surcharge_percentage }) => ({
         fixed,
@@ -177,7 +180,7 @@ export const contracts = (
   instants: fc.Arbitrary<string>,
   names: readonly string[],
 ): fc.Arbitrary<TariffBody[]> => {
-  const component = fc.option(fc.constantFrom('energy', 'grid', 'supplier', 'night'), { freq: 3, nil: undefined })
+  const component = rarely(fc.constantFrom('energy', 'grid', 'supplier', 'night'))
   const one = fc.record({ schedule: schedules(tariffRates, names), component }).map(({ schedule, component }) => ({
     ...{ ...kind, schedule },
     ...(component !== undefined && { component }),
