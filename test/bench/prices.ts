@@ -54,6 +54,7 @@ const tariff = (type: TariffType, marketRates: boolean, rate: Rate): Tariff => (
 
 const input: PricingInput = {
   ...{ locationId: 'loc_0198c0ffee00112233445566', currencyCode: 'EUR', timeZone: zoneOf('Europe/Berlin') },
+  calendar: null,
   tariffs: [
     tariff('COMMODITY', true, { fixed: 0n, to: null, surchargeFixed: 12_500_000n, surchargePercentage: 190_000_000n }),
     tariff('NON_COMMODITY', false, { fixed: 112_300_000n, to: null, surchargeFixed: 0n, surchargePercentage: 0n }),

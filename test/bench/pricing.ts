@@ -76,6 +76,7 @@ const inputOf = (location: number, kind: Kind, variants: number, market: MarketS
   locationId: `loc_${location}`,
   currencyCode: 'EUR',
   timeZone: zone,
+  calendar: null,
   tariffs: [tariffOf(location, kind, location % variants)],
   importMarket: kind === 'market' ? market : null,
   exportMarket: null,

@@ -63,6 +63,7 @@ const quarterPrices = (): AmountPricing => {
         locationId: 'loc_bench',
         currencyCode: 'EUR',
         timeZone: zoneOf('Europe/Berlin'),
+        calendar: null,
         tariffs: [
           {
             ...{ id: 'trf_bench', direction: 'IMPORT', type: 'COMMODITY', marketRates: true },

@@ -1,6 +1,7 @@
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
+import { maxDayTypes, specialDaysOf } from '../../domain/tariff/special-days.ts'
 import type {
   DaysAndHours,
   ScheduleEntry,
@@ -34,20 +35,30 @@ export type TariffTermsInput = {
 
 const maxEntries = 400
 const monthChoices: readonly string[] = [...monthNames, 'All']
-const dayChoices: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All']
+const dayChoices: readonly string[] = [...dayNames, 'Weekdays', 'Weekend', 'All', 'Holidays', '#name']
+const isDayChoice = (name: string): boolean =>
+  isDayTypeReference(name) || (dayChoices.includes(name) && !name.startsWith('#'))
+
+/**
+ * Name of a day type: 1 to 64 letters, digits, spaces, dots, hyphens and underscores, the first of them a letter or
+ * digit. Texts of schedules separate names by other characters.
+ */
+export const dayTypeName = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]{0,63}$/u
+
+const isDayTypeReference = (name: string): boolean => name.startsWith('#') && dayTypeName.test(name.slice(1))
 
 const readNames = <T extends string>(
   names: readonly string[] | null | undefined,
   choices: readonly string[],
   path: string,
+  isChoice = (name: string): boolean => choices.includes(name),
 ): Result<T[]> => {
   const given = names ?? ['All']
   if (given.length === 0)
     return refused('schedule_invalid', `${path} must name at least one of ${choices.join(', ')}`, path)
   for (const [index, name] of given.entries()) {
     const field = `${path}[${index}]`
-    if (!choices.includes(name))
-      return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
+    if (!isChoice(name)) return refused('schedule_invalid', `${field} must be one of ${choices.join(', ')}`, field)
     if (given.indexOf(name) !== index) return refused('schedule_invalid', `${field} names ${name} a second time`, field)
     if (name === 'All' && given.length > 1)
       return refused('schedule_invalid', `${path} must name All alone, or leave All out`, path)
@@ -118,7 +129,7 @@ function* readEach<In, Out>(
 }
 
 function* readBlock(daysAndHours: DaysAndHoursInput, isMarket: boolean, path: string): ReadSteps<DaysAndHours> {
-  const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`)
+  const days = readNames<DaysAndHours['days'][number]>(daysAndHours.days, dayChoices, `${path}.days`, isDayChoice)
   if (!days.ok) return days
   const hours = yield* readEach(daysAndHours.hours, `${path}.hours`, (timeBand, bandPath) =>
     readHours(timeBand, isMarket, bandPath),
@@ -175,6 +186,8 @@ export function* readTariffTermsInSteps(input: TariffTermsInput): ReadSteps<Tari
     readEntry(entry, input.marketRates, path),
   )
   if (!schedule.ok) return schedule
+  if (specialDaysOf(schedule.value).filter(name => name !== 'Holidays').length > maxDayTypes)
+    return refused('schedule_invalid', `schedule must name at most ${maxDayTypes} day types`, 'schedule')
   yield
   const uncovered = yield* validateCoverageInSteps(schedule.value)
   if (uncovered !== undefined) return { ok: false, refusal: uncovered }

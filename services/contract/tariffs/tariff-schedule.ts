@@ -29,7 +29,9 @@ export const scheduleFrame = z.array(
     dates: optionalList(z.array(dayOfMonth)).describe('Days of the month, 1 to 31. Default: every day.'),
     days_and_hours: z.array(
       fields({
-        days: optionalList(z.array(z.string())).describe('Mon … Sun, Weekdays, Weekend, or All. Default: All.'),
+        days: optionalList(z.array(z.string())).describe(
+          'Mon … Sun, Weekdays, Weekend, Holidays, # with the name of a day type, or All. Default: All.',
+        ),
         hours: z.array(hours),
       }).meta({ component: 'DaysAndHoursInput' }),
     ),

@@ -181,6 +181,8 @@ export const tariffCreate = defineOperation({
     'schedule_overlap',
     'schedule_gap',
     'schedule_invalid',
+    'calendar_required',
+    'day_type_not_found',
     'currency_mismatch',
     'end_before_start',
   ],
@@ -273,6 +275,8 @@ export const tariffUpdate = defineOperation({
     'schedule_overlap',
     'schedule_gap',
     'schedule_invalid',
+    'calendar_required',
+    'day_type_not_found',
   ],
   examples: {
     body: { contract_end_date: '2026-01-01T00:00:00Z' },

@@ -1,3 +1,4 @@
+import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { dayMs, type Interval, overlaps } from '../interval.ts'
 import { type CompiledSchedule, compileSchedule } from '../tariff/compiled-schedule.ts'
@@ -9,6 +10,7 @@ type PlanCopy = {
   readonly commodity: number | null
   readonly nonCommodity: number | null
   readonly market: number | null
+  readonly calendar: number | null
   readonly isFree: boolean
 }
 
@@ -16,8 +18,8 @@ type PlanCopy = {
 type PricePeriodCopy = Omit<PricePeriod, 'plan'> & { readonly plan: number | null }
 
 /**
- * Prices of some directions of a snapshot as plain data without functions. Schedules, market prices and plans are
- * listed once and referenced by index. The market prices are those of the copied interval only.
+ * Prices of some directions of a snapshot as plain data without functions. Schedules, market prices, calendars and plans
+ * are listed once and referenced by index. Market prices and special days are those of the copied interval only.
  */
 export type PricingCopy = {
   readonly locationId: string
@@ -25,6 +27,7 @@ export type PricingCopy = {
   readonly timeZone: TimeZone
   readonly schedules: readonly { readonly schedule: readonly ScheduleEntry[]; readonly marketRates: boolean }[]
   readonly markets: readonly MarketSeries[]
+  readonly calendars: readonly LocationCalendar[]
   readonly plans: readonly PlanCopy[]
   readonly directions: readonly {
     readonly direction: TariffDirection
@@ -60,6 +63,13 @@ const pricesWithin = (series: MarketSeries, interval: Interval): MarketSeries =>
     prices: series.prices.slice(...range),
     confidences: series.confidences.slice(...range),
   }
+}
+
+/** Return the special days that can have time in an interval: local days are at most a day away from those in UTC. */
+const specialDaysWithin = ({ holidays, dayTypes }: LocationCalendar, { start, end }: Interval): LocationCalendar => {
+  const [first, last] = [Math.floor(start / dayMs) - 1, Math.floor(end / dayMs) + 1]
+  const within = (days: ReadonlySet<number>) => new Set([...days].filter(day => day >= first && day <= last))
+  return { holidays: within(holidays), dayTypes: dayTypes.map(({ name, days }) => ({ name, days: within(days) })) }
 }
 
 /**
@@ -111,11 +121,13 @@ export const copyPricing = (
     marketRates: one.followsMarket,
   }))
   const markets = createCollector((one: MarketSeries) => pricesWithin(one, interval))
+  const calendars = createCollector((one: LocationCalendar) => specialDaysWithin(one, interval))
   const plans = createCollector(
-    ({ commodity, nonCommodity, market, isFree }: PricePlan): PlanCopy => ({
+    ({ commodity, nonCommodity, market, calendar, isFree }: PricePlan): PlanCopy => ({
       commodity: schedules.indexOrNull(commodity),
       nonCommodity: schedules.indexOrNull(nonCommodity),
       market: markets.indexOrNull(market),
+      calendar: calendars.indexOrNull(calendar),
       isFree,
     }),
   )
@@ -136,6 +148,7 @@ export const copyPricing = (
     timeZone,
     schedules: schedules.copies,
     markets: markets.copies,
+    calendars: calendars.copies,
     plans: plans.copies,
     directions: directionCopies,
   }
@@ -149,13 +162,14 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
   const schedules = copy.schedules.map(({ schedule, marketRates }) => compileSchedule(schedule, marketRates))
   const elementAt = <T>(list: readonly T[], index: number | null): T | null =>
     index === null ? null : (list[index] as T)
-  const createPlan = ({ commodity, nonCommodity, market, isFree }: PlanCopy): PricePlan => ({
+  const createPlan = ({ commodity, nonCommodity, market, calendar, isFree }: PlanCopy): PricePlan => ({
     ...{
       zone,
       isFree,
       commodity: elementAt(schedules, commodity),
       nonCommodity: elementAt(schedules, nonCommodity),
       market: elementAt(copy.markets, market),
+      calendar: elementAt(copy.calendars, calendar),
     },
     ...{
       segmentByTimeBands: new Map(),
@@ -165,7 +179,10 @@ export const snapshotFromCopy = (copy: PricingCopy): PricingSnapshot => {
     },
   })
   const plans = copy.plans.map(createPlan)
-  const emptyPlan = createPlan({ commodity: null, nonCommodity: null, market: null, isFree: false })
+  const emptyPlan = createPlan({
+    ...{ commodity: null, nonCommodity: null, market: null, calendar: null },
+    isFree: false,
+  })
   const directions: Record<TariffDirection, DirectionPrices> = { IMPORT: noPrices, EXPORT: noPrices, LOCAL: noPrices }
   for (const { direction, pricePeriods, isTiered } of copy.directions) {
     directions[direction] = {

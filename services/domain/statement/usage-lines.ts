@@ -23,13 +23,13 @@ const daysPerPause = 31
  * without an end.
  */
 function* schedulePrices(
-  { metered: { timeZone }, pool, locationId }: LineContext,
+  { metered: { timeZone }, pool, locationId, calendar }: LineContext,
   { id, schedule }: UsageCharge,
   days: DayRange,
 ): Generator<null, readonly UsagePrice[]> {
   const contract = { contractStart: null, contractEnd: null, closedAt: null }
   const tariff = { id, direction: 'IMPORT', type: 'COMMODITY', marketRates: false, ...contract } as const
-  const input = { locationId, currencyCode: '', timeZone, importMarket: null, exportMarket: null }
+  const input = { locationId, currencyCode: '', timeZone, calendar, importMarket: null, exportMarket: null }
   const snapshot = compileSnapshot({ ...input, tariffs: [{ ...tariff, schedule: schedule ?? [] }] }, pool)
   const prices: UsagePrice[] = []
   for (let day = days.startDay; day < days.endDay; day += daysPerPause) {

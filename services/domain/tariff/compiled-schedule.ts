@@ -1,7 +1,8 @@
 import { type CalendarDayKind, dayPattern } from './day-pattern.ts'
 import { createDaySweep, type DaySweep, overlappingTimeBands } from './day-sweep.ts'
 import { type Rate, rateText } from './rate.ts'
-import type { ScheduleEntry, TimeBand } from './tariff.ts'
+import { namesOfMask, specialDaysOf } from './special-days.ts'
+import type { ScheduleEntry, SpecialDay, TimeBand } from './tariff.ts'
 
 /** Rates over one kind of day: `rateIndexes[i]` applies from second `starts[i]` to the next start; -1 for a gap. */
 export type DayPattern = { readonly starts: readonly number[]; readonly rateIndexes: readonly number[] }
@@ -12,11 +13,16 @@ export type CompiledSchedule = {
   /** The schedule that the patterns are built from. */
   readonly schedule: readonly ScheduleEntry[]
   readonly rateLists: readonly (readonly Rate[])[]
-  /** Return the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 is Monday). */
-  readonly patternOn: (month: number, date: number, weekday: number) => DayPattern
+  /** Special days that the schedule names. */
+  readonly specialDays: readonly SpecialDay[]
+  /**
+   * Return the pattern of a day (month 1 … 12, date 1 … 31, weekday 0 is Monday). `special` (default 0) are the special
+   * days that it is, as a bit mask of `specialDays`.
+   */
+  readonly patternOn: (month: number, date: number, weekday: number, special?: number) => DayPattern
   /** Number of time bands in the whole schedule. */
   readonly timeBandCount: number
-  /** Return the largest number of time bands on one day; an upper bound if the schedule has dates. */
+  /** Return the largest number of time bands on one day; an upper bound if the schedule has dates or special days. */
   readonly maxTimeBandsPerDay: () => number
 }
 
@@ -133,9 +139,12 @@ export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates:
   const makePattern = createPatternMaker(schedule, indexOf)
   // Without dates in the schedule, all days of a month and weekday have the same bands.
   const hasDates = schedule.some(entry => entry.dates.length > 0)
-  const patternOn = (month: number, date: number, weekday: number): DayPattern => {
-    const key = (month * 32 + (hasDates ? date : 0)) * 8 + weekday
-    const pattern = byDay.get(key) ?? makePattern({ month, date: hasDates ? date : 1, weekday })
+  const specialDays = specialDaysOf(schedule)
+  const patternOn = (month: number, date: number, weekday: number, special = 0): DayPattern => {
+    const key = ((special * 16 + month) * 32 + (hasDates ? date : 0)) * 8 + weekday
+    const kind = { month, date: hasDates ? date : 1, weekday }
+    const pattern =
+      byDay.get(key) ?? makePattern(special === 0 ? kind : { ...kind, special: namesOfMask(specialDays, special) })
     byDay.set(key, pattern)
     return pattern
   }
@@ -145,10 +154,11 @@ export const compileSchedule = (schedule: readonly ScheduleEntry[], marketRates:
   )
   let maxCount: number | null = null
   const maxTimeBandsPerDay = (): number => {
-    maxCount ??= hasDates
-      ? timeBandCount
-      : Math.max(...undatedDayKinds.map(([month, weekday]) => patternOn(month, 1, weekday).starts.length))
+    maxCount ??=
+      hasDates || specialDays.length > 0
+        ? timeBandCount
+        : Math.max(...undatedDayKinds.map(([month, weekday]) => patternOn(month, 1, weekday).starts.length))
     return maxCount
   }
-  return { followsMarket: marketRates, schedule, rateLists, patternOn, timeBandCount, maxTimeBandsPerDay }
+  return { followsMarket: marketRates, schedule, rateLists, specialDays, patternOn, timeBandCount, maxTimeBandsPerDay }
 }

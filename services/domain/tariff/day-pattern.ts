@@ -1,4 +1,4 @@
-import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from './tariff.ts'
+import type { Day, DaysAndHours, Month, ScheduleEntry, SpecialDay, TimeBand } from './tariff.ts'
 
 export const monthNames: readonly Month[] = [
   'Jan',
@@ -17,8 +17,16 @@ export const monthNames: readonly Month[] = [
 export const dayNames: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 export const secondsPerDay = 86_400
 
-/** Properties of a calendar day that a schedule can distinguish: month 1 … 12, date 1 … 31, weekday 0 (Monday) … 6. */
-export type CalendarDayKind = { readonly month: number; readonly date: number; readonly weekday: number }
+/**
+ * Properties of a calendar day that a schedule can distinguish: month 1 … 12, date 1 … 31, weekday 0 (Monday) … 6, and
+ * the special days that it is; absent on an ordinary day.
+ */
+export type CalendarDayKind = {
+  readonly month: number
+  readonly date: number
+  readonly weekday: number
+  readonly special?: readonly SpecialDay[]
+}
 
 /** Position of a time band in its schedule: `schedule[entry].days_and_hours[block].hours[band]`. */
 export type TimeBandIndex = { readonly entry: number; readonly block: number; readonly band: number }
@@ -61,6 +69,30 @@ export const entryRanks = (
   }
 }
 
+/** Number of ranks: 12 of ordinary days, 4 of holidays and, above them, 4 of day types. */
+export const rankCount = 20
+
+/**
+ * Return the rank of a block in the order of all blocks; -1 if the block does not apply. `entryRank` is that of its
+ * entry, `weekdayRank` that of `blockRank`.
+ * On a day of a type, blocks that name the type come first; then, on a holiday, those that name Holidays; then all
+ * others. The weekday does not matter for the first two.
+ * Source: docs/rules/tariffs.md #special-days.
+ */
+export const fullRank = (
+  days: DaysAndHours['days'],
+  special: readonly SpecialDay[] | undefined,
+  entryRank: number,
+  weekdayRank: number,
+): number => {
+  if (entryRank < 0) return -1
+  if (special !== undefined && special.length > 0) {
+    if (special.some(name => name !== 'Holidays' && days.includes(name))) return 16 + entryRank
+    if (special.includes('Holidays') && days.includes('Holidays')) return 12 + entryRank
+  }
+  return weekdayRank < 0 ? -1 : entryRank * 3 + weekdayRank
+}
+
 /** Return the rank of a block on a weekday: single day 2, group 1, All 0; -1 if the block does not apply. */
 export const blockRank = (block: DaysAndHours, weekday: number): number => {
   if (block.days.includes(dayNames[weekday] as Day)) return 2
@@ -72,18 +104,10 @@ export const blockRank = (block: DaysAndHours, weekday: number): number => {
 const timeBandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): RankedTimeBand[] => {
   const ranks = entryRanks(schedule)
   return schedule.flatMap((entry, entryIndex) => {
-    const rank = ranks(entryIndex, kind.month, kind.date)
-    if (rank < 0) return []
+    const entryRank = ranks(entryIndex, kind.month, kind.date)
     return entry.daysAndHours.flatMap((daysAndHours, block) => {
-      const dayRank = blockRank(daysAndHours, kind.weekday)
-      if (dayRank < 0) return []
-      return daysAndHours.hours.map((hours, band) => ({
-        entry: entryIndex,
-        block,
-        band,
-        hours,
-        rank: rank * 3 + dayRank,
-      }))
+      const rank = fullRank(daysAndHours.days, kind.special, entryRank, blockRank(daysAndHours, kind.weekday))
+      return rank < 0 ? [] : daysAndHours.hours.map((hours, band) => ({ entry: entryIndex, block, band, hours, rank }))
     })
   })
 }
@@ -117,15 +141,15 @@ const highestRanked = (openBandsByRank: readonly ReadonlySet<RankedTimeBand>[]):
 
 /**
  * Return the time bands of a kind of day, in order, over the whole day.
- * At each instant the highest rank applies: dates with months, dates, months, none; then single day, group, All. A band
- * that passes midnight covers the end and the beginning of the same day: its months, dates and days are those of the
- * instant.
+ * At each instant the highest rank applies: special days; then dates with months, dates, months, none; then single day,
+ * group, All. A band that passes midnight covers the end and the beginning of the same day: its months, dates and days
+ * are those of the instant.
  * Neighbouring parts with the same single band are joined. For many days `createDaySweep` is much faster.
- * Source: docs/rules/tariffs.md #time-bands.
+ * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
 export const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): DaySegment[] => {
   const edges = edgesOf(timeBandsOn(schedule, kind))
-  const openBandsByRank = Array.from({ length: 12 }, () => new Set<RankedTimeBand>())
+  const openBandsByRank = Array.from({ length: rankCount }, () => new Set<RankedTimeBand>())
   const segments: { startSecond: number; endSecond: number; timeBands: RankedTimeBand[] }[] = []
   let next = 0
   for (let second = 0; second < secondsPerDay; second = edges[next]?.second ?? secondsPerDay) {

@@ -1,5 +1,5 @@
-import { blockRank, type CalendarDayKind, entryRanks, secondsPerDay } from './day-pattern.ts'
-import type { ScheduleEntry, TimeBand } from './tariff.ts'
+import { blockRank, type CalendarDayKind, entryRanks, fullRank, rankCount, secondsPerDay } from './day-pattern.ts'
+import type { DaysAndHours, ScheduleEntry, TimeBand } from './tariff.ts'
 
 /** No time band covers the part of the day. */
 export const noTimeBand = -1
@@ -34,6 +34,7 @@ export type DaySweep = {
 type Block = {
   readonly entry: number
   readonly timeBands: number
+  readonly days: DaysAndHours['days']
   readonly ranks: readonly number[]
   readonly edges: number[]
 }
@@ -103,7 +104,7 @@ const sameRankWeekdays = (blocks: readonly Block[]): readonly number[] =>
  */
 const visitMarked = (edges: Edges, ranks: Int8Array, markedEdges: Int32Array, visit: VisitTimeBand): void => {
   // Open bands by rank: their number, and the sum of their indexes, which is the index if only one is open.
-  const [counts, sums] = [new Int32Array(12), new Float64Array(12)]
+  const [counts, sums] = [new Int32Array(rankCount), new Float64Array(rankCount)]
   let open = 0
   const highestTimeBand = (): number => {
     if (open === 0) return noTimeBand
@@ -134,12 +135,13 @@ const visitMarked = (edges: Edges, ranks: Int8Array, markedEdges: Int32Array, vi
 
 /**
  * Prepare a schedule to be examined day by day.
- * Source: docs/rules/tariffs.md #time-bands.
+ * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
 export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => {
   const all = schedule.flatMap(({ daysAndHours }, entry) => daysAndHours.map(block => ({ entry, block })))
   const blocks = all.map(({ entry, block }): Block => {
-    return { entry, timeBands: block.hours.length, ranks: weekdays.map(day => blockRank(block, day)), edges: [] }
+    const blockRanks = weekdays.map(day => blockRank(block, day))
+    return { entry, timeBands: block.hours.length, days: block.days, ranks: blockRanks, edges: [] }
   })
   const timeBandsOfBlocks = all.map(({ block }) => block.hours)
   const edges = sortEdges(blocks, timeBandsOfBlocks)
@@ -149,19 +151,18 @@ export const createDaySweep = (schedule: readonly ScheduleEntry[]): DaySweep => 
   const markedEdges = new Int32Array(Math.ceil(edges.second.length / 32))
 
   /** Set the ranks of the blocks on a kind of day, and return the number of bands that apply. */
-  const rankBlocks = ({ month, date, weekday }: CalendarDayKind): number => {
+  const rankBlocks = ({ month, date, weekday, special }: CalendarDayKind): number => {
     let count = 0
-    for (const [index, scheduleBlock] of blocks.entries()) {
-      const [outer, inner] = [entryRank(scheduleBlock.entry, month, date), scheduleBlock.ranks[weekday] as number]
-      const rank = outer < 0 || inner < 0 ? -1 : outer * 3 + inner
+    for (const [index, { entry, timeBands, days, ranks: byWeekday }] of blocks.entries()) {
+      const rank = fullRank(days, special, entryRank(entry, month, date), byWeekday[weekday] as number)
       ranks[index] = rank
-      if (rank >= 0) count += scheduleBlock.timeBands
+      if (rank >= 0) count += timeBands
     }
     return count
   }
 
-  const classOf: DaySweep['classOf'] = ({ month, date, weekday }) => {
-    let text = String.fromCharCode(sameRankDays[weekday] as number)
+  const classOf: DaySweep['classOf'] = ({ month, date, weekday, special = [] }) => {
+    let text = `${special.join(',')}|${String.fromCharCode(sameRankDays[weekday] as number)}`
     for (let entry = 0; entry < schedule.length; entry += 1)
       if (entryRank(entry, month, date) >= 0) text += String.fromCharCode(entry)
     return text

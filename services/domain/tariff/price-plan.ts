@@ -1,9 +1,11 @@
+import type { LocationCalendar } from '../charge/location-calendar.ts'
 import { civilDate, weekdayOf } from '../civil-date.ts'
 import { nextLocalMonth, startOfLocalMonth, type TimeZone, utcOffsetPeriods } from '../civil-time.ts'
 import { dayMs } from '../interval.ts'
 import type { Price } from '../quantity.ts'
 import type { CompiledSchedule } from './compiled-schedule.ts'
 import type { Rate } from './rate.ts'
+import { specialDayMask } from './special-days.ts'
 import type { MarketSeries } from './tariff.ts'
 import { freeOfCharge, marketTierPrices, type TierPrice, tierPrices } from './tier-price.ts'
 
@@ -41,11 +43,12 @@ export type PlanDay = {
 }
 
 /**
- * Schedules of both types with their zone and market. `commodity` null means no tariff and no price; with `isFree`,
- * energy without a tariff costs nothing.
+ * Schedules of both types with their zone, calendar and market. `commodity` null means no tariff and no price; with
+ * `isFree`, energy without a tariff costs nothing. `calendar` is null if no schedule names special days.
  */
 export type PlanInput = {
   readonly zone: TimeZone
+  readonly calendar: LocationCalendar | null
   readonly commodity: CompiledSchedule | null
   readonly nonCommodity: CompiledSchedule | null
   readonly isFree: boolean
@@ -79,13 +82,19 @@ type TimeBandRuns = { readonly starts: readonly number[]; readonly values: reado
  * Return the time bands of a schedule in [from, to). The edges of the local clock are converted with each UTC offset
  * that applies.
  */
-const timeBandRuns = (schedule: CompiledSchedule, zone: TimeZone, from: number, to: number): TimeBandRuns => {
+const timeBandRuns = (
+  schedule: CompiledSchedule,
+  { zone, calendar }: PricePlan,
+  from: number,
+  to: number,
+): TimeBandRuns => {
   const starts: number[] = []
   const values: number[] = []
   for (const { start, end, offset } of utcOffsetPeriods(zone, from, to)) {
     for (let day = Math.floor((start + offset) / dayMs); day * dayMs < end + offset; day += 1) {
       const { month, date } = civilDate(day)
-      const pattern = schedule.patternOn(month, date, weekdayOf(day))
+      const special = specialDayMask(schedule.specialDays, calendar, day)
+      const pattern = schedule.patternOn(month, date, weekdayOf(day), special)
       const midnight = day * dayMs - offset
       for (let index = 0; index < pattern.starts.length; index += 1) {
         const runStart = Math.max(start, midnight + (pattern.starts[index] as number) * 1000)
@@ -226,8 +235,8 @@ const mergeEdges = (a: readonly number[], b: readonly number[]): readonly number
 const buildDay = (plan: PricePlan, from: number): PlanDay => {
   const to = from + dayMs
   const { zone, commodity, nonCommodity } = plan
-  const timeBands = commodity === null ? noTimeBand(from) : timeBandRuns(commodity, zone, from, to)
-  const nonCommodityBands = nonCommodity === null ? noTimeBand(from) : timeBandRuns(nonCommodity, zone, from, to)
+  const timeBands = commodity === null ? noTimeBand(from) : timeBandRuns(commodity, plan, from, to)
+  const nonCommodityBands = nonCommodity === null ? noTimeBand(from) : timeBandRuns(nonCommodity, plan, from, to)
   const monthStart = startOfLocalMonth(zone, from)
   const nextMonth = nextLocalMonth(zone, from)
   const edges = mergeEdges(mergeEdges(timeBands.starts, nonCommodityBands.starts), nextMonth < to ? [nextMonth] : [])

@@ -1,3 +1,4 @@
+import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
 import { runToEnd } from '../run-to-end.ts'
 import { type CompiledSchedule, compileSchedule, scheduleTexts } from './compiled-schedule.ts'
@@ -7,7 +8,8 @@ import type { MarketSeries, Tariff } from './tariff.ts'
 type SchedulePrices = Pick<Tariff, 'schedule' | 'marketRates'>
 
 /**
- * Parts that snapshots share: compiled schedules by content, and price plans by schedules, zone and market series.
+ * Parts that snapshots share: compiled schedules by content, and price plans by schedules, zone, calendar and market
+ * series.
  * Create one per process and pass it to every snapshot. Its memory is bounded.
  */
 export type PricingPool = {
@@ -121,13 +123,13 @@ export const createPricingPool = ({
   readonly maxBytes?: number
   readonly maxTerms?: number
 } = {}): PricingPool => {
-  const ids = new WeakMap<CompiledSchedule, number>()
+  const ids = new WeakMap<CompiledSchedule | LocationCalendar, number>()
   let lastId = 0
-  const idOf = (compiled: CompiledSchedule | null): number => {
-    if (compiled === null) return 0
-    const id = ids.get(compiled) ?? lastId + 1
+  const idOf = (part: CompiledSchedule | LocationCalendar | null): number => {
+    if (part === null) return 0
+    const id = ids.get(part) ?? lastId + 1
     lastId = Math.max(lastId, id)
-    ids.set(compiled, id)
+    ids.set(part, id)
     return id
   }
   // The snapshots own the plans; the pool only finds them.
@@ -139,7 +141,8 @@ export const createPricingPool = ({
     const anchor = input.market ?? input.zone
     const cached = plans.get(anchor) ?? new Map<string, WeakRef<PricePlan>>()
     plans.set(anchor, cached)
-    const key = `${input.zone.name}/${input.isFree}/${idOf(input.commodity)}/${idOf(input.nonCommodity)}`
+    const parts = [input.commodity, input.nonCommodity, input.calendar].map(idOf)
+    const key = `${input.zone.name}/${input.isFree}/${parts.join('/')}`
     const found = cached.get(key)?.deref()
     if (found !== undefined && found.zone === input.zone) return found
     if (cached.size > maxTerms) cached.clear()

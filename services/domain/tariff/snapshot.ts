@@ -57,12 +57,17 @@ const createPricePeriod = (
   const nonCommodity = compiledScheduleOf(pool, nonCommodityCoverage)
   const market =
     commodity?.followsMarket !== true ? null : direction === 'EXPORT' ? input.exportMarket : input.importMarket
+  // Without special days, locations of different calendars share one plan.
+  const hasSpecialDays = [commodity, nonCommodity].some(schedule => (schedule?.specialDays.length ?? 0) > 0)
   // Own generation without a tariff has the known price 0.
   const isFree = commodity === null && direction === 'LOCAL'
   return {
     start: Math.max(commodityCoverage.start, nonCommodityCoverage.start),
     end: Math.min(commodityCoverage.end, nonCommodityCoverage.end),
-    plan: pool.planOf({ zone: input.timeZone, commodity, nonCommodity, isFree, market }),
+    plan: pool.planOf({
+      ...{ zone: input.timeZone, commodity, nonCommodity, isFree, market },
+      calendar: hasSpecialDays ? input.calendar : null,
+    }),
     confidence: Math.min(commodityCoverage.confidence, nonCommodityCoverage.confidence),
     commodityId: commodityCoverage.tariff?.id ?? null,
     nonCommodityId: nonCommodityCoverage.tariff?.id ?? null,

@@ -1,3 +1,4 @@
+import type { LocationCalendar } from '../charge/location-calendar.ts'
 import type { TimeZone } from '../civil-time.ts'
 import type { Price } from '../quantity.ts'
 import type { Rate } from './rate.ts'
@@ -7,6 +8,8 @@ export type TariffType = 'COMMODITY' | 'NON_COMMODITY'
 export const tariffTypes: readonly TariffType[] = ['COMMODITY', 'NON_COMMODITY']
 export type Month = 'Jan' | 'Feb' | 'Mar' | 'Apr' | 'May' | 'Jun' | 'Jul' | 'Aug' | 'Sep' | 'Oct' | 'Nov' | 'Dec'
 export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun'
+/** Days that only a calendar knows: public holidays, or the days of a day type. */
+export type SpecialDay = 'Holidays' | `#${string}`
 
 /**
  * Time band of local time in seconds of the day, 0 … 86400. If `validTo` is not after `validFrom`, the band passes
@@ -15,7 +18,7 @@ export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun'
 export type TimeBand = { readonly validFrom: number; readonly validTo: number; readonly rate: readonly Rate[] }
 
 export type DaysAndHours = {
-  readonly days: readonly (Day | 'Weekdays' | 'Weekend' | 'All')[]
+  readonly days: readonly (Day | 'Weekdays' | 'Weekend' | 'All' | SpecialDay)[]
   readonly hours: readonly TimeBand[]
 }
 
@@ -77,6 +80,8 @@ export type PricingInput = {
   readonly locationId: string
   readonly currencyCode: string
   readonly timeZone: TimeZone
+  /** Null if the location has no calendar; then no schedule names special days. */
+  readonly calendar: LocationCalendar | null
   readonly tariffs: readonly Tariff[]
   readonly importMarket: MarketSeries | null
   readonly exportMarket: MarketSeries | null

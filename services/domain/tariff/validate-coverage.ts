@@ -1,6 +1,7 @@
-import { daysInMonth } from '../civil-date.ts'
+import type { LocationCalendar } from '../charge/location-calendar.ts'
+import { civilDate, daysInMonth, weekdayOf } from '../civil-date.ts'
 import { formatTimeOfDay } from '../instant.ts'
-import type { Refusal } from '../refusal.ts'
+import { type Refusal, refused } from '../refusal.ts'
 import { runToEnd } from '../run-to-end.ts'
 import {
   type CalendarDayKind,
@@ -11,7 +12,8 @@ import {
   type TimeBandIndex,
 } from './day-pattern.ts'
 import { createDaySweep, type DaySweep } from './day-sweep.ts'
-import type { ScheduleEntry } from './tariff.ts'
+import { daysOfName, isSpecialDay, namesOfMask, specialDayMask, specialDaysOf } from './special-days.ts'
+import type { ScheduleEntry, SpecialDay } from './tariff.ts'
 
 /** One band per minute. More on one day is no realistic tariff, and validation would be slow. */
 const maxTimeBandsPerDay = 1440
@@ -19,8 +21,8 @@ const maxTimeBandsPerDay = 1440
 const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
   `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
 
-const describeDay = ({ month, date, weekday }: CalendarDayKind, showsDate: boolean): string =>
-  `${dayNames[weekday]} in ${monthNames[month - 1]}${showsDate ? ` on date ${date}` : ''}`
+const describeDay = ({ month, date, weekday, special }: CalendarDayKind, showsDate: boolean): string =>
+  `${special === undefined ? dayNames[weekday] : special.join(' and ')} in ${monthNames[month - 1]}${showsDate ? ` on date ${date}` : ''}`
 
 /** Hint for bands that end on the last second of a minute or day: `valid_to` is exclusive. */
 const lastSecondHint = ({ startSecond, endSecond }: DaySegment): string =>
@@ -78,20 +80,31 @@ const validateDayKind = (
 }
 
 /**
- * Check that every instant of the calendar has exactly one time band of highest rank. Yields after each kind of day.
- * Returns the first fault in the order of month, date, weekday and time. Days with the same bands are examined once.
- * The time grows with the bands: at most 2,604 classes of days (month, date and weekday), each with at most 1,440
- * bands.
- * Source: docs/rules/tariffs.md #time-bands.
+ * Return the kinds of days of a date: its weekdays, and for each special day of the schedule one day. On that day bands
+ * which name it have the highest ranks, whatever the weekday; the other bands can only lose overlaps and gain no gap.
+ */
+const dayKindsOn = (month: number, date: number, specialDays: readonly SpecialDay[]): readonly CalendarDayKind[] => [
+  ...dayNames.map((_, weekday) => ({ month, date, weekday })),
+  ...specialDays.map(name => ({ month, date, weekday: 0, special: [name] })),
+]
+
+/**
+ * Check that every instant of the calendar has exactly one time band of highest rank, with and without each special day.
+ * Yields after each kind of day.
+ * Returns the first fault in the order of month, date, weekday and time; special days come after the weekdays. Days with
+ * the same bands are examined once.
+ * The time grows with the bands: at most 2,604 classes of days (month, date and weekday), and 372 for each special day,
+ * each with at most 1,440 bands.
+ * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
 export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Generator<void, Refusal | undefined> {
   const namedDates = new Set(schedule.flatMap(entry => entry.dates))
+  const specialDays = specialDaysOf(schedule)
   const daySweep = createDaySweep(schedule)
   const validClasses = new Set<string>()
   for (let month = 1; month <= 12; month += 1) {
     for (const date of datesToValidate(month, namedDates)) {
-      for (let weekday = 0; weekday < 7; weekday += 1) {
-        const kind = { month, date, weekday }
+      for (const kind of dayKindsOn(month, date, specialDays)) {
         const dayClass = daySweep.classOf(kind)
         if (validClasses.has(dayClass)) continue
         const fault = validateDayKind(schedule, daySweep, kind, namedDates.size > 0)
@@ -108,3 +121,52 @@ export function* validateCoverageInSteps(schedule: readonly ScheduleEntry[]): Ge
 /** Validate coverage without pauses. */
 export const validateCoverage = (schedule: readonly ScheduleEntry[]): Refusal | undefined =>
   runToEnd(validateCoverageInSteps(schedule))
+
+/** Return the first name of a schedule that a calendar lacks, with its path; undefined if the calendar has all. */
+const missingName = (
+  schedule: readonly ScheduleEntry[],
+  calendar: LocationCalendar | null,
+): { readonly name: SpecialDay; readonly field: string } | undefined => {
+  for (const [entry, { daysAndHours }] of schedule.entries()) {
+    for (const [block, { days }] of daysAndHours.entries()) {
+      const isMissing = (name: SpecialDay) => calendar === null || daysOfName(calendar, name) === undefined
+      const name = days.filter(isSpecialDay).find(isMissing)
+      if (name !== undefined) return { name, field: `schedule[${entry}].days_and_hours[${block}].days` }
+    }
+  }
+  return undefined
+}
+
+/**
+ * Check the special days of a schedule against the calendar of a location: the calendar has them, and on its days of
+ * several types no two bands have equal rank. Yields after each day. Undefined if the schedule is valid.
+ * Refuses `calendar_required`, `day_type_not_found`, `schedule_overlap`.
+ * Source: docs/rules/tariffs.md #special-days.
+ */
+export function* validateSpecialDaysInSteps(
+  schedule: readonly ScheduleEntry[],
+  calendar: LocationCalendar | null,
+): Generator<void, Refusal | undefined> {
+  const missing = missingName(schedule, calendar)
+  if (missing !== undefined) {
+    const { name, field } = missing
+    return calendar === null
+      ? refused('calendar_required', `${name} needs a calendar: set calendar_id of the location`, field).refusal
+      : refused('day_type_not_found', `The calendar of the location has no day type ${name}`, field).refusal
+  }
+  const names = specialDaysOf(schedule)
+  const days = names.flatMap(name =>
+    name === 'Holidays' || calendar === null ? [] : [...(daysOfName(calendar, name) ?? [])],
+  )
+  const severalTypes = new Set(days.toSorted((a, b) => a - b).filter((day, index, sorted) => day === sorted[index - 1]))
+  if (severalTypes.size === 0) return undefined
+  const daySweep = createDaySweep(schedule)
+  for (const day of severalTypes) {
+    const special = namesOfMask(names, specialDayMask(names, calendar, day))
+    const { month, date } = civilDate(day)
+    const fault = validateDayKind(schedule, daySweep, { month, date, weekday: weekdayOf(day), special }, true)
+    if (fault !== undefined) return fault
+    yield
+  }
+  return undefined
+}

@@ -95,6 +95,7 @@ const compile = (state: CacheState, location: LocationPricing): CacheEntry => {
     locationId: location.locationId,
     currencyCode: location.currencyCode,
     timeZone: zone,
+    calendar: null,
     tariffs: location.tariffs,
     importMarket: importSeries?.series ?? null,
     exportMarket: exportSeries?.series ?? null,

@@ -96,6 +96,7 @@ const compileTariff = async (
     locationId: '',
     currencyCode,
     timeZone,
+    calendar: null,
     tariffs: [shownTariff],
     importMarket: market,
     exportMarket: market,

@@ -97,7 +97,7 @@ export const pricingInputOf = ({
   importMarket,
   exportMarket,
 }: CreatedLocation): PricingInput => ({
-  ...{ locationId, currencyCode: 'EUR', timeZone: zoneOf(planned.zone), tariffs },
+  ...{ locationId, currencyCode: 'EUR', timeZone: zoneOf(planned.zone), calendar: null, tariffs },
   importMarket: importMarket?.series ?? null,
   exportMarket: exportMarket?.series ?? null,
 })

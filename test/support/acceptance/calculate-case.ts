@@ -77,18 +77,12 @@ const periodsOf = (wire: WireObject): RequestedPeriods => {
   return typeof periods === 'string' ? (periods as 'MONTH') : (periods as WireObject[]).map(rangeOf)
 }
 
-const hasSpecialDays = ({ tariffs, charges }: BillCase): boolean =>
-  JSON.stringify([tariffs, charges.map(charge => charge['schedule'])]).includes('"Holidays"')
-
-/** Reason why a case cannot be calculated yet; null if it can. */
-export const skipReason = (one: BillCase): string | null =>
-  hasSpecialDays(one) ? 'Holidays in a schedule of prices are not evaluated yet' : null
-
 /** Prepare the statement of a case: price its records with the evaluator. `now` is after all cases. */
 export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool()): StatementInput => {
   const timeZone = zoneOf(one.location.timezone)
   const tariffs = tariffsOf(one)
-  const pricing = { locationId: 'loc_1', currencyCode: one.location.currency_code, timeZone }
+  const calendar = calendarOf(one)
+  const pricing = { locationId: 'loc_1', currencyCode: one.location.currency_code, timeZone, calendar }
   const snapshot = compileSnapshot({ ...pricing, tariffs, importMarket: null, exportMarket: null }, pool)
   const records = billRecords(one).map(wire => meteredRecordOf(recordOf(wire)))
   // The default of `include_devices`: devices count in a flow without records of the location itself.
@@ -105,7 +99,7 @@ export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool
   return {
     locationId: 'loc_1',
     pool,
-    calendar: calendarOf(one),
+    calendar,
     metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices })),
     periods: acceptedValue(statementPeriods(rangeOf(statement), periodsOf(statement))),
     rounding: {

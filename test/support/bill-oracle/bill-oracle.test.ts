@@ -179,7 +179,7 @@ describe('energy', () => {
             contractEnd: body.contract_end_date == null ? null : Date.parse(body.contract_end_date),
           }
         })
-        const input = { timeZone: zoneOf(zone), tariffs, importMarket: null, exportMarket: null }
+        const input = { timeZone: zoneOf(zone), calendar: null, tariffs, importMarket: null, exportMarket: null }
         const records = readRecords(bill)
         const costs = costRecords(input as unknown as Parameters<typeof costRecords>[0], records)
         const span = [bill.statement.start_date, bill.statement.end_date].map(day => dayStart(zone, readDay(day)))

@@ -82,6 +82,7 @@ export const inputOf = (history: History): PricingInput => {
     locationId: 'loc',
     currencyCode: 'EUR',
     timeZone: zoneOf(history.zone),
+    calendar: null,
     tariffs,
     importMarket: market,
     exportMarket: market,

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import type { Rate } from '../../../services/domain/tariff/rate.ts'
-import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
+import type {
+  Day,
+  DaysAndHours,
+  Month,
+  ScheduleEntry,
+  SpecialDay,
+  TimeBand,
+} from '../../../services/domain/tariff/tariff.ts'
 
 const allDays: readonly Day[] = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const allMonths: readonly Month[] = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -35,8 +42,8 @@ const bounds = (amounts: Amounts): fc.Arbitrary<bigint[]> =>
     { weight: 2, arbitrary: fc.uniqueArray(boundOf[amounts], { minLength: 1, maxLength: 4 }) },
   )
 
-/** Kind of prices in the time bands of a tariff. */
-export type Kind = { readonly market: boolean; readonly amounts: Amounts }
+/** Kind of prices in the time bands of a tariff, and the special days that its days may name. */
+export type Kind = { readonly market: boolean; readonly amounts: Amounts; readonly special?: readonly SpecialDay[] }
 
 const rates = ({ market, amounts }: Kind): fc.Arbitrary<Rate[]> =>
   bounds(amounts).chain(found => {
@@ -88,8 +95,11 @@ const base = (kind: Kind): fc.Arbitrary<Base> => {
   const day = wholeDay(kind)
   const plain = days(['All'], day).map(all => ({ entries: [everyMonth([all])], usedRanks: ['none All'] }))
   const weekly = fc
-    .tuple(days(['Weekdays'], day), days(['Weekend'], day))
-    .map(both => ({ entries: [everyMonth(both)], usedRanks: ['none group'] }))
+    .tuple(days(['Weekdays'], day), days(['Weekend'], day), fc.subarray([...(kind.special ?? [])]))
+    .map(([work, rest, names]) => ({
+      entries: [everyMonth([work, { ...rest, days: [...rest.days, ...names] }])],
+      usedRanks: ['none group', ...names.map(name => `none ${name}`)],
+    }))
   const withWeekdayOverlay = fc
     .tuple(days(['All'], day), days(['Weekdays'], somePart(kind)))
     .map(both => ({ entries: [everyMonth(both)], usedRanks: ['none All', 'none group'] }))
@@ -127,10 +137,27 @@ const dayLists: Readonly<Record<string, readonly DaysAndHours['days'][]>> = {
   ],
 }
 
+/** Lists of days by their ranks. Special days are alone or beside a weekday. */
+const dayListsOf = (special: readonly SpecialDay[]): typeof dayLists => ({
+  ...dayLists,
+  ...Object.fromEntries(
+    special.flatMap(name => [
+      [name, [[name]]],
+      [
+        `${name} single`,
+        [
+          [name, 'Wed'],
+          ['Sun', name],
+        ],
+      ],
+    ]),
+  ),
+})
+
 /** Time bands with a higher rank on a part of the calendar: one rank of dates, one or two ranks of days. */
-const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
+const overlay = (kind: Kind, lists = dayListsOf(kind.special ?? [])): fc.Arbitrary<Overlay> =>
   fc
-    .tuple(fc.constantFrom('none', 'months', 'dates', 'dates and months'), fc.constantFrom(...Object.keys(dayLists)))
+    .tuple(fc.constantFrom('none', 'months', 'dates', 'dates and months'), fc.constantFrom(...Object.keys(lists)))
     .chain(([dateKind, dayKind]) =>
       fc
         .record({
@@ -139,7 +166,7 @@ const overlay = (kind: Kind): fc.Arbitrary<Overlay> =>
             : fc.constant<['All']>(['All']),
           dates: dateKind.startsWith('dates') ? dates : fc.constant<number[]>([]),
           daysAndHours: fc
-            .constantFrom(...(dayLists[dayKind] ?? []))
+            .constantFrom(...(lists[dayKind] ?? []))
             .chain(list => fc.tuple(days(list, fc.oneof(somePart(kind), wholeDay(kind))))),
         })
         .map(entry => ({ entry, ranks: dayKind.split(' ').map(rank => `${dateKind} ${rank}`) })),

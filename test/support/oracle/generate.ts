@@ -1,9 +1,11 @@
 import fc from 'fast-check'
+import type { LocationCalendar } from '../../../services/domain/charge/location-calendar.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import type {
   MarketSeries,
   PricingInput,
   ScheduleEntry,
+  SpecialDay,
   Tariff,
   TariffDirection,
   TariffType,
@@ -91,6 +93,8 @@ const marketSeries = (anchor: number, sourceId: string): fc.Arbitrary<MarketSeri
 
 const contractGrids = [dayMs, hourMs, 900_000, minuteMs, 1000, 1] as const
 
+type PriceChoice = { readonly amounts: Amounts; readonly special: readonly SpecialDay[] }
+
 type Contract = Pick<Tariff, 'contractStart' | 'contractEnd' | 'closedAt'>
 
 /**
@@ -156,7 +160,7 @@ const versions = (
 
 const tariffsOf = (
   anchor: number,
-  amounts: Amounts,
+  { amounts, special }: PriceChoice,
   direction: TariffDirection,
   type: TariffType,
 ): fc.Arbitrary<Tariff[]> =>
@@ -166,7 +170,7 @@ const tariffsOf = (
         const mayBeMarket = type === 'COMMODITY' && direction !== 'LOCAL' ? fc.boolean() : fc.constant(false)
         const id = `trf_${direction}_${type}_${index}`
         return mayBeMarket.chain(marketRates => {
-          const someSchedules = schedules({ market: marketRates, amounts })
+          const someSchedules = schedules({ market: marketRates, amounts, special })
           return someSchedules.chain(schedule =>
             versions(anchor, schedule, someSchedules).map(later => ({
               ...{ ...span, id, direction, type, marketRates, schedule },
@@ -180,18 +184,30 @@ const tariffsOf = (
 
 const orNone = <T>(arbitrary: fc.Arbitrary<T[]>): fc.Arbitrary<T[]> => fc.oneof(arbitrary, fc.constant<T[]>([]))
 
-const pricingInputs = (zone: string, anchor: number, amounts: Amounts): fc.Arbitrary<PricingInput> =>
+const specialDays = ['Holidays', '#a', '#b'] as const
+
+/** Holidays and days of two types near an anchor. No day is of both types. */
+const calendars = (anchor: number): fc.Arbitrary<LocationCalendar> =>
+  fc.array(fc.constantFrom('', '', 'Holidays', 'a', 'b', 'Holidays a'), { minLength: 14, maxLength: 14 }).map(kinds => {
+    const first = Math.floor(anchor / dayMs) - 6
+    const daysOf = (name: string) =>
+      new Set(kinds.flatMap((kind, index) => (kind.split(' ').includes(name) ? [first + index] : [])))
+    return { holidays: daysOf('Holidays'), dayTypes: ['a', 'b'].map(name => ({ name, days: daysOf(name) })) }
+  })
+
+const pricingInputs = (zone: string, anchor: number, kind: PriceChoice): fc.Arbitrary<PricingInput> =>
   fc
     .record({
-      buy: tariffsOf(anchor, amounts, 'IMPORT', 'COMMODITY'),
-      grid: orNone(tariffsOf(anchor, amounts, 'IMPORT', 'NON_COMMODITY')),
-      sell: orNone(tariffsOf(anchor, amounts, 'EXPORT', 'COMMODITY')),
-      local: orNone(tariffsOf(anchor, amounts, 'LOCAL', 'COMMODITY')),
+      calendar: kind.special.length === 0 ? fc.constant(null) : calendars(anchor),
+      buy: tariffsOf(anchor, kind, 'IMPORT', 'COMMODITY'),
+      grid: orNone(tariffsOf(anchor, kind, 'IMPORT', 'NON_COMMODITY')),
+      sell: orNone(tariffsOf(anchor, kind, 'EXPORT', 'COMMODITY')),
+      local: orNone(tariffsOf(anchor, kind, 'LOCAL', 'COMMODITY')),
       importMarket: marketSeries(anchor, 'mrs_import'),
       exportMarket: fc.oneof(marketSeries(anchor, 'mrs_export'), fc.constant(null)),
     })
-    .map(({ buy, grid, sell, local, importMarket, exportMarket }) => ({
-      ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone) },
+    .map(({ calendar, buy, grid, sell, local, importMarket, exportMarket }) => ({
+      ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), calendar },
       ...{ tariffs: [...local, ...grid, ...buy, ...sell], importMarket, exportMarket },
     }))
 
@@ -256,18 +272,25 @@ const records = (anchor: number, maxRecords: number, amounts: Amounts): fc.Arbit
   return fc.uniqueArray(identified, { minLength: 1, maxLength: maxRecords, selector: ({ id }) => id })
 }
 
-type Choice = { readonly zones?: readonly string[]; readonly maxRecords?: number; readonly amounts?: Amounts }
+type Choice = {
+  readonly zones?: readonly string[]
+  readonly maxRecords?: number
+  readonly amounts?: Amounts
+  readonly hasCalendar?: boolean
+}
 
 /**
  * Random scenarios. `zones` limits the time zones, `maxRecords` the records of a scenario.
- * `tiny` amounts test rounding.
+ * `tiny` amounts test rounding. `hasCalendar`: schedules may name holidays and day types.
  */
 export const scenarios = ({
   zones = zoneNames,
   maxRecords = 8,
   amounts = 'usual',
+  hasCalendar = false,
 }: Choice = {}): fc.Arbitrary<Scenario> => {
+  const prices = { amounts, special: hasCalendar ? specialDays : [] }
   const around = (zone: string, anchor: number) =>
-    fc.record({ input: pricingInputs(zone, anchor, amounts), records: records(anchor, maxRecords, amounts) })
+    fc.record({ input: pricingInputs(zone, anchor, prices), records: records(anchor, maxRecords, amounts) })
   return fc.constantFrom(...zones).chain(zone => anchors(zone).chain(anchor => around(zone, anchor)))
 }

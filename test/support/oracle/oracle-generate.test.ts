@@ -3,21 +3,39 @@ import { describe, expect, it } from 'vitest'
 import { bucketsOf } from './buckets.ts'
 import { costRecords } from './cost.ts'
 import { divideHalfEven } from './exact.ts'
-import { scenarios } from './generate.ts'
+import { type Scenario, scenarios } from './generate.ts'
 import { localClock, monthStart } from './local-clock.ts'
-import { bandAt } from './price-at.ts'
+import { bandAt, priceAt } from './price-at.ts'
 import { at } from './tables.ts'
 
 describe('generated scenarios', () => {
   it('have schedules that cover every instant of the calendar', () => {
     const instant = fc.integer({ min: at('2000-01-01T00:00:00Z') / 1000, max: at('2034-12-31T00:00:00Z') / 1000 })
     fc.assert(
-      fc.property(scenarios(), fc.array(instant, { minLength: 50, maxLength: 50 }), ({ input }, seconds) => {
-        for (const { schedule } of input.tariffs)
-          for (const second of seconds) bandAt(schedule, localClock('UTC', second * 1000))
-      }),
+      fc.property(
+        fc.oneof(scenarios(), scenarios({ hasCalendar: true })),
+        fc.array(instant, { minLength: 50, maxLength: 50 }),
+        ({ input }, seconds) => {
+          for (const { schedule } of input.tariffs)
+            for (const second of seconds) bandAt(schedule, localClock('UTC', second * 1000), input.calendar)
+        },
+      ),
       { numRuns: 50 },
     )
+  })
+
+  it('have prices of holidays and day types where they have a calendar', () => {
+    const daysOf = ({ calendar }: Scenario['input']) => [
+      ...(calendar?.holidays ?? []),
+      ...(calendar?.dayTypes.flatMap(({ days }) => [...days]) ?? []),
+    ]
+    const isSpecial = ({ input }: Scenario) =>
+      daysOf(input).some(day => {
+        const noon = day * 86_400_000 + 43_200_000
+        return priceAt(input, 'IMPORT', noon)?.price !== priceAt({ ...input, calendar: null }, 'IMPORT', noon)?.price
+      })
+    const found = fc.sample(scenarios({ hasCalendar: true, maxRecords: 1 }), { seed: 1, numRuns: 60 }).filter(isSpecial)
+    expect(found.length).toBeGreaterThan(15)
   })
 
   it('include every situation that affects a price', () => {

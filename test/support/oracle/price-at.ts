@@ -1,3 +1,4 @@
+import type { LocationCalendar } from '../../../services/domain/charge/location-calendar.ts'
 import type { Rate } from '../../../services/domain/tariff/rate.ts'
 import type {
   MarketSeries,
@@ -93,8 +94,23 @@ const covers = (hours: TimeBand, clock: LocalClock): boolean => {
   return second >= hours.validFrom || second < end
 }
 
+const isNamed = (days: readonly string[], day: number, { dayTypes }: LocationCalendar): boolean =>
+  dayTypes.some(type => days.includes(`#${type.name}`) && type.days.has(day))
+
+/** Return the class of a block: 2 on a day of a type that it names, 1 on a holiday if it names Holidays, else 0. */
+const specialClass = (days: readonly string[], clock: LocalClock, calendar: LocationCalendar | null): number => {
+  if (calendar === null) return 0
+  const day = Date.UTC(clock.year, clock.month - 1, clock.date) / 86_400_000
+  if (isNamed(days, day, calendar)) return 2
+  return days.includes('Holidays') && calendar.holidays.has(day) ? 1 : 0
+}
+
 /** Return the time band of the highest rank at a local time. Throws if no band or two bands have the highest rank. */
-export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): TimeBand => {
+export const bandAt = (
+  schedule: readonly ScheduleEntry[],
+  clock: LocalClock,
+  calendar: LocationCalendar | null = null,
+): TimeBand => {
   let best: TimeBand | null = null
   let bestRank = -1
   let twice = false
@@ -102,9 +118,10 @@ export const bandAt = (schedule: readonly ScheduleEntry[], clock: LocalClock): T
     const first = dateRank(entry, clock)
     if (first === null) continue
     for (const { days, hours } of entry.daysAndHours) {
-      const second = dayRank(days, clock)
+      const special = specialClass(days, clock, calendar)
+      const second = special > 0 ? 0 : dayRank(days, clock)
       if (second === null) continue
-      const rank = first * 3 + second
+      const rank = special * 100 + first * 10 + second
       if (rank < bestRank) continue
       for (const band of hours) {
         if (!covers(band, clock)) continue
@@ -143,7 +160,7 @@ export const pricePartAt = (
   const zone = input.timeZone.name
   let schedule = tariff.schedule
   for (const version of tariff.versions ?? []) if (version.effectiveFrom <= at) schedule = version.schedule
-  const { rate: rates } = bandAt(schedule, localClock(zone, at))
+  const { rate: rates } = bandAt(schedule, localClock(zone, at), input.calendar)
   const confidence = contractConfidence(tariff, at)
   const countingStart = Math.max(monthStart(zone, at), startOf(tariff))
   const part = { tariffId: tariff.id, rates, countingStart }

@@ -58,7 +58,8 @@ export const pricing = (
   tariffs: readonly Tariff[],
   importMarket: MarketSeries | null = null,
 ): PricingInput => ({
-  ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), tariffs, importMarket, exportMarket: null },
+  ...{ locationId: 'loc_1', currencyCode: 'EUR', timeZone: zoneOf(zone), calendar: null, tariffs },
+  ...{ importMarket, exportMarket: null },
 })
 
 export const record = (

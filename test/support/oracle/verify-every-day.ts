@@ -8,7 +8,14 @@ import {
   secondsPerDay,
   type TimeBandIndex,
 } from '../../../services/domain/tariff/day-pattern.ts'
-import type { Day, DaysAndHours, Month, ScheduleEntry, TimeBand } from '../../../services/domain/tariff/tariff.ts'
+import type {
+  Day,
+  DaysAndHours,
+  Month,
+  ScheduleEntry,
+  SpecialDay,
+  TimeBand,
+} from '../../../services/domain/tariff/tariff.ts'
 
 // Slow check of a schedule on every kind of day. The optimized check of the domain must agree with it.
 
@@ -32,20 +39,27 @@ const blockRank = (block: DaysAndHours, weekday: number): number => {
   return block.days.includes('All') ? 0 : -1
 }
 
+/** Return the class of a block on a day that is special: it names the day type 2, Holidays 1, neither 0. */
+const specialClass = ({ days }: DaysAndHours, special: readonly SpecialDay[] = []): number => {
+  if (days.some(name => name.startsWith('#') && special.some(one => one === name))) return 2
+  return special.includes('Holidays') && days.includes('Holidays') ? 1 : 0
+}
+
 /** Return the time bands of all ranks on a kind of day, in the order of the schedule. */
 const bandsOn = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): RankedBand[] =>
   schedule.flatMap((entry, entryIndex) => {
     const rank = entryRank(entry, kind)
     if (rank < 0) return []
     return entry.daysAndHours.flatMap((daysAndHours, block) => {
-      const dayRank = blockRank(daysAndHours, kind.weekday)
+      const special = specialClass(daysAndHours, kind.special)
+      const dayRank = special > 0 ? 0 : blockRank(daysAndHours, kind.weekday)
       if (dayRank < 0) return []
       return daysAndHours.hours.map((hours, band) => ({
         entry: entryIndex,
         block,
         band,
         hours,
-        rank: rank * 3 + dayRank,
+        rank: special * 12 + rank * 3 + dayRank,
       }))
     })
   })
@@ -78,14 +92,14 @@ const highest = (openByRank: readonly ReadonlySet<RankedBand>[]): RankedBand[] =
 
 /**
  * Return the segments of a kind of day with their time bands, in order. They cover the whole day.
- * If several bands cover an instant, the highest rank applies: dates with months, dates, months, none;
- * then single day, group, All.
+ * If several bands cover an instant, the highest rank applies: day type, Holidays, other days; then dates with months,
+ * dates, months, none; then single day, group, All.
  * A band over midnight covers the end and the start of the same day. Months, dates and days are those of the instant.
  * Consecutive segments with one and the same band are joined. Source: docs/rules/tariffs.md #time-bands.
  */
 const dayPattern = (schedule: readonly ScheduleEntry[], kind: CalendarDayKind): DaySegment[] => {
   const edges = edgesOf(bandsOn(schedule, kind))
-  const openByRank = Array.from({ length: 12 }, () => new Set<RankedBand>())
+  const openByRank = Array.from({ length: 36 }, () => new Set<RankedBand>())
   const segments: { startSecond: number; endSecond: number; timeBands: RankedBand[] }[] = []
   let next = 0
   for (let at = 0; at < secondsPerDay; at = edges[next]?.at ?? secondsPerDay) {
@@ -119,8 +133,8 @@ const clock = (second: number): string =>
 const pathOf = ({ entry, block, band }: TimeBandIndex): string =>
   `schedule[${entry}].days_and_hours[${block}].hours[${band}]`
 
-const dayText = ({ month, date, weekday }: CalendarDayKind, isDated: boolean): string =>
-  `${dayNames[weekday]} in ${monthNames[month - 1]}${isDated ? ` on date ${date}` : ''}`
+const dayText = ({ month, date, weekday, special }: CalendarDayKind, isDated: boolean): string =>
+  `${special?.[0] ?? dayNames[weekday]} in ${monthNames[month - 1]}${isDated ? ` on date ${date}` : ''}`
 
 /** Return a hint for a gap. A band that ends at the last second of a minute excludes that second. */
 const secondHint = ({ startSecond: from, endSecond: to }: DaySegment): string =>
@@ -149,16 +163,27 @@ const datesToVerify = (month: number, named: ReadonlySet<number>): number[] => {
   return dates.filter(date => named.has(date) || date === other)
 }
 
+const isNameOfCalendar = (name: string): name is SpecialDay => name === 'Holidays' || name.startsWith('#')
+
+const kindsOf = (month: number, date: number, names: readonly SpecialDay[]): CalendarDayKind[] =>
+  [undefined, ...names].flatMap(name =>
+    dayNames.map((_, weekday) => ({ month, date, weekday, ...(name !== undefined && { special: [name] }) })),
+  )
+
 /**
- * Check that every instant of the calendar has exactly one time band of the highest rank.
- * Return the first fault in the order of month, date, weekday and time. Source: docs/rules/tariffs.md #time-bands.
+ * Check that every instant of the calendar has exactly one time band of the highest rank, with and without each special
+ * day on each weekday.
+ * Return the first fault in the order of month, date, special day (none first), weekday and time.
+ * Source: docs/rules/tariffs.md #time-bands, #special-days.
  */
 export const verifyEveryDay = (schedule: readonly ScheduleEntry[]): Refusal | undefined => {
   const named = new Set(schedule.flatMap(entry => entry.dates))
+  const names = [
+    ...new Set(schedule.flatMap(entry => entry.daysAndHours.flatMap(({ days }) => days.filter(isNameOfCalendar)))),
+  ]
   for (let month = 1; month <= 12; month += 1) {
     for (const date of datesToVerify(month, named)) {
-      for (let weekday = 0; weekday < 7; weekday += 1) {
-        const kind = { month, date, weekday }
+      for (const kind of kindsOf(month, date, names)) {
         if (bandsOn(schedule, kind).length > maxBandsOfDay) {
           const message = `schedule must hold at most ${maxBandsOfDay} bands on ${dayText(kind, named.size > 0)}`
           return { code: 'schedule_invalid', message, field: 'schedule' }

@@ -3,6 +3,7 @@ import { accepted, type Result, refused } from '../../../domain/refusal.ts'
 import type { TariffDirection, TariffType, TariffVersion } from '../../../domain/tariff/tariff.ts'
 import { changedInterval, type OpenInterval, overlappingTariff } from '../../../domain/tariff/tariff-change.ts'
 import { withVersion } from '../../../domain/tariff/tariff-version.ts'
+import { validateSpecialDaysInSteps } from '../../../domain/tariff/validate-coverage.ts'
 import { runInTimeSlices } from '../../concurrency/time-slices.ts'
 import { newId } from '../../ids/new-id.ts'
 import { toTimestamp, toTimestampOrNull } from '../column.ts'
@@ -47,8 +48,8 @@ const isActiveTariff = sql`closed_at is null and voided_at is null`
 
 /**
  * Create a tariff at `at` (ms), raise the pricing revision of its location, and write the recost request.
- * Refuses `location_not_found`, `tariff_overlap` with the other tariff, `currency_mismatch`; the constraint refuses an
- * unknown provider.
+ * Refuses `location_not_found`, `tariff_overlap` with the other tariff, `currency_mismatch`, `calendar_required`,
+ * `day_type_not_found`; the constraint refuses an unknown provider.
  */
 export const createTariff = async (
   transaction: TenantTransaction,
@@ -62,6 +63,8 @@ export const createTariff = async (
     const currency = draft.direction === 'EXPORT' ? location.exportCurrency : location.importCurrency
     if (currency !== location.currencyCode) return marketCurrencyRefusal(location.currencyCode, currency)
   }
+  const dayRefusal = await refuseSpecialDays(transaction, draft.schedule)
+  if (dayRefusal !== null) return dayRefusal
   const tariff: StoredTariff = {
     ...draft,
     id: newId('tariff', at),
@@ -88,6 +91,15 @@ export const createTariff = async (
     tariff,
     recostRequest: await requestRecost(transaction, tariff, changedInterval(null, tariff, others), at),
   })
+}
+
+/** Refuse a schedule whose special days the calendar of the location does not have. */
+const refuseSpecialDays = async (
+  { accountId }: TenantTransaction,
+  schedule: StoredTariff['schedule'],
+): Promise<Result<never> | null> => {
+  const refusal = await runInTimeSlices(validateSpecialDaysInSteps(schedule, null), accountId)
+  return refusal === undefined ? null : { ok: false, refusal }
 }
 
 const marketCurrencyRefusal = (wanted: string, currency: string | null) =>
@@ -123,6 +135,8 @@ export const updateTariff = async (
   if (found === null) return notFound
   const { before, others } = found
   const { version, ...members } = patch
+  const dayRefusal = version === undefined ? null : await refuseSpecialDays(transaction, version.schedule)
+  if (dayRefusal !== null) return dayRefusal
   const patched = { ...before, ...members }
   const tariff = version === undefined ? patched : withVersion(patched, version)
   const versions = await runInTimeSlices(versionsToText(tariff.versions ?? []), transaction.accountId)

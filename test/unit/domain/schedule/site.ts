@@ -73,6 +73,7 @@ export const marketOf = (site: Site): AmountPricing => {
       locationId: 'loc_site',
       currencyCode: 'EUR',
       timeZone: zoneOf('UTC'),
+      calendar: null,
       tariffs: [
         tariffOf('IMPORT', rates, true),
         tariffOf('EXPORT', [plainRate], true),

@@ -65,6 +65,7 @@ export const planSmall = (of: SmallTiers): Result<AmountPlan> => {
     locationId: 'loc_1',
     currencyCode: 'EUR',
     timeZone: zoneOf('UTC'),
+    calendar: null,
     importMarket: null,
     exportMarket: null,
   }

@@ -8,15 +8,11 @@ import {
   type StatementLine,
 } from '../../../../services/domain/statement/calculate-statement.ts'
 import { type BillCase, billCases, type ExpectedLine } from '../../../support/acceptance/bill-cases.ts'
-import { inputOfCase, skipReason } from '../../../support/acceptance/calculate-case.ts'
+import { inputOfCase } from '../../../support/acceptance/calculate-case.ts'
 import { acceptedValue } from '../../../support/accepted-value.ts'
 
 const cases = billCases()
-const skipped = (cases ?? [])
-  .flatMap(one => ({ id: one.id, reason: skipReason(one) }))
-  .filter(one => one.reason !== null)
 if (cases === null) console.warn('Skipped: the file of whole-bill cases is not present.')
-for (const { id, reason } of skipped) console.warn(`Skipped: ${id}: ${reason}.`)
 
 const decimal = (value: bigint): string => formatDecimal(value, 9)
 const instant = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z')
@@ -71,7 +67,7 @@ const shownStatement = ({ periods, totals, gaps, isComplete }: Statement, { expe
 
 describe.skipIf(cases === null)('a statement agrees in every member with the case', () => {
   for (const one of cases ?? [])
-    it.skipIf(skipReason(one) !== null)(one.id, () => {
+    it(one.id, () => {
       const statement = acceptedValue(runToEnd(calculateStatement(inputOfCase(one))))
       expect(shownStatement(statement, one)).toEqual(one.expected)
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileSchedule } from '../../../../services/domain/tariff/compiled-schedule.ts'
+import { type CompiledSchedule, compileSchedule } from '../../../../services/domain/tariff/compiled-schedule.ts'
 import { dayNames, dayPattern, monthNames } from '../../../../services/domain/tariff/day-pattern.ts'
 import { createDaySweep, noTimeBand, overlappingTimeBands } from '../../../../services/domain/tariff/day-sweep.ts'
 import type { ScheduleEntry, TimeBand } from '../../../../services/domain/tariff/tariff.ts'
@@ -21,6 +21,9 @@ const of = (
   ...{ months, dates, daysAndHours: [{ days: ['All'], hours }] },
 })
 
+const maskOf = ({ specialDays }: CompiledSchedule, names: readonly string[]): number =>
+  specialDays.reduce((mask, name, index) => mask + (names.includes(name) ? 2 ** index : 0), 0)
+
 /** Times on a coarse grid meet each other often. */
 const times = fc.integer({ min: 0, max: 12 }).map(hour => hour * 7_200)
 const anyBand = fc
@@ -30,7 +33,7 @@ const anyBand = fc
 const anyBands = fc.oneof(fc.constant([allDay]), fc.array(anyBand, { minLength: 1, maxLength: 5 }))
 const anyDays = fc.oneof(
   fc.constant(['All' as const]),
-  fc.subarray(['Weekdays', 'Weekend', ...dayNames] as const, { minLength: 1, maxLength: 3 }),
+  fc.subarray(['Weekdays', 'Weekend', 'Holidays', '#a', ...dayNames] as const, { minLength: 1, maxLength: 3 }),
 )
 const anyEntry = fc.record({
   months: fc.oneof(fc.constant(['All' as const]), fc.subarray([...monthNames], { minLength: 1, maxLength: 4 })),
@@ -105,6 +108,7 @@ describe('a schedule that is looked at by classes of days', () => {
       month: fc.integer({ min: 1, max: 12 }),
       date: fc.integer({ min: 1, max: 31 }),
       weekday: fc.integer({ min: 0, max: 6 }),
+      special: fc.subarray(['Holidays', '#a'] as const),
     })
     fc.assert(
       fc.property(anySchedule, fc.array(kinds, { minLength: 1, maxLength: 6 }), (schedule, days) => {
@@ -127,7 +131,12 @@ describe('a schedule that is looked at by classes of days', () => {
             else expected.push({ from, to, hours })
           }
           expect(parts).toEqual(expected)
-          const { starts, rateIndexes: bands } = terms.patternOn(kind.month, kind.date, kind.weekday)
+          const { starts, rateIndexes: bands } = terms.patternOn(
+            kind.month,
+            kind.date,
+            kind.weekday,
+            maskOf(terms, kind.special),
+          )
           const shown = dayPattern(schedule, kind).map(segment => [
             segment.startSecond,
             segment.timeBands[0]?.hours.rate[0]?.fixed,

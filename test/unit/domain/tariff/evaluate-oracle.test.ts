@@ -11,8 +11,12 @@ import { validateCoverage } from '../../../../services/domain/tariff/validate-co
 import { bucketsOf, type OracleBucket } from '../../../support/oracle/buckets.ts'
 import { costRecords, type IdentifiedRecord, type OracleCost } from '../../../support/oracle/cost.ts'
 import { isRounded } from '../../../support/oracle/exact.ts'
-import { type Scenario, scenarios } from '../../../support/oracle/generate.ts'
+import { type Scenario, scenarios as scenariosOf } from '../../../support/oracle/generate.ts'
 import { priceAt } from '../../../support/oracle/price-at.ts'
+
+/** Scenarios without a calendar, and with holidays and day types. */
+const scenarios = (choice: Parameters<typeof scenariosOf>[0] = {}) =>
+  fc.oneof(scenariosOf(choice), scenariosOf({ ...choice, hasCalendar: true }))
 
 const sortKeyOf = ({ id, record }: IdentifiedRecord) => ({ start: record.start, end: record.end, recordId: id })
 
