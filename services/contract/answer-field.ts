@@ -25,6 +25,9 @@ export const instantText = z
 /** Write an instant (ms); null stays null. */
 export const instantOrNull = (at: number | null): string | null => (at === null ? null : writeInstant(at))
 
+/** Local date of a location. */
+export const dateText = z.string().meta({ type: 'string', format: 'date', examples: ['2026-05-01'] })
+
 /** Id with its prefix. */
 export const idText = (prefix: string) =>
   z.string().meta({ type: 'string', examples: [`${prefix}_0198c0ffee00112233445566`] })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseDate } from '../domain/civil-date.ts'
 import { type OffsetInstant, readInstant } from '../domain/instant.ts'
 import { type DecimalRule, formatDecimal, maxNumberLength, readDecimal } from '../domain/quantity.ts'
 import { maxReferenceTextLength } from '../domain/reference.ts'
@@ -153,6 +154,20 @@ export const instant = z
     return read.ok ? read.value : refuseField(context, read.refusal.code, read.refusal.message.trim())
   })
   .meta({ type: 'string', format: 'date-time', examples: ['2025-09-14T10:00:00Z'] })
+
+const earliestDate = '1900-01-01'
+const earliestDay = parseDate(earliestDate) ?? 0
+
+/** Local date of a location, as a day number of `civil-date.ts`. */
+export const localDate = z
+  .string()
+  .transform((value, context) => {
+    const day = parseDate(value)
+    return day === undefined || day < earliestDay
+      ? refuseField(context, 'field_invalid', `must be a date of the form YYYY-MM-DD, from ${earliestDate} on`)
+      : day
+  })
+  .meta({ type: 'string', format: 'date', examples: ['2026-05-01'] })
 
 /** Currency code of ISO 4217, in upper or lower case. The operation checks that the currency exists. */
 export const currencyCode = z

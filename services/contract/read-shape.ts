@@ -22,10 +22,10 @@ const typeNames: Readonly<Record<string, string>> = {
 const explainType = (issue: z.core.$ZodIssueInvalidType): string =>
   `must be ${typeNames[issue.expected] ?? issue.expected}`
 
-const explainValue = (issue: z.core.$ZodIssueInvalidValue): string => {
-  const values = issue.values.map(String)
-  return values.length === 1 ? `must be ${values[0]}` : `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
-}
+const explainChoice = (values: readonly unknown[]): string =>
+  values.length === 1 ? `must be ${values[0]}` : `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 type ShapeFault = { readonly code: RefusalCode; readonly message: string; readonly path: readonly PropertyKey[] }
 
@@ -43,13 +43,18 @@ const faultOf = (issue: z.core.$ZodIssue, part: ShapePart): ShapeFault => {
   }
   if (issue.code === 'custom' && isRefusalCode(issue.params?.['code']))
     return { code: issue.params['code'], message, path }
+  if (issue.code === 'invalid_union' && 'options' in issue && issue.discriminator !== undefined) {
+    const isMissing = isObject(issue.input) && issue.input[issue.discriminator] === undefined
+    if (isMissing) return { code: 'field_required', message: 'is required', path }
+    return { code: 'field_invalid', message: explainChoice(issue.options ?? []), path }
+  }
   if (issue.code === 'invalid_union') {
     const branch = issue.errors.toSorted((a, b) => (b[0]?.path.length ?? 0) - (a[0]?.path.length ?? 0))[0]?.[0]
     if (branch !== undefined) return faultOf({ ...branch, path: [...path, ...branch.path] }, part)
   }
   if (issue.input === undefined && path.length > 0) return { code: 'field_required', message: 'is required', path }
   if (issue.code === 'invalid_type') return { code: 'field_invalid', message: explainType(issue), path }
-  if (issue.code === 'invalid_value') return { code: 'field_invalid', message: explainValue(issue), path }
+  if (issue.code === 'invalid_value') return { code: 'field_invalid', message: explainChoice(issue.values), path }
   return {
     code: issue.code === 'too_big' || issue.code === 'too_small' ? 'value_out_of_range' : 'field_invalid',
     message,
@@ -126,8 +131,6 @@ const useReadElements = (element: Schema): void => {
     (context as Context).read?.get(element)?.get(payload.value) ?? run(payload, context)
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
-
 /** Keep only the issues that can decide the refusal, so that a long list of invalid elements has few issues. */
 const createIssueFilter = () => {
   const isSeen = { any: false, unknown: false, fatal: false }
@@ -172,8 +175,16 @@ function* readElements(element: Schema, list: readonly unknown[], reader: ShapeR
   }
 }
 
+/** Return the schema of a union that reads a value; undefined if the value does not decide. */
+const optionFor = (union: z.core.$ZodUnionDef, value: Readonly<Record<string, unknown>>): Schema | undefined => {
+  const { discriminator: name } = union as Partial<z.core.$ZodDiscriminatedUnionDef>
+  if (name === undefined) return undefined
+  return union.options.find(option => option._zod.propValues?.[name]?.has(value[name] as z.core.util.Primitive))
+}
+
 /**
- * Read the elements of all long lists of a value, innermost lists first. Lists inside unions are read with the whole.
+ * Read the elements of all long lists of a value, innermost lists first. Lists inside unions without a discriminator are
+ * read with the whole.
  */
 function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Generator<void, void> {
   const { def } = (schema as z.core.$ZodTypes)._zod
@@ -183,6 +194,9 @@ function* readLists(schema: Schema, value: unknown, reader: ShapeReader): Genera
   } else if (def.type === 'object') {
     for (const [name, member] of Object.entries(def.shape))
       if (isObject(value[name])) yield* readLists(member, value[name], reader)
+  } else if (def.type === 'union') {
+    const option = optionFor(def, value)
+    if (option !== undefined) yield* readLists(option, value, reader)
   } else if (def.type === 'pipe') yield* readLists(def.in, value, reader)
   else if (def.type === 'optional' || def.type === 'nullable' || def.type === 'default')
     yield* readLists(def.innerType, value, reader)

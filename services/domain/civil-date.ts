@@ -40,6 +40,26 @@ export const civilDate = (day: number): CivilDate => {
   return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, date }
 }
 
+const padded = (value: number, digits: number): string => String(value).padStart(digits, '0')
+
+/** Write a month as YYYY-MM. `month` is 1 … 12. */
+export const writeMonth = (year: number, month: number): string => `${padded(year, 4)}-${padded(month, 2)}`
+
+/** Write a day number as YYYY-MM-DD. */
+export const writeDate = (day: number): string => {
+  const { year, month, date } = civilDate(day)
+  return `${writeMonth(year, month)}-${padded(date, 2)}`
+}
+
+/** Read a text YYYY-MM-DD as a day number; undefined if the text has another form or the date does not exist. */
+export const parseDate = (text: string): number | undefined => {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)
+  if (match === null) return undefined
+  const [year, month, date] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  const exists = month >= 1 && month <= 12 && date >= 1 && date <= daysInMonth(year, month)
+  return exists ? dayNumber(year, month, date) : undefined
+}
+
 /** Return the weekday of a day number: 0 is Monday, 6 is Sunday. */
 export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
 

@@ -99,6 +99,14 @@ export const readInstant = (text: string, field: string): Result<OffsetInstant> 
 
 const padTwo = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
+const timeOfDayText = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/
+
+/** Read a text HH:MM:SS before 24:00:00 as a second of the day; undefined if the text has another form. */
+export const parseTimeOfDay = (text: string): number | undefined => {
+  const match = timeOfDayText.exec(text)
+  return match === null ? undefined : Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3])
+}
+
 /** Write a second of a day as HH:MM:SS. The second 86400, the end of the day, is 00:00:00. */
 export const formatTimeOfDay = (second: number): string =>
   `${padTwo(Math.floor(second / 3600) % 24)}:${padTwo(Math.floor(second / 60) % 60)}:${padTwo(second % 60)}`

@@ -21,7 +21,8 @@ const isMissing = (value: NumberText): value is null | undefined => value === nu
 const readOptional = (value: NumberText, rule: Parameters<typeof readDecimal>[1], field: string): Result<bigint> =>
   isMissing(value) ? accepted(0n) : readDecimal(String(value), rule, field)
 
-const readPercentage = (value: NumberText, field: string): Result<bigint> => {
+/** Read a fraction from -1 to 5. The refusal of a number in percent names the fraction to write. */
+export const readPercentage = (value: NumberText, field: string): Result<bigint> => {
   const read = readOptional(value, percentageRule, field)
   if (read.ok || read.refusal.code !== 'value_out_of_range') return read
   const percentageMeant = readOptional(value, widePercentageRule, field)

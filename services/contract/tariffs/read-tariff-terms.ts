@@ -1,3 +1,4 @@
+import { parseTimeOfDay } from '../../domain/instant.ts'
 import { accepted, type Refusal, type Result, refused } from '../../domain/refusal.ts'
 import { runToEnd } from '../../domain/run-to-end.ts'
 import { dayNames, monthNames, secondsPerDay } from '../../domain/tariff/day-pattern.ts'
@@ -78,12 +79,10 @@ const readDates = (dates: readonly number[] | null | undefined, path: string): R
   return accepted([...given])
 }
 
-const clockText = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/
-
 const readClock = (text: string, field: string): Result<number> => {
-  const match = clockText.exec(text)
-  if (match === null) return refused('schedule_invalid', `${field} must be a time of day of the form HH:MM:SS`, field)
-  return accepted(Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]))
+  const second = parseTimeOfDay(text)
+  if (second !== undefined) return accepted(second)
+  return refused('schedule_invalid', `${field} must be a time of day of the form HH:MM:SS`, field)
 }
 
 // biome-ignore lint/correctness/useYield: a band is short; its list is where the work can be interrupted.

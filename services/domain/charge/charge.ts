@@ -41,7 +41,7 @@ export const defaultSequences: Readonly<Record<ChargeKind, number>> = {
  * Members of all charges. The charge is paid for the local days [startDay, endDay), as day numbers of
  * `civil-date.ts`; null is open.
  */
-type ChargeTerms = {
+type CommonTerms = {
   readonly id: string
   readonly planId: string | null
   readonly name: string
@@ -81,7 +81,7 @@ export type ChargeWindow = {
 }
 
 /** Price × quantity for the paid days. `prorate` NONE: the whole price once per unit, on its first day. */
-export type FixedCharge = ChargeTerms & {
+export type FixedCharge = CommonTerms & {
   readonly kind: 'FIXED'
   readonly price: Money
   readonly per: PriceUnit
@@ -91,7 +91,7 @@ export type FixedCharge = ChargeTerms & {
 }
 
 /** Price per kWh. Exactly one of `price` and `schedule` is set. A rate of the schedule has `fixed` only. */
-export type UsageCharge = ChargeTerms &
+export type UsageCharge = CommonTerms &
   EnergySelection & {
     readonly kind: 'USAGE'
     readonly price: Price | null
@@ -116,7 +116,7 @@ export type GivenPower = { readonly month: number; readonly power: Power }
  * Price of the highest power. Exactly one of `price`, `tiers` and `steps` is set.
  * A floor, `above` and `monthFloor` of 0 change nothing.
  */
-export type DemandCharge = ChargeTerms &
+export type DemandCharge = CommonTerms &
   EnergySelection & {
     readonly kind: 'DEMAND'
     readonly intervalMinutes: number
@@ -142,7 +142,7 @@ export type DemandCharge = ChargeTerms &
   }
 
 /** Price of sessions or of their minutes. `maxAmount` limits the amount of each session. */
-export type SessionCharge = ChargeTerms & {
+export type SessionCharge = CommonTerms & {
   readonly kind: 'SESSION'
   readonly price: Money
   readonly per: 'SESSION' | 'MINUTE'
@@ -167,7 +167,7 @@ export type ChargeBase = {
 }
 
 /** Amount that lifts (MINIMUM) or lowers (MAXIMUM) the base to a limit. */
-export type LimitCharge = ChargeTerms & {
+export type LimitCharge = CommonTerms & {
   readonly kind: 'MINIMUM' | 'MAXIMUM'
   readonly amount: Money
   readonly per: 'PERIOD' | PriceUnit
@@ -176,7 +176,7 @@ export type LimitCharge = ChargeTerms & {
 }
 
 /** Share of the base. */
-export type PercentageCharge = ChargeTerms & {
+export type PercentageCharge = CommonTerms & {
   readonly kind: 'PERCENTAGE'
   readonly rate: Billionths
   readonly base: ChargeBase
@@ -189,3 +189,11 @@ export type Charge = BasicCharge | DerivedCharge
 
 export const isDerived = (charge: Charge): charge is DerivedCharge =>
   derivedChargeKinds.some(kind => kind === charge.kind)
+
+type TermsOf<C> = C extends Charge ? Omit<C, 'id' | 'planId'> : never
+
+/** Charge without its id and plan. */
+export type ChargeTerms = TermsOf<Charge>
+
+/** Members that a charge has in addition to those of all charges. */
+export type OwnTerms<C extends Charge> = Omit<C, 'kind' | keyof CommonTerms>

@@ -1,15 +1,15 @@
 import { type Refusal, refused } from '../refusal.ts'
 import { hasOnlySurcharges } from '../tariff/rate.ts'
 import type { ScheduleEntry } from '../tariff/tariff.ts'
-import {
-  type Charge,
-  type ChargeBase,
-  type ChargeDay,
-  type ChargeWindow,
-  type DemandCharge,
-  isDerived,
-  type SessionCharge,
-  type UsageCharge,
+import type {
+  ChargeBase,
+  ChargeDay,
+  ChargeTerms,
+  ChargeWindow,
+  DemandCharge,
+  OwnTerms,
+  SessionCharge,
+  UsageCharge,
 } from './charge.ts'
 import { fullWeight } from './charge-window.ts'
 import type { LocationCalendar } from './location-calendar.ts'
@@ -34,7 +34,7 @@ const refusePrices = (prices: Readonly<Record<string, bigint | readonly unknown[
 const isRising = (values: readonly bigint[]): boolean =>
   values.every((value, index) => index === 0 || value > (values[index - 1] as bigint))
 
-const refuseSteps = ({ tiers, steps }: DemandCharge): Refusal | null => {
+const refuseSteps = ({ tiers, steps }: Pick<DemandCharge, 'tiers' | 'steps'>): Refusal | null => {
   if (!isRising((steps ?? []).map(({ from }) => from)))
     return refuse('steps_not_rising', 'from_kw must rise from step to step', 'steps')
   const bounds = (tiers ?? []).slice(0, -1).map(({ to }) => to)
@@ -46,7 +46,7 @@ const refuseSteps = ({ tiers, steps }: DemandCharge): Refusal | null => {
   return null
 }
 
-const refuseDemand = (charge: DemandCharge): Refusal | null => {
+const refuseDemand = (charge: OwnTerms<DemandCharge>): Refusal | null => {
   if (!demandIntervals.includes(charge.intervalMinutes)) {
     const message = `interval_minutes must be one of ${demandIntervals.join(', ')}`
     return refuse('interval_not_supported', message, 'interval_minutes')
@@ -68,14 +68,14 @@ const isFixedRate = (schedule: readonly ScheduleEntry[]): boolean =>
     ),
   )
 
-const refuseUsage = ({ price, schedule }: UsageCharge): Refusal | null => {
+const refuseUsage = ({ price, schedule }: OwnTerms<UsageCharge>): Refusal | null => {
   const refusal = refusePrices({ price, schedule })
   if (refusal !== null) return refusal
   if (isFixedRate(schedule ?? [])) return null
   return refuse('charge_invalid', 'A rate of a USAGE schedule must have one tier with fixed only', 'schedule')
 }
 
-const refuseSession = ({ windows }: SessionCharge): Refusal | null => {
+const refuseSession = ({ windows }: OwnTerms<SessionCharge>): Refusal | null => {
   const index = windows.findIndex(({ weight }) => weight !== 0 && weight !== fullWeight)
   if (index < 0) return null
   return refuse('charge_invalid', 'weight of a SESSION window must be 0 or 1', `windows[${index}].weight`)
@@ -93,18 +93,18 @@ const refuseBase = (base: ChargeBase): Refusal | null => {
   return null
 }
 
-const refuseKind = (charge: Charge): Refusal | null => {
-  if (isDerived(charge)) return refuseBase(charge.base)
-  if (charge.kind === 'DEMAND') return refuseDemand(charge)
+const refuseKind = (charge: ChargeTerms): Refusal | null => {
+  if (charge.kind === 'FIXED') return null
   if (charge.kind === 'USAGE') return refuseUsage(charge)
-  return charge.kind === 'SESSION' ? refuseSession(charge) : null
+  if (charge.kind === 'DEMAND') return refuseDemand(charge)
+  return charge.kind === 'SESSION' ? refuseSession(charge) : refuseBase(charge.base)
 }
 
 /**
  * Return the reason to refuse a charge; null if it is valid. Numbers are within their limits, and the schedule of a
  * USAGE charge covers the calendar.
  */
-export const validateCharge = (charge: Charge): Refusal | null => {
+export const validateCharge = (charge: ChargeTerms): Refusal | null => {
   const { startDay, endDay } = charge
   if (startDay !== null && endDay !== null && endDay <= startDay)
     return refuse('end_before_start', 'end_date must be after start_date', 'end_date')

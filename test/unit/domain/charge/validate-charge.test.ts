@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Charge, ChargeWindow } from '../../../../services/domain/charge/charge.ts'
-import { validateCharge, validateWindowDays } from '../../../../services/domain/charge/validate-charge.ts'
-import { chargeOf, dayOf } from '../../../support/acceptance/read-charge.ts'
+import type { ChargeWindow } from '../../../../services/domain/charge/charge.ts'
+import { validateWindowDays } from '../../../../services/domain/charge/validate-charge.ts'
+import { chargeRefusal, dayOf } from '../../../support/acceptance/read-charge.ts'
 
-const codeOf = (wire: object, more: Partial<Charge> = {}): string | null => {
-  const refusal = validateCharge({ ...chargeOf({ name: 'c', ...wire }, 'chg_1'), ...more } as Charge)
+const codeOf = (wire: object): string | null => {
+  const refusal = chargeRefusal({ name: 'c', ...wire })
   return refusal === null ? null : `${refusal.code} ${refusal.field}`
 }
 

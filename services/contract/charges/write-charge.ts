@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { ChargeTerms } from '../../domain/charge/charge.ts'
+import type { OwnedObject } from '../../domain/tenant.ts'
+import { idText, objectShape, objectToWire, orNull } from '../answer-field.ts'
+import { scheduleToWire } from '../tariffs/tariff-schedule.ts'
+import { type ChargeInput, membersOf } from './charge-members.ts'
+import { chargeKinds, componentOf, discriminatedByKind } from './read-charge.ts'
+import { shapeOf, writeMembers } from './wire-format.ts'
+
+/** Members of a charge with their names in the API. */
+export type ChargeTermsWire = Readonly<Record<string, unknown>>
+
+/** Charge without its location, as plans have it. */
+export const chargeTermsShape: z.ZodType<ChargeTermsWire> = discriminatedByKind(
+  chargeKinds.map(kind =>
+    z
+      .object({ kind: z.literal(kind), ...shapeOf(membersOf(kind), 'answer') })
+      .meta({ component: `${componentOf(kind)}Terms` }),
+  ),
+)
+
+const stored = {
+  location_id: idText('loc'),
+  plan_id: orNull(idText('pln')).describe('Plan that the charge belongs to.'),
+}
+
+/** Members of a charge of any kind, for a PATCH that sends back a charge. */
+export const chargeObjects: readonly z.ZodObject[] = chargeKinds.map(kind =>
+  objectShape('chg', 'charge', {
+    ...stored,
+    kind: z.literal(kind),
+    ...shapeOf(membersOf(kind), 'answer'),
+  }).meta({ component: componentOf(kind) }),
+)
+
+/** Charge of a location with its id. */
+export type ChargeWire = ReturnType<typeof objectToWire<'charge', string, ChargeTermsWire>>
+
+export const chargeShape: z.ZodType<ChargeWire> = discriminatedByKind(chargeObjects)
+
+/** Write a charge without its location, in steps: all members, with exact numbers. */
+export function* writeCharge(terms: ChargeTerms): Generator<void, ChargeTermsWire> {
+  const schedule =
+    terms.kind === 'USAGE' && terms.schedule !== null ? yield* scheduleToWire(terms.schedule, true) : null
+  const written = terms.kind === 'USAGE' ? { ...terms, schedule } : terms
+  return { kind: terms.kind, ...writeMembers(membersOf(terms.kind), written as ChargeInput) }
+}
+
+/** Stored charge of a location. `planId` null: the charge belongs to no plan. */
+export type ChargeView = OwnedObject & {
+  readonly locationId: string
+  readonly planId: string | null
+  readonly terms: ChargeTerms
+}
+
+/** Write a stored charge, in steps. */
+export function* chargeToWire(charge: ChargeView): Generator<void, ChargeWire> {
+  const terms = yield* writeCharge(charge.terms)
+  return objectToWire('charge', charge, { location_id: charge.locationId, plan_id: charge.planId, ...terms })
+}
