@@ -9,7 +9,7 @@ import type { PriceSegment } from '../tariff/price-plan.ts'
 import type { PricingSnapshot } from '../tariff/snapshot.ts'
 import type { TariffDirection } from '../tariff/tariff.ts'
 import { tierAt } from '../tariff/tier-price.ts'
-import type { MeteredRecord } from './metered-energy.ts'
+import type { CountsAtStarts, RecordToPrice } from './counts-at-starts.ts'
 
 /**
  * Piece of a record with one price and one non-commodity price, both per kWh. The ids are null without a tariff of the
@@ -127,20 +127,24 @@ export const createPieceBiller = (
 }
 
 /**
- * Price records by tariffs, one at a time, as rows of a statement. The records are in the counting order
- * (`compareSortKeys`) and contain all records that count for tiers. `isBilled` selects those of the statement.
+ * Price records by tariffs, one at a time, as rows of a statement. The records are sorted by start, end and id, and
+ * contain all records that count for tiers. `atStarts` are their `countsAtStarts`. `isBilled` selects the records of
+ * the statement.
  * Law: rows of the tariffs that priced the stored rows are equal to the stored rows.
  */
 export function* priceRows(
   snapshot: PricingSnapshot,
-  records: Iterable<MeteredRecord>,
-  isBilled: (record: MeteredRecord) => boolean,
+  records: Iterable<RecordToPrice>,
+  atStarts: CountsAtStarts,
+  isBilled: (record: RecordToPrice) => boolean,
 ): Generator<BilledRow, void> {
   const counts = new Map<number, Energy>()
   const billPieces = createPieceBiller(snapshot)
   for (const record of records) {
     const { energyFlowDirection, tariffDirection, start, end, confidence: recordConfidence, covered } = record
-    const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, counts, covered)
+    const atStart = atStarts.get(record)
+    const before = atStart === undefined ? counts : new Map([...counts, ...atStart])
+    const { energy, cost, pieces, cuts, accumulatorChanges } = costRecord(snapshot, record, before, covered)
     addChanges(counts, accumulatorChanges)
     if (!isBilled(record)) continue
     const unpriced = (): readonly StoredPiece[] => cuts.map(cut => ({ ...cut, cost: 0n, confidence: 0 }))

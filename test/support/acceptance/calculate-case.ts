@@ -7,6 +7,7 @@ import { defaultTariffDirection } from '../../../services/domain/record/validate
 import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { type BilledRow, priceRows } from '../../../services/domain/statement/billed-row.ts'
 import type { StatementInput } from '../../../services/domain/statement/calculate-statement.ts'
+import { countsAtStarts } from '../../../services/domain/statement/counts-at-starts.ts'
 import { defaultTariffComponents } from '../../../services/domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredRecord } from '../../../services/domain/statement/metered-energy.ts'
 import { type RequestedPeriods, statementPeriods } from '../../../services/domain/statement/statement-periods.ts'
@@ -56,8 +57,10 @@ export const priceRecords = (
   records: readonly MeteredRecord[],
   isBilled = (_: MeteredRecord): boolean => true,
 ): readonly BilledRow[] => {
-  const inOrder = records.toSorted((a, b) => a.start - b.start || a.end - b.end)
-  return [...priceRows(snapshot, inOrder, isBilled)]
+  const inOrder = records
+    .map((record, index) => ({ ...record, recordId: String(index).padStart(6, '0') }))
+    .sort((a, b) => a.start - b.start || a.end - b.end)
+  return [...priceRows(snapshot, inOrder, runToEnd(countsAtStarts(snapshot, inOrder)), isBilled)]
 }
 
 type Flow = Pick<MeterRecord, 'energyFlowDirection' | 'tariffDirection'>

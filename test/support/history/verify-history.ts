@@ -98,6 +98,10 @@ const costText = ({ energy, record, priced }: OracleCost): string =>
     ]),
   ])
 
+/** Return the final records of a history with the intervals that actuals cover. The names of rows are the ids. */
+export const finalRecords = (history: History): readonly IdentifiedRecord[] =>
+  withCoveredIntervals(expectedRecords(history).map(({ name: id, record }) => ({ id, record })))
+
 /**
  * Calculate the exact final rows, by row name.
  * `idOf`: ids of the rows by name. The ids decide the order of records with the same interval.
