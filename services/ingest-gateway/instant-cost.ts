@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { PricedEnergy } from '../contract/answer-field.ts'
 import type { ApiVersion } from '../contract/api-version.ts'
 import { type InstantCost, type instantCost, instantCostToWire } from '../contract/costs/instant-cost.ts'
@@ -21,8 +20,9 @@ import { rowOfRecord } from '../platform/clickhouse/meter-cost/meter-cost-reads.
 import type { MeterCostRow } from '../platform/clickhouse/meter-cost/meter-cost-row.ts'
 import { runInTimeSlices } from '../platform/concurrency/time-slices.ts'
 import { Failure } from '../platform/failure.ts'
-import { type Log, recordTopic } from '../platform/log/log.ts'
+import type { Log } from '../platform/log/log.ts'
 import { rowVersionOf } from '../platform/log/row-version.ts'
+import { isCommitted, poll, waitForRecords } from '../platform/log/stored-records.ts'
 import type { StoredLocation } from '../platform/postgres/registry/location-row.ts'
 import type { Tenant } from '../platform/postgres/transaction.ts'
 import type { CachedPricing, PricingCache } from '../platform/pricing-cache/pricing-cache.ts'
@@ -62,27 +62,6 @@ type RecordToPrice = {
 }
 
 const defaultWaitMs = 5_000
-const pollMs = 5
-const group = 'cost-worker'
-
-/** Call `ask` until it returns a value; null after `limitMs` or if the request is cancelled. */
-const poll = async <T>(ask: () => Promise<T | null>, limitMs: number, signal: AbortSignal): Promise<T | null> => {
-  const deadline = performance.now() + limitMs
-  while (!signal.aborted) {
-    const answer = await ask()
-    if (answer !== null || performance.now() >= deadline) return answer
-    await pause(pollMs)
-  }
-  return null
-}
-
-/** Return the offset that the next message of a partition will get. */
-const partitionEnd = async (log: Pick<Log, 'lag'>, partition: number): Promise<number> =>
-  (await log.lag(recordTopic, partition, group)).end
-
-/** Return whether all messages of a partition before an offset are committed. */
-const isCommitted = async (log: Pick<Log, 'lag'>, partition: number, offset: number): Promise<boolean> =>
-  (await log.lag(recordTopic, partition, group)).committed >= offset
 
 /**
  * Price one record with the newest prices in PostgreSQL. Store it through its partition, unless it is non_persistent.
@@ -187,9 +166,7 @@ const simulate = async (
   const { tenant, record, partition, cachedPricing, signal } = recordToPrice
   if (!dependsOnOtherRecords(cachedPricing.snapshot, record))
     return runInTimeSlices(costByDay(cachedPricing.snapshot, record), tenant.accountId)
-  const end = await partitionEnd(log, partition)
-  const stored = await poll(async () => ((await isCommitted(log, partition, end)) ? true : null), waitMs, signal)
-  if (stored === null) throw workerBehind('Send the request again.')
+  if (!(await waitForRecords(log, partition, waitMs, signal))) throw workerBehind('Send the request again.')
   await clickHouse.catchUp()
   return costWithOtherRecords(clickHouse, recordToPrice)
 }
