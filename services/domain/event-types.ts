@@ -24,6 +24,8 @@ export const eventTypes = [
   'device.delete.failed',
   'price.update',
   'schedule.created',
+  'statement.finalised',
+  'statement.voided',
   'tariff.expiring',
   'tariff.expired',
   'tariff.fetch.failed',

@@ -24,6 +24,7 @@ export const idPrefixes = {
   scheduleLimit: 'sli_',
   scheduleLimitEarlier: 'spl_',
   scheduleAmount: 'sae_',
+  statement: 'stm_',
   event: 'evt_',
   connectSession: 'cot_',
   connectSessionName: 'fps_',

@@ -69,6 +69,11 @@ export const refusalCodes = [
   'day_type_not_found',
   'periods_not_contiguous',
   'too_many_lines',
+  'location_required',
+  'statement_changed',
+  'statement_overlap',
+  'statement_incomplete',
+  'statement_adjusted',
   // metering and cost
   'end_before_start',
   'interval_too_long',

@@ -4,7 +4,11 @@ import { currentInstant } from '../platform/clock.ts'
 import { isCurrency } from '../platform/geocoding/country.ts'
 import { geocode, marketAreasOf } from '../platform/geocoding/geocode.ts'
 import { batchIds } from '../platform/ids/batch-id.ts'
+import { recordTopic } from '../platform/log/log.ts'
+import { partitionKey, partitionOf } from '../platform/log/partition.ts'
+import { waitForRecords } from '../platform/log/stored-records.ts'
 import { findProviders } from '../platform/postgres/connect/providers.ts'
+import type { Tenant } from '../platform/postgres/transaction.ts'
 import { pricingCache } from '../platform/pricing-cache/pricing-cache.ts'
 import { emptyRoleModule, type LeasedWork, type RoleModule, type SharedDependencies } from '../platform/role-module.ts'
 import { timeZone } from '../platform/time-zone.ts'
@@ -16,6 +20,8 @@ import { costOperations, queryServiceOperations } from './operations.ts'
 import { deadLetterOperations } from './operator/dead-letters.ts'
 import { priceOperations } from './prices/prices.ts'
 import { scheduleOperations } from './prices/schedules.ts'
+import { createRecordReader } from './statements/gather-records.ts'
+import { statementOperations } from './statements/statements.ts'
 import { workThreadOptions } from './work-thread/run-work.ts'
 
 /** Dependencies and settings of the query service. `credentialsKey` encrypts the credentials of providers. */
@@ -44,6 +50,19 @@ const dependenciesOf = (shared: QueryServiceOptions, thread: WorkThread): QueryS
   requestsPerSecond: shared.config.rateLimitPerSecond,
 })
 
+/** Time in ms that a request waits for the records that were acknowledged before it. */
+const recordsTimeoutMs = 5_000
+
+const statementReads = ({ log, clickHouse }: Pick<QueryServiceOptions, 'log' | 'clickHouse'>) => ({
+  records: createRecordReader(clickHouse),
+  recordsAreStored: async ({ accountId }: Tenant, locationId: string, signal: AbortSignal): Promise<boolean> => {
+    const partition = partitionOf(partitionKey(accountId, locationId), log.partitions(recordTopic))
+    if (!(await waitForRecords(log, partition, recordsTimeoutMs, signal))) return false
+    await clickHouse.catchUp()
+    return true
+  },
+})
+
 /** Open the query service. Its work thread runs until the stack is disposed of. */
 export const openQueryService = async (
   shared: QueryServiceOptions,
@@ -62,6 +81,7 @@ export const openQueryService = async (
       ...costOperations(reads),
       ...priceOperations(reads),
       ...scheduleOperations({ ...reads, ...dependencies }),
+      ...statementOperations({ ...reads, ...dependencies, ...statementReads({ log, clickHouse }) }),
       ...queryServiceOperations(dependencies),
       ...connect.operations,
     ],

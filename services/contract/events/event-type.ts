@@ -8,6 +8,7 @@ import { customerShape } from '../registry/customer.ts'
 import { deviceShape } from '../registry/device.ts'
 import { locationShape } from '../registry/location.ts'
 import { scheduleAmount } from '../schedules/schedule-amount.ts'
+import { statementSummaryShape } from '../statements/statement.ts'
 import { tariffDirections } from '../tariffs/tariff-draft.ts'
 
 /** Data of an event: the name of its schema, its shape, and its differences between the API versions. */
@@ -55,6 +56,8 @@ const session: EventData = {
   renames: [...(connectTokenRetrieve.renames?.answer ?? []), { earlier: 'complete_action', constant: 'SAVE' }],
 }
 
+const statementSummaryData: EventData = { name: 'StatementSummary', shape: statementSummaryShape }
+
 const objectKinds: readonly { readonly kind: 'customer' | 'location' | 'device'; readonly data: EventData }[] = [
   { kind: 'customer', data: { name: 'Customer', shape: customerShape } },
   { kind: 'location', data: { name: 'Location', shape: locationShape } },
@@ -90,6 +93,16 @@ export const eventTypes: readonly EventType[] = [
       shape: scheduleAmount.answer.shape,
       ...(scheduleAmount.renames?.answer === undefined ? {} : { renames: scheduleAmount.renames.answer }),
     },
+  },
+  {
+    type: 'statement.finalised',
+    description: 'A statement became FINAL. The data is the statement without its lines.',
+    data: statementSummaryData,
+  },
+  {
+    type: 'statement.voided',
+    description: 'A FINAL statement was voided. The data is its last FINAL state without its lines.',
+    data: statementSummaryData,
   },
   { type: 'tariff.expiring', description: 'The contract of a tariff ends in 10 days.', data: tariffNotice },
   { type: 'tariff.expired', description: 'The contract of a tariff has ended.', data: tariffNotice },

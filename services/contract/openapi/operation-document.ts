@@ -91,6 +91,7 @@ const idPrefixOf: Readonly<Record<string, string>> = {
   batch_id: 'bat',
   markets: 'mrs',
   schedules: 'sae',
+  statements: 'stm',
   events: 'evt',
   event_id: 'evt',
   webhooks: 'whe',

@@ -23,6 +23,7 @@ import * as locationStatus from '../registry/location-status.ts'
 import * as provider from '../registry/provider.ts'
 import * as scheduleAmount from '../schedules/schedule-amount.ts'
 import * as scheduleSlots from '../schedules/schedule-slots.ts'
+import * as statement from '../statements/statement-operations.ts'
 import * as tariff from '../tariffs/tariff.ts'
 
 /** Every operation of the interface, in the order of the reference page. */
@@ -65,6 +66,10 @@ export const operations: readonly Operation[] = [
   scheduleSlots.scheduleLimit,
   scheduleAmount.scheduleAmount,
   scheduleAmount.scheduleAmountRetrieve,
+  statement.statementCreate,
+  statement.statementRetrieve,
+  statement.statementFinalise,
+  statement.statementVoid,
   market.marketCreate,
   market.marketList,
   market.marketRetrieve,

@@ -77,7 +77,11 @@ export const createEnergyBuckets = (
   }
 }
 
-export const rowFlowOf = ({ energyFlowDirection, tariffDirection }: BilledRow): RowFlow => {
+/** Return the flow of a row or record. */
+export const rowFlowOf = ({
+  energyFlowDirection,
+  tariffDirection,
+}: Pick<BilledRow, 'energyFlowDirection' | 'tariffDirection'>): RowFlow => {
   if (tariffDirection !== 'IMPORT') return tariffDirection
   return energyFlowDirection === 'INBOUND' ? 'IMPORT' : 'SUPPLIED'
 }

@@ -40,6 +40,10 @@ const refusals: Readonly<Record<string, Refusal>> = {
     'Another tariff of this location, direction and type covers part of this time.',
     'contract_start_date',
   ),
+  statements_overlap: constraintRefusal(
+    'statement_overlap',
+    'Another FINAL statement of this location has days of this statement.',
+  ),
 }
 
 function referenceTaken(kind: string): Refusal {

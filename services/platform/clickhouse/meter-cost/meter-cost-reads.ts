@@ -79,7 +79,7 @@ export const mayShareTime = (tenant: Tenant, filter: RowFilter, { from, to }: Qu
 }
 
 /** Return the condition of rows that overlap an interval, including impulses in it. */
-const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
+export const sharesTime = (tenant: Tenant, filter: RowFilter, interval: QueryInterval): string =>
   `${mayShareTime(tenant, filter, interval)} AND (end_time > ${instantLiteral(interval.from)} OR start_time >= ${instantLiteral(interval.from)})`
 
 /** Read the rows of a statement, block by block. */

@@ -1,0 +1,225 @@
+import type { Interval } from '../../../domain/interval.ts'
+import type { Energy, Money } from '../../../domain/quantity.ts'
+import type { PricedPiece } from '../../../domain/statement/billed-row.ts'
+import { coveredParts, type MeteredRecord } from '../../../domain/statement/metered-energy.ts'
+import type { ClickHouse } from '../clickhouse.ts'
+import {
+  type BlockReader,
+  type ColumnValues,
+  decodeBlocks,
+  readColumns,
+  valueAt,
+} from '../encoding/fast-path/native-block.ts'
+import { optionalText, uint32 } from '../encoding/fast-path/native-types.ts'
+import { idLiteral, instantLiteral } from '../encoding/literals.ts'
+import type { FlowDirections } from './location-flows.ts'
+import {
+  filterIs,
+  meterCost,
+  type QueryInterval,
+  rowSettings,
+  sharesTime,
+  type Tenant,
+  tenantIs,
+} from './meter-cost-reads.ts'
+import { rowTypes } from './meter-cost-rows.ts'
+
+/**
+ * Stored row as statements read it. `record` has the energy as submitted. `energy` is the energy that counts. UNPRICED
+ * if `cost` is null; its pieces then have energy only.
+ */
+export type StatementRow = {
+  readonly record: MeteredRecord
+  readonly energy: Energy
+  readonly cost: Money | null
+  readonly pieces: readonly PricedPiece[]
+}
+
+/** Columns of a row by name, in the order in which `decodeStatementRows` reads them. */
+const columnTypes = {
+  device_id: rowTypes.device,
+  energy_flow_direction: rowTypes.flow,
+  tariff_direction: rowTypes.direction,
+  start_time: rowTypes.instant,
+  end_time: rowTypes.instant,
+  session_reference_id: optionalText,
+  energy: rowTypes.energy,
+  energy_submitted: rowTypes.nullableEnergy,
+  record_confidence: uint32,
+  cost: rowTypes.nullableMoney,
+  confidence: uint32,
+  price: rowTypes.price,
+  tier: rowTypes.energy,
+  'pieces.start_time': rowTypes.starts,
+  'pieces.energy': rowTypes.energies,
+  'pieces.price': rowTypes.prices,
+  'pieces.tier': rowTypes.energies,
+  'pieces.cost': rowTypes.costs,
+  'pieces.confidence': rowTypes.confidences,
+} as const
+
+type Columns = ColumnValues<typeof columnTypes>
+
+const columnNames = Object.keys(columnTypes)
+  .map(name => `\`${name}\``)
+  .join(', ')
+
+/** Stored confidences are in 1e-6, confidences of pieces in 1e-4. */
+const confidenceDivisor = 100
+
+const noPieces: readonly never[] = []
+
+const piecesOf = (columns: Columns, i: number): readonly PricedPiece[] => {
+  const starts = valueAt(columns['pieces.start_time'], i)
+  const end = valueAt(columns.end_time, i)
+  if (starts.length > 0) {
+    return starts.map((start, piece) => ({
+      start,
+      end: starts[piece + 1] ?? end,
+      energy: valueAt(valueAt(columns['pieces.energy'], i), piece),
+      price: valueAt(valueAt(columns['pieces.price'], i), piece),
+      tier: valueAt(valueAt(columns['pieces.tier'], i), piece),
+      cost: valueAt(valueAt(columns['pieces.cost'], i), piece),
+      confidence: valueAt(valueAt(columns['pieces.confidence'], i), piece) / confidenceDivisor,
+    }))
+  }
+  const cost = valueAt(columns.cost, i)
+  if (cost === null) return noPieces
+  const [start, energy] = [valueAt(columns.start_time, i), valueAt(columns.energy, i)]
+  const [price, tier] = [valueAt(columns.price, i), valueAt(columns.tier, i)]
+  return [{ start, end, energy, price, tier, cost, confidence: valueAt(columns.confidence, i) / confidenceDivisor }]
+}
+
+/** Return the parts of an estimate that actuals cover. A covered UNPRICED estimate without energy has no pieces. */
+const coveredOf = (row: Interval & { readonly energy: Energy }, pieces: readonly PricedPiece[]) =>
+  coveredParts(pieces.length === 0 ? [row] : pieces, true)
+
+const noIntervals: readonly Interval[] = []
+
+const readRows = (locationId: string, from: BlockReader, count: number): readonly StatementRow[] => {
+  const columns = readColumns(from, columnTypes, count)
+  return columns.device_id.map((deviceId, i): StatementRow => {
+    const [start, end, energy] = [
+      valueAt(columns.start_time, i),
+      valueAt(columns.end_time, i),
+      valueAt(columns.energy, i),
+    ]
+    const submitted = valueAt(columns.energy_submitted, i)
+    const pieces = piecesOf(columns, i)
+    return {
+      record: {
+        locationId,
+        deviceId,
+        energyFlowDirection: valueAt(columns.energy_flow_direction, i),
+        tariffDirection: valueAt(columns.tariff_direction, i),
+        start,
+        end,
+        energy: submitted ?? energy,
+        confidence: valueAt(columns.record_confidence, i),
+        sessionReferenceId: valueAt(columns.session_reference_id, i),
+        recordReferenceId: null,
+        covered: submitted === null ? noIntervals : coveredOf({ start, end, energy }, pieces),
+      },
+      energy,
+      cost: valueAt(columns.cost, i),
+      pieces,
+    }
+  })
+}
+
+/** Decode blocks of `statementBlocks`. The rows have no reference of their record. */
+export const decodeStatementRows = (bytes: Buffer, locationId: string): readonly StatementRow[] =>
+  decodeBlocks(bytes, (from, count) => readRows(locationId, from, count))
+
+/** Location of a tenant, and the interval whose rows are read. */
+export type LocationInterval = QueryInterval & { readonly tenant: Tenant; readonly locationId: string }
+
+/** Return the condition of the rows of a location that overlap an interval, impulses included. */
+const isWithin = ({ tenant, locationId, ...interval }: LocationInterval): string => {
+  const filter = { locationIds: [locationId] }
+  return `${filterIs(filter)} AND ${sharesTime(tenant, filter, interval)}`
+}
+
+/** Return a subquery of the sessions with inbound records that overlap an interval or end at its start. */
+const sessionsWithin = ({ from, ...interval }: LocationInterval): string =>
+  `SELECT session_reference_id ${meterCost(
+    interval.tenant,
+    `${isWithin({ ...interval, from: from - 1 })} AND energy_flow_direction = 'INBOUND' AND session_reference_id != ''`,
+  )}`
+
+/**
+ * Return an interval that contains all records of the sessions with records in an interval, and may be wider; null if
+ * there are none.
+ */
+export const readSessionBounds = async (db: ClickHouse, interval: LocationInterval): Promise<QueryInterval | null> => {
+  const { tenant, locationId } = interval
+  const [row] = await db.rows(
+    `SELECT toUnixTimestamp64Milli(min(first_start)), toUnixTimestamp64Milli(max(last_end)), toUInt32(count())
+    FROM meter_sessions WHERE ${tenantIs(tenant)} AND ${filterIs({ locationIds: [locationId] })}
+      AND session_reference_id IN (${sessionsWithin(interval)}) ${rowSettings}`,
+    tenant,
+  )
+  return Number(row?.[2] ?? 0) === 0 ? null : { from: Number(row?.[0]), to: Number(row?.[1]) + 1 }
+}
+
+/** Kind of records of a location in a flow: of its own, or of its devices. Their last records may be cancelled. */
+export type SeenKind = FlowDirections & { readonly isDevice: boolean }
+
+/**
+ * Kinds of records that a location has or had. `longRows`: interval that contains its records longer than a day that
+ * overlap the requested interval; null if there are none.
+ */
+export type LocationFacts = { readonly kinds: readonly SeenKind[]; readonly longRows: Interval | null }
+
+/** Read the facts of a location in one statement. */
+export const readLocationFacts = async (
+  db: ClickHouse,
+  { tenant, locationId, from, to }: LocationInterval,
+): Promise<LocationFacts> => {
+  const isLocation = `${tenantIs(tenant)} AND location_id = ${idLiteral(locationId)}`
+  const answer = await db.rows(
+    `SELECT toString(energy_flow_direction) AS flow, toString(tariff_direction) AS direction, toUInt8(is_device) AS is_of_device,
+      toInt64(0) AS first, toInt64(0) AS last
+    FROM meter_location_flows WHERE ${isLocation} GROUP BY energy_flow_direction, tariff_direction, is_device
+    UNION ALL
+    SELECT '', '', toUInt8(0), toInt64(min(toUInt32(toDateTime(start_date, 'UTC')))) * 1000, max(toUnixTimestamp64Milli(last_end))
+    FROM meter_long_rows WHERE ${isLocation} AND last_end > ${instantLiteral(from)}
+      AND toDateTime64(start_date, 3, 'UTC') < ${instantLiteral(to)} HAVING count() > 0
+    SETTINGS max_execution_time=25, max_threads=2`,
+    tenant,
+  )
+  const kinds: SeenKind[] = []
+  let longRows: Interval | null = null
+  for (const [energyFlowDirection, tariffDirection, isDevice, first, last] of answer) {
+    if (energyFlowDirection === '') longRows = { start: Number(first), end: Number(last) }
+    else kinds.push({ energyFlowDirection, tariffDirection, isDevice: Number(isDevice) === 1 } as SeenKind)
+  }
+  return { kinds, longRows }
+}
+
+/** Rows of sessions to read: those of the sessions of `within` that start in `bounds`. */
+export type SessionRows = { readonly within: QueryInterval; readonly bounds: QueryInterval }
+
+/**
+ * Read the rows of a location that overlap an interval, and those of sessions, as blocks for `decodeStatementRows`. One
+ * statement reads them, so they show one state. Ordered by start, end and record id. At most `maxRows` rows.
+ */
+export const statementBlocks = (
+  db: ClickHouse,
+  interval: LocationInterval,
+  sessions: SessionRows | null,
+  maxRows: number,
+): AsyncIterable<Buffer> => {
+  const { tenant, locationId } = interval
+  const isOfSession =
+    sessions === null
+      ? ''
+      : ` OR (${filterIs({ locationIds: [locationId] })} AND start_time >= ${instantLiteral(sessions.bounds.from)}
+        AND start_time < ${instantLiteral(sessions.bounds.to)} AND energy_flow_direction = 'INBOUND'
+        AND session_reference_id IN (${sessionsWithin({ ...interval, ...sessions.within })}))`
+  return db.stream(
+    `SELECT ${columnNames} ${meterCost(tenant, `((${isWithin(interval)})${isOfSession})`)}
+    ORDER BY start_time, end_time, record_id LIMIT ${maxRows} ${rowSettings}`,
+    tenant,
+  )
+}

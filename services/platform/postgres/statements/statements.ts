@@ -1,0 +1,175 @@
+import sql from 'sql-template-tag'
+import type { LineKind } from '../../../domain/charge/charge.ts'
+import type { DayRange } from '../../../domain/charge/charge-days.ts'
+import { parseDate, writeDate } from '../../../domain/civil-date.ts'
+import { toTimestamp } from '../column.ts'
+import { countRows, type Query, readFirst, readRows } from '../database.ts'
+import { ownedBy } from '../page.ts'
+import type { TenantTransaction } from '../transaction.ts'
+
+/** Sum of rounded amounts of a FINAL statement, of one component and tax flag, or of one adjusted statement. */
+export type StoredLine = {
+  readonly kind: LineKind
+  readonly component: string
+  readonly isTax: boolean
+  readonly statementId: string | null
+  readonly amountRounded: bigint
+}
+
+/** Request of a statement with its last answer. `request` is JSON. `isFinal`: the answer is stored and does not change. */
+export type StoredStatement = DayRange & {
+  readonly id: string
+  readonly locationId: string
+  readonly request: string
+  readonly revision: number
+  readonly hash: string
+  readonly requestedAt: number
+  readonly createdAt: number
+  readonly isFinal: boolean
+}
+
+/** FINAL statement with the lines that adjustments compare. */
+export type StoredFinal = DayRange & {
+  readonly id: string
+  readonly request: string
+  readonly lines: readonly StoredLine[]
+}
+
+/** Time in ms for which a request is stored after it was last asked. */
+export const statementRetentionMs = 90 * 86_400_000
+/** Accuracy of `requestedAt` in ms: a request that is asked again earlier writes nothing. */
+const requestedAccuracyMs = 86_400_000
+
+type StatementRow = Omit<StoredStatement, keyof DayRange> & { readonly startDate: string; readonly endDate: string }
+
+const columns = sql`id, location_id as "locationId", request, revision, hash, requested_at as "requestedAt",
+  time_created as "createdAt", finalised_at is not null as "isFinal", start_date::text as "startDate",
+  end_date::text as "endDate"`
+
+const fromRow = <Row extends Pick<StatementRow, 'startDate' | 'endDate'>>({ startDate, endDate, ...row }: Row) => ({
+  ...row,
+  startDay: parseDate(startDate) as number,
+  endDay: parseDate(endDate) as number,
+})
+
+/** Return the condition of stored statements at `at` (ms): FINAL ones, and requests of the last 90 days. */
+const isRetained = (at: number) =>
+  sql`(finalised_at is not null or requested_at > ${toTimestamp(at - statementRetentionMs)})`
+
+/** Find a stored statement at `at` (ms); null if there is none. */
+export const findStatement = async (
+  transaction: TenantTransaction,
+  id: string,
+  at: number,
+): Promise<StoredStatement | null> => {
+  const row = await readFirst(transaction.query)<StatementRow>(sql`
+    select ${columns} from statements where ${ownedBy(transaction)} and id = ${id} and ${isRetained(at)}`)
+  return row === null ? null : fromRow(row)
+}
+
+/** Answer of a FINAL statement, and its parts for events; null if the statement is not FINAL. */
+export type FinalAnswer = { readonly answer: string; readonly summary: string; readonly draftHash: string }
+
+/** Read the stored answer of a FINAL statement; null if the statement is not FINAL. */
+export const readFinalAnswer = (transaction: TenantTransaction, id: string): Promise<FinalAnswer | null> =>
+  readFirst(transaction.query)(sql`
+    select answer, summary, draft_hash as "draftHash" from statements
+    where ${ownedBy(transaction)} and id = ${id} and finalised_at is not null`)
+
+type LineRow = Omit<StoredLine, 'amountRounded'> & { readonly amountRounded: string }
+
+const linesFromText = (text: string): readonly StoredLine[] =>
+  (JSON.parse(text) as readonly LineRow[]).map(line => ({ ...line, amountRounded: BigInt(line.amountRounded) }))
+
+const linesToText = (lines: readonly StoredLine[]): string =>
+  JSON.stringify(lines.map(line => ({ ...line, amountRounded: String(line.amountRounded) })))
+
+/** Read all FINAL statements of a location, by start. They do not overlap. */
+export const readFinals = async (
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<readonly StoredFinal[]> => {
+  const rows = await readRows(transaction.query)<
+    Pick<StatementRow, 'id' | 'request' | 'startDate' | 'endDate'> & { readonly lines: string }
+  >(sql`
+    select id, request, start_date::text as "startDate", end_date::text as "endDate", lines from statements
+    where ${ownedBy(transaction)} and location_id = ${locationId} and finalised_at is not null order by start_date`)
+  return rows.map(row => ({ ...fromRow(row), lines: linesFromText(row.lines) }))
+}
+
+/** Answer of a request as it is recorded. */
+export type AnsweredStatement = DayRange &
+  Pick<StoredStatement, 'id' | 'locationId' | 'request'> & { readonly hash: string; readonly at: number }
+
+/** Return whether an answer must be recorded: it is new, or the last record is old. */
+export const mustRecord = (known: StoredStatement | null, { hash, at }: Pick<AnsweredStatement, 'hash' | 'at'>) =>
+  known === null || known.hash !== hash || known.requestedAt + requestedAccuracyMs < at
+
+/** Revision of an answer, and the time of the first request in ms. */
+export type StatementRevision = Pick<StoredStatement, 'revision' | 'createdAt'>
+
+/**
+ * Record the answer of a request: its time, and a new revision if its hash differs from that of the last answer.
+ * A request that had expired starts again. Null if the statement became FINAL.
+ */
+export const recordAnswer = (
+  transaction: TenantTransaction,
+  { id, locationId, request, startDay, endDay, hash, at }: AnsweredStatement,
+): Promise<StatementRevision | null> => {
+  const { accountId, liveMode, query } = transaction
+  const isExpired = sql`known.requested_at <= ${toTimestamp(at - statementRetentionMs)}`
+  return readFirst(query)(sql`
+    insert into statements as known (account_id, live_mode, id, location_id, request, start_date, end_date, revision,
+      hash, requested_at, time_created)
+    values (${accountId}, ${liveMode}, ${id}, ${locationId}, ${request}, ${writeDate(startDay)}, ${writeDate(endDay)},
+      1, ${hash}, ${toTimestamp(at)}, ${toTimestamp(at)})
+    on conflict (account_id, live_mode, id) do update set
+      revision = case when ${isExpired} then 1 when known.hash = excluded.hash then known.revision
+        else known.revision + 1 end,
+      time_created = case when ${isExpired} then excluded.time_created else known.time_created end,
+      hash = excluded.hash, requested_at = greatest(known.requested_at, excluded.requested_at)
+    where known.finalised_at is null
+    returning revision, time_created as "createdAt"`)
+}
+
+/** Lock the FINAL statements of a location until the end of the transaction. */
+export const lockFinals = async ({ query, accountId }: TenantTransaction, locationId: string): Promise<void> => {
+  await query(sql`select pg_advisory_xact_lock(hashtextextended(${`statements of ${accountId} ${locationId}`}, 0))`)
+}
+
+/**
+ * Keep the answer of a statement as FINAL. Call under `lockFinals`, after `recordAnswer` in the same transaction.
+ * The constraint refuses a FINAL statement of the location with a common day.
+ */
+export const saveFinal = async (
+  transaction: TenantTransaction,
+  id: string,
+  { answer, summary, draftHash, lines }: FinalAnswer & { readonly lines: readonly StoredLine[] },
+  at: number,
+): Promise<void> => {
+  await transaction.query(sql`
+    update statements set finalised_at = ${toTimestamp(at)}, answer = ${answer}, summary = ${summary},
+      draft_hash = ${draftHash}, lines = ${linesToText(lines)}
+    where ${ownedBy(transaction)} and id = ${id}`)
+}
+
+/** Make a FINAL statement a request again, asked at `at` (ms). Call under `lockFinals`. */
+export const voidFinal = async (transaction: TenantTransaction, id: string, at: number): Promise<void> => {
+  await transaction.query(sql`
+    update statements set finalised_at = null, answer = null, summary = null, draft_hash = null, lines = null,
+      requested_at = ${toTimestamp(at)}
+    where ${ownedBy(transaction)} and id = ${id}`)
+}
+
+/** Delete the request of a DRAFT. */
+export const deleteRequest = async (transaction: TenantTransaction, id: string): Promise<void> => {
+  await transaction.query(
+    sql`delete from statements where ${ownedBy(transaction)} and id = ${id} and finalised_at is null`,
+  )
+}
+
+/** Delete requests that were last asked 90 days before `at` (ms), up to `limit`. Returns their number. */
+export const deleteExpiredStatements = (operator: Query, at: number, limit: number): Promise<number> =>
+  countRows(operator)(sql`
+    delete from statements where ctid = any(array(select ctid from statements
+    where requested_at <= ${toTimestamp(at - statementRetentionMs)} and finalised_at is null limit ${limit}))`)

@@ -1,0 +1,149 @@
+import type { Interval } from '../../domain/interval.ts'
+import { dayMs } from '../../domain/interval.ts'
+import type { EnergyFlowDirection } from '../../domain/record/record.ts'
+import type { RowFlow } from '../../domain/statement/energy-sums.ts'
+import type { TariffDirection } from '../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { ClickHouse } from '../../platform/clickhouse/clickhouse.ts'
+import { kindsOfLocations } from '../../platform/clickhouse/meter-cost/location-flows.ts'
+import {
+  type LocationFacts,
+  readLocationFacts,
+  readSessionBounds,
+  type SeenKind,
+  statementBlocks,
+} from '../../platform/clickhouse/meter-cost/statement-rows.ts'
+import { type FairShare, fairShare } from '../../platform/concurrency/fair-share.ts'
+import { Failure } from '../../platform/failure.ts'
+import type { StoredRecords } from '../work-thread/statement-records.ts'
+
+/**
+ * Records to read: those of a location in `span`, and from `readFrom` on those before it. `hasSessions`: also all
+ * records of each session with a record in the span, or with its end at the start of the span.
+ */
+export type RecordsRequest = {
+  readonly tenant: Tenant
+  readonly locationId: string
+  readonly span: Interval
+  readonly readFrom: number
+  readonly hasSessions: boolean
+  readonly includeDevices: 'auto' | boolean
+  readonly signal: AbortSignal
+}
+
+/** Gathered records of a location. `priceInterval` contains each record that overlaps the span completely. */
+export type GatheredRecords = StoredRecords & { readonly priceInterval: Interval; readonly bytes: number }
+
+/** Reader of the records of statements. */
+export type RecordReader = {
+  /**
+   * Read records and use them. They show one state of the stored rows, apart from concurrent first records of a kind.
+   * The records of one large request are in memory at a time.
+   * Throws `clickhouse_busy` (retriable) if too many large requests of the account wait.
+   */
+  readonly withRecords: <T>(request: RecordsRequest, use: (records: GatheredRecords) => Promise<T>) => Promise<T>
+}
+
+/** Maximum number of records that a statement reads. */
+export const maxRecords = 400_000
+
+/** Size of records in bytes from which a request waits for its turn: about 30,000 records. */
+const maxSharedBytes = 4 * 2 ** 20
+
+/** One large request at a time. A waiting request has no records in memory. */
+const largeLimits = { maxConcurrent: 1, maxConcurrentPerAccount: 1, maxWaitingPerAccount: 16 }
+
+const directionsOf: Readonly<Record<RowFlow, readonly [EnergyFlowDirection, TariffDirection]>> = {
+  IMPORT: ['INBOUND', 'IMPORT'],
+  EXPORT: ['OUTBOUND', 'EXPORT'],
+  LOCAL: ['INBOUND', 'LOCAL'],
+  SUPPLIED: ['OUTBOUND', 'IMPORT'],
+}
+
+/**
+ * Decide in which flows the records of devices are included, as `devicesAtLocation` does for costs.
+ * Source: docs/rules/costs.md #records-of-devices.
+ */
+const readInclusion = async (
+  db: ClickHouse,
+  { tenant, locationId, includeDevices }: RecordsRequest,
+  kinds: readonly SeenKind[],
+): Promise<StoredRecords['includesDevices']> => {
+  const includesDevices = { IMPORT: true, EXPORT: true, LOCAL: true, SUPPLIED: true }
+  for (const flow of Object.keys(directionsOf) as RowFlow[]) {
+    const [energyFlowDirection, tariffDirection] = directionsOf[flow]
+    const seen = kinds.filter(
+      kind => kind.energyFlowDirection === energyFlowDirection && kind.tariffDirection === tariffDirection,
+    )
+    if (includeDevices !== 'auto') includesDevices[flow] = includeDevices
+    else if (seen.length < 2) includesDevices[flow] = seen.every(({ isDevice }) => isDevice)
+    else {
+      // Both kinds were seen. The own records may all be cancelled now.
+      const found = await kindsOfLocations(db, tenant, { energyFlowDirection, tariffDirection }, [locationId])
+      includesDevices[flow] = found.get(locationId)?.hasOwnRecords !== true
+    }
+  }
+  return includesDevices
+}
+
+const priceIntervalOf = (span: Interval, longRows: LocationFacts['longRows']): Interval => ({
+  start: Math.min(span.start - dayMs, longRows?.start ?? span.start),
+  end: Math.max(span.end + dayMs, longRows?.end ?? span.end),
+})
+
+/** Read all blocks; null if they have more than `maxBytes`. */
+const readBlocks = async (blocks: AsyncIterable<Buffer>, maxBytes: number): Promise<readonly Buffer[] | null> => {
+  const read: Buffer[] = []
+  let bytes = 0
+  for await (const block of blocks) {
+    bytes += block.length
+    if (bytes > maxBytes) return null
+    read.push(block)
+  }
+  return read
+}
+
+const readRecords = async (
+  db: ClickHouse,
+  request: RecordsRequest,
+  maxBytes: number,
+): Promise<GatheredRecords | null> => {
+  const { tenant, locationId, span, readFrom, hasSessions } = request
+  const within = { from: span.start, to: span.end }
+  const interval = { tenant, locationId, from: readFrom, to: span.end }
+  const [{ kinds, longRows }, bounds] = await Promise.all([
+    readLocationFacts(db, { ...interval, ...within }),
+    hasSessions ? readSessionBounds(db, { ...interval, ...within }) : null,
+  ])
+  const sessions = bounds === null ? null : { within, bounds }
+  const [includesDevices, blocks] = await Promise.all([
+    readInclusion(db, request, kinds),
+    readBlocks(statementBlocks(db, interval, sessions, maxRecords + 1), maxBytes),
+  ])
+  if (blocks === null) return null
+  const bytes = blocks.reduce((sum, { length }) => sum + length, 0)
+  return { locationId, span, blocks, includesDevices, bytes, priceInterval: priceIntervalOf(span, longRows) }
+}
+
+const tooManyReads = (): Failure =>
+  new Failure('clickhouse_busy', 'Too many large statements of the account wait.', { retriable: true })
+
+/** Create a reader of the records of statements. */
+export const createRecordReader = (db: ClickHouse): RecordReader => {
+  const largeReads: FairShare = fairShare(largeLimits)
+  return {
+    withRecords: async (request, use) => {
+      const small = await readRecords(db, request, maxSharedBytes)
+      if (small !== null) return use(small)
+      const release = await largeReads.acquire(request.tenant.accountId, request.signal)
+      if (release === null) throw tooManyReads()
+      try {
+        const records = await readRecords(db, request, Number.POSITIVE_INFINITY)
+        if (records === null) throw new Error('A read without a limit exceeded its limit.')
+        return await use(records)
+      } finally {
+        release()
+      }
+    },
+  }
+}

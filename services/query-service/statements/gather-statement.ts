@@ -1,0 +1,133 @@
+import type { StatementRequest } from '../../contract/statements/statement-request.ts'
+import type { Charge } from '../../domain/charge/charge.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
+import { startOfDayNumber, type TimeZone } from '../../domain/civil-time.ts'
+import { hourMs, type Interval, overlaps } from '../../domain/interval.ts'
+import { copyPricing } from '../../domain/price/pricing-copy.ts'
+import type { FinalStatement } from '../../domain/statement/adjustments.ts'
+import { firstDayRead } from '../../domain/statement/demand-line.ts'
+import { type BilledTariff, defaultTariffComponents } from '../../domain/statement/energy-sums.ts'
+import type { PricingSnapshot } from '../../domain/tariff/snapshot.ts'
+import { type TariffDirection, tariffTypes } from '../../domain/tariff/tariff.ts'
+import type { Tenant } from '../../domain/tenant.ts'
+import type { Database } from '../../platform/postgres/database.ts'
+import { type CostedLocation, costedLocations } from '../../platform/postgres/pricing/costed-locations.ts'
+import type { TenantTransaction } from '../../platform/postgres/transaction.ts'
+import type { PricingCache } from '../../platform/pricing-cache/pricing-cache.ts'
+import type { StatementSources } from '../work-thread/statement-work.ts'
+import { maxRecords, type RecordReader } from './gather-records.ts'
+
+/** Stores that a statement is calculated from. */
+export type StatementStores = {
+  readonly database: Database
+  readonly records: RecordReader
+  readonly pricing: PricingCache
+  /** Find a time zone by its IANA name; null if the name is unknown. */
+  readonly timeZone: (name: string) => TimeZone | null
+}
+
+/** Charges and calendar of a location, with its time zone and currency. Charges are in the order of their creation. */
+export type BillingTerms = {
+  readonly location: CostedLocation
+  readonly timeZone: TimeZone
+  readonly charges: readonly Charge[]
+  readonly calendar: LocationCalendar | null
+}
+
+/** Load the terms of a location, also of a deleted one; null if there is no location. */
+export const loadBillingTerms = async (
+  { timeZone }: Pick<StatementStores, 'timeZone'>,
+  transaction: TenantTransaction,
+  locationId: string,
+): Promise<BillingTerms | null> => {
+  const [location] = await costedLocations(transaction, [locationId])
+  if (location === undefined) return null
+  const zone = timeZone(location.timezone)
+  if (zone === null) throw new RangeError('A location has an unknown time zone.')
+  return { location, timeZone: zone, charges: [], calendar: null }
+}
+
+/** Statement to calculate, at `at` (ms). `finals`: FINAL statements that it adjusts. */
+export type StatementPlan = {
+  readonly terms: BillingTerms
+  readonly request: StatementRequest
+  readonly periods: readonly DayRange[]
+  readonly finals: readonly FinalStatement[]
+  readonly at: number
+}
+
+const directions: readonly TariffDirection[] = ['IMPORT', 'EXPORT', 'LOCAL']
+
+/** Return the tariffs that are valid in a span, in the order of their creation. */
+const tariffsIn = (snapshot: PricingSnapshot, span: Interval): readonly BilledTariff[] => {
+  const tariffs = new Map<string, BilledTariff>()
+  for (const direction of directions) {
+    for (const period of snapshot.directions[direction].pricePeriods) {
+      if (!overlaps(period, span)) continue
+      for (const type of tariffTypes) {
+        const id = type === 'COMMODITY' ? period.commodityId : period.nonCommodityId
+        if (id !== null) tariffs.set(id, { id, type, component: defaultTariffComponents[type], planId: null })
+      }
+    }
+  }
+  return [...tariffs.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** Return the newest prices of a location over an interval. Throws `Failure` if the store is unavailable. */
+const loadPrices = async (
+  { pricing }: Pick<StatementStores, 'pricing'>,
+  tenant: Tenant,
+  locationId: string,
+  { start }: Interval,
+): Promise<PricingSnapshot> => {
+  const request = { ...tenant, locationId, from: Math.max(0, start) }
+  const found = (await pricing.gatherNewest([request])).get(locationId)
+  if (found === undefined) throw new Error(pricing.faultOf(locationId) ?? `location ${locationId} has no pricing`)
+  return found.snapshot
+}
+
+/** Return the span of a statement: from the start of its first day to the end of its last day. */
+export const spanOf = (zone: TimeZone, { startDay, endDay }: DayRange): Interval => ({
+  start: startOfDayNumber(zone, startDay),
+  end: startOfDayNumber(zone, endDay),
+})
+
+/**
+ * Gather everything that decides the amounts of a statement, and use it. Calculations compare `at` by full hours, so
+ * that the answer for a current month stays the same for some time.
+ * Throws `Failure` if a store is unavailable.
+ */
+export const withSources = <T>(
+  stores: StatementStores,
+  tenant: Tenant,
+  { terms, request, periods, finals, at }: StatementPlan,
+  signal: AbortSignal,
+  use: (sources: StatementSources & { readonly bytes: number }) => Promise<T>,
+): Promise<T> => {
+  const { location, timeZone, charges, calendar } = terms
+  const span = spanOf(timeZone, request)
+  const recordsRequest = {
+    ...{ tenant, locationId: location.id, span, signal },
+    readFrom: startOfDayNumber(timeZone, firstDayRead(charges, request.startDay)),
+    hasSessions: charges.some(({ kind }) => kind === 'SESSION'),
+    includeDevices: request.includeDevices,
+  }
+  return stores.records.withRecords(recordsRequest, async ({ bytes, ...records }) => {
+    const snapshot = await loadPrices(stores, tenant, location.id, records.priceInterval)
+    return use({
+      records,
+      bytes,
+      maxRecords,
+      pricing: copyPricing(snapshot, directions, records.priceInterval),
+      tariffs: tariffsIn(snapshot, span),
+      charges,
+      calendar,
+      periods,
+      expected: request.expected,
+      hasDetail: request.hasDetail,
+      finals,
+      now: Math.floor(at / hourMs) * hourMs,
+    })
+  })
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../contract/json/canonical-json.ts'
+import { readExactJson } from '../../contract/json/exact-json.ts'
+import {
+  type StatementContent,
+  type StatementView,
+  statementCsvTexts,
+  statementSummary,
+  statementToWire,
+} from '../../contract/statements/statement.ts'
+import { zoneOffset } from '../../domain/answer-offset.ts'
+import type { Charge } from '../../domain/charge/charge.ts'
+import type { DayRange } from '../../domain/charge/charge-days.ts'
+import type { LocationCalendar } from '../../domain/charge/location-calendar.ts'
+import type { Interval } from '../../domain/interval.ts'
+import { type PricingCopy, snapshotFromCopy } from '../../domain/price/pricing-copy.ts'
+import { type Refusal, type Result, refused } from '../../domain/refusal.ts'
+import type { ComparedLine, FinalStatement } from '../../domain/statement/adjustments.ts'
+import { calculateStatement, type Statement } from '../../domain/statement/calculate-statement.ts'
+import type { BilledTariff } from '../../domain/statement/energy-sums.ts'
+import type { ExpectedRecords } from '../../domain/statement/statement-gaps.ts'
+import { createPricingPool } from '../../domain/tariff/pricing-pool.ts'
+import type { PausableWork } from '../../platform/work-thread/work-messages.ts'
+import { jsonPieces } from '../../platform/write-json.ts'
+import { encodeTexts } from './answer-bytes.ts'
+import { billedRowsOf, inSteps, meteredEnergyOf, readStoredRecords, type StoredRecords } from './statement-records.ts'
+
+/** Everything that decides the amounts of a statement, as plain data. */
+export type StatementSources = {
+  /** `priceInterval`: interval of the prices; it contains each record of the statement completely. */
+  readonly records: StoredRecords & { readonly priceInterval: Interval }
+  readonly maxRecords: number
+  readonly pricing: PricingCopy
+  readonly tariffs: readonly BilledTariff[]
+  readonly charges: readonly Charge[]
+  readonly calendar: LocationCalendar | null
+  readonly periods: readonly DayRange[]
+  readonly expected: ExpectedRecords | null
+  readonly hasDetail: boolean
+  readonly finals: readonly FinalStatement[]
+  readonly now: number
+}
+
+/** LINES: no bytes, the head has the lines. */
+type StatementOutput = 'JSON' | 'CSV' | 'LINES'
+
+export type StatementInput = StatementSources & { readonly view: StatementView; readonly output: StatementOutput }
+
+/** Sum of the lines of a component and tax flag, or of the adjustments of a statement (`statementId`). */
+export type LineSum = ComparedLine & { readonly statementId: string | null }
+
+/** Facts about a calculated statement that decide on its answer. */
+export type StatementFacts = {
+  readonly hash: string
+  /** Hash of the same statement as a DRAFT. */
+  readonly draftHash: string
+  readonly isComplete: boolean
+  readonly lines: readonly LineSum[]
+  /** JSON members of a FINAL statement without its lines, for its event; empty for a DRAFT. */
+  readonly summary: string
+}
+
+/** CHANGING: rows changed while they were read. */
+export type StatementHead =
+  | { readonly state: 'CALCULATED'; readonly facts: StatementFacts }
+  | { readonly state: 'REFUSED'; readonly refusal: Refusal }
+  | { readonly state: 'CHANGING' }
+
+/** Maximum length of a statement in characters. */
+const maxTextLength = 16 * 2 ** 20
+
+const tooLong = refused(
+  'too_many_lines',
+  `A statement must have at most ${maxTextLength / 2 ** 20} MiB. Ask for fewer days, or without detail`,
+).refusal
+
+const hashOf = function* (content: StatementContent): Generator<undefined, string | null> {
+  const hash = createHash('sha256')
+  let length = 0
+  for (const text of canonicalJson(content)) {
+    length += text.length
+    if (length > maxTextLength) return null
+    hash.update(text)
+    yield undefined
+  }
+  return hash.digest('hex')
+}
+
+/** Add up the lines that adjustments compare. */
+const sumLines = ({ periods }: Statement): readonly LineSum[] => {
+  const sums = new Map<string, LineSum>()
+  for (const { kind, component, isTax, amountRounded, reason } of periods.flatMap(({ lines }) => lines)) {
+    const statementId = reason?.kind === 'ADJUSTMENT' ? reason.statementId : null
+    const key = JSON.stringify([statementId, isTax, component])
+    const sum = (sums.get(key)?.amountRounded ?? 0n) + amountRounded
+    sums.set(key, { kind, component, isTax, statementId, amountRounded: sum })
+  }
+  return [...sums.values()]
+}
+
+function* calculate(input: StatementInput): Generator<undefined, Result<Statement> | null> {
+  const snapshot = snapshotFromCopy(input.pricing)
+  const { records, rows, priceInterval } = yield* readStoredRecords(input.records)
+  const { maxRecords, view, records: stored } = input
+  if (records.length > maxRecords) {
+    const message = `The charges of the statement read more than ${maxRecords} records. Ask for fewer days`
+    return refused('too_many_records', message)
+  }
+  if (priceInterval.start < stored.priceInterval.start || priceInterval.end > stored.priceInterval.end) return null
+  const metered = yield* meteredEnergyOf(records, stored, snapshot)
+  return yield* inSteps(
+    calculateStatement({
+      ...input,
+      ...{ metered, locationId: stored.locationId, rounding: view.rounding, pool: createPricingPool() },
+      rows: billedRowsOf(rows, snapshot),
+    }),
+  )
+}
+
+/** Write the members of a content as JSON without its braces and without `account_id`. */
+function* contentTexts({ account_id: _, ...content }: Pick<StatementContent, 'account_id'>): Generator<string> {
+  let separator = ''
+  for (const [name, member] of Object.entries(content)) {
+    yield `${separator}${JSON.stringify(name)}:`
+    separator = ','
+    yield* jsonPieces(member)
+  }
+}
+
+function* factsOf(statement: Statement, content: StatementContent): Generator<undefined, StatementFacts | null> {
+  const isFinal = content.status === 'FINAL'
+  const hash = yield* hashOf(content)
+  const draftHash = isFinal ? yield* hashOf({ ...content, status: 'DRAFT' }) : hash
+  if (hash === null || draftHash === null) return null
+  const summary = isFinal ? [...contentTexts(statementSummary(content))].join('') : ''
+  return { hash, draftHash, isComplete: statement.isComplete, lines: sumLines(statement), summary }
+}
+
+/** Calculate a statement; the head decides whether its bytes are read. */
+export function* statementWork(input: StatementInput): PausableWork {
+  const calculated = yield* calculate(input)
+  if (calculated === null || !calculated.ok) {
+    const head: StatementHead =
+      calculated === null ? { state: 'CHANGING' } : { state: 'REFUSED', refusal: calculated.refusal }
+    yield { head }
+    return
+  }
+  const { view, output } = input
+  const offsetOf = zoneOffset(input.pricing.timeZone)
+  const content = yield* inSteps(statementToWire(view, calculated.value, offsetOf))
+  const facts = yield* factsOf(calculated.value, content)
+  const head: StatementHead = facts === null ? { state: 'REFUSED', refusal: tooLong } : { state: 'CALCULATED', facts }
+  yield { head }
+  if (facts === null || output === 'LINES') return
+  yield* encodeTexts(output === 'CSV' ? statementCsvTexts(content) : contentTexts(content))
+}
+
+/** Write the lines of a stored statement as CSV. `text` is its JSON. */
+export function* statementTableWork({ text }: { readonly text: string }): PausableWork {
+  const statement = yield* inSteps(readExactJson(text))
+  if (!statement.ok) throw new TypeError('A stored statement is not JSON.')
+  yield { head: null }
+  yield* encodeTexts(statementCsvTexts(statement.value as StatementContent))
+}
