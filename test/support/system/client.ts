@@ -5,7 +5,7 @@ export type ApiVersion = 'current' | 'earlier'
 
 const versions = { current: '2025-09-14', earlier: '2024-08-24' } as const
 
-/** Answer of the system. `text` has the numbers exactly as written, and `json` has them as floats. */
+/** Answer of the system. `text` has the numbers exactly as written, and `json` has them as floats; null for a table. */
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: never }
 
 /** Client of a running system in one mode. */
@@ -51,11 +51,12 @@ export const login = async (
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
+    const isTable = response.headers.get('content-type')?.startsWith('text/csv') === true
     return {
       status: response.status,
       headers: response.headers,
       text,
-      json: (text === '' ? null : JSON.parse(text)) as never,
+      json: (text === '' || isTable ? null : JSON.parse(text)) as never,
     }
   }
   const ask: Client['ask'] = async (...words) => {
