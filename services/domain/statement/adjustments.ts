@@ -17,9 +17,12 @@ export type FinalStatement = {
 
 type Difference = { readonly component: string; readonly isTax: boolean; amount: Money }
 
+const compareDifferences = (a: Difference, b: Difference): number =>
+  a.component === b.component ? Number(a.isTax) - Number(b.isTax) : a.component < b.component ? -1 : 1
+
 /**
  * Return the lines that adjust FINAL statements, per component and tax flag that differs: now − final − adjusted, in
- * rounded amounts.
+ * rounded amounts. The lines are in the order of the statements, then by component.
  * ADJUSTMENT lines within the compared statements belong to other statements and do not count.
  * Law: final + adjusted + the returned lines = now, per component and tax flag.
  */
@@ -37,6 +40,7 @@ export const adjustmentLines = (finals: readonly FinalStatement[], startDay: num
     for (const line of adjusted) add(line, -1n)
     return [...differences.values()]
       .filter(({ amount }) => amount !== 0n)
+      .sort(compareDifferences)
       .map(
         ({ component, isTax, amount }): DraftLine => ({
           ...{ kind: 'ADJUSTMENT', component, name: 'Adjustment', isTax, direction: null },

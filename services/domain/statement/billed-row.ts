@@ -13,13 +13,14 @@ import type { CountsAtStarts, RecordToPrice } from './counts-at-starts.ts'
 
 /**
  * Piece of a record with one price and one non-commodity price, both per kWh. The ids are null without a tariff of the
- * type.
+ * type. `whole`: the stored piece, if the piece is a part of one.
  */
 export type BilledPiece = StoredPiece & {
   readonly price: Price
   readonly nonCommodityPrice: Price
   readonly commodityId: string | null
   readonly nonCommodityId: string | null
+  readonly whole: StoredPiece | null
 }
 
 /** Row of a record, stored or priced by other tariffs; UNPRICED if `cost` is null. */
@@ -96,7 +97,8 @@ const cutPiece = (piece: PricedPiece, segments: readonly TariffSegment[]): reado
     const [from, to] = [split.start - piece.start, split.end - piece.start]
     const share = (amount: bigint): bigint =>
       splits.length === 1 ? amount : cumulativeShare(amount, to, length) - cumulativeShare(amount, from, length)
-    return { ...piece, ...split, energy: share(piece.energy), cost: share(piece.cost) }
+    const whole = splits.length === 1 ? null : piece
+    return { ...piece, ...split, energy: share(piece.energy), cost: share(piece.cost), whole }
   })
 }
 
@@ -120,7 +122,8 @@ export const createPieceBiller = (
       const { start, end, energy, cost, confidence, price } = piece
       const { commodityId, nonCommodityId } = found
       const nonCommodityPrice = nonCommodityPriceOf(found, piece)
-      billed.push({ start, end, energy, cost, confidence, price, nonCommodityPrice, commodityId, nonCommodityId })
+      const ids = { commodityId, nonCommodityId, whole: null }
+      billed.push({ start, end, energy, cost, confidence, price, nonCommodityPrice, ...ids })
     }
     return billed
   }

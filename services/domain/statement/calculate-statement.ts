@@ -105,7 +105,7 @@ function* paidCharges(
     const edges = [paid.startDay, paid.endDay].map(day => startOfDayNumber(metered.timeZone, day))
     const isCounted = charge.kind !== 'PERCENTAGE' && charge.perKwh !== 0n
     const sums = isCounted ? yield* sumEnergy(metered, { counts: 'IMPORT', deviceIds: null }, edges) : null
-    found.push({ charge, paid, importedEnergy: sums?.energies[0] ?? 0n })
+    found.push({ charge, period, paid, importedEnergy: sums?.energies[0] ?? 0n })
   }
   return found
 }

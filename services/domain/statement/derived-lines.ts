@@ -9,8 +9,13 @@ export type RoundedDraftLine = DraftLine & { readonly roundedBefore: DraftLine['
 type AmountBefore = DraftLine['amountBefore']
 type Track = 'amountBefore' | 'roundedBefore'
 
-/** Derived charge with its paid days and the energy bought on them. */
-export type PaidCharge = { readonly charge: DerivedCharge; readonly paid: DayRange; readonly importedEnergy: Energy }
+/** Derived charge with its period, its paid days and the energy bought on them. */
+export type PaidCharge = {
+  readonly charge: DerivedCharge
+  readonly period: DayRange
+  readonly paid: DayRange
+  readonly importedEnergy: Energy
+}
 
 /** Derived line with the sequence of its charge; null for lines that every derived charge can read. */
 type SequencedLine = { readonly line: RoundedDraftLine; readonly sequence: number | null }
@@ -33,10 +38,15 @@ const linesOfBase = (
         (directions.length === 0 ? direction === 'IMPORT' : directions.includes(direction)),
     )
 
-/** Return the limit of a charge in its paid days. */
-const limitOf = ({ amount, per, perKwh }: LimitCharge, paid: DayRange, importedEnergy: Energy): Money => {
+const daysIn = ({ startDay, endDay }: DayRange): bigint => BigInt(endDay - startDay)
+
+/** Return the limit of a charge in its paid days. Per PERIOD, a day weighs 1 / days of its period. */
+const limitOf = (
+  { amount, per, perKwh }: LimitCharge,
+  { period, paid, importedEnergy }: Omit<PaidCharge, 'charge'>,
+): Money => {
   const forEnergy = timesNano(importedEnergy, perKwh)
-  if (per === 'PERIOD') return amount + forEnergy
+  if (per === 'PERIOD') return divideHalfEven(amount * daysIn(paid), daysIn(period)) + forEnergy
   const denominator = BigInt(weightDenominator)
   const forTime =
     per === 'YEAR'
@@ -54,11 +64,12 @@ type Derived = { readonly before: AmountBefore; readonly reason: LineReason }
 /** Derive a limit: what lifts or lowers the base, over the paid days by the weights of their months. */
 const deriveLimit = (
   charge: LimitCharge,
-  { paid, importedEnergy }: PaidCharge,
+  paidCharge: PaidCharge,
   lines: readonly RoundedDraftLine[],
   track: Track,
 ): Derived => {
-  const limit = limitOf(charge, paid, importedEnergy)
+  const { paid } = paidCharge
+  const limit = limitOf(charge, paidCharge)
   const base = baseBefore(lines, track, paid, paid.endDay)
   const isBound = charge.kind === 'MINIMUM' ? limit > base : limit < base
   const amount = isBound ? limit - base : 0n

@@ -2,12 +2,12 @@ import type { LineDirection } from '../charge/charge.ts'
 import { startOfDayNumber, type TimeZone } from '../civil-time.ts'
 import type { Energy, Money } from '../quantity.ts'
 import type { EnergyFlowDirection } from '../record/record.ts'
-import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
+import { type TariffDirection, type TariffType, tariffTypes } from '../tariff/tariff.ts'
 import type { BilledRow } from './billed-row.ts'
 import {
   addRow,
   type BilledTariff,
-  type ComponentSums,
+  componentKey,
   createEnergyBuckets,
   defaultTariffComponents,
   type EnergyBuckets,
@@ -31,7 +31,8 @@ const maxPrices = 1_000
 
 /**
  * Rows of a statement. `rows` are its records with their pieces, priced by stored or by other tariffs; each row is read
- * once. `tariffs` contain every tariff of the rows, and all non-commodity tariffs that are valid in the periods.
+ * once. `tariffs` contain every tariff of the rows, and those of the last contracts that start before the
+ * end of each period.
  * `hasDetail`: lines of energy list their prices.
  */
 export type RowsInput = {
@@ -59,41 +60,42 @@ export function* sumRows(
   return sums
 }
 
+/** Component of a line of energy. It is named after the commodity if it has both types of tariffs. */
+type EnergyComponent = { readonly component: string; readonly type: TariffType }
+
+const startOf = ({ contractStart }: BilledTariff): number => contractStart ?? Number.NEGATIVE_INFINITY
+
+/**
+ * Return the components of a direction: those of commodity first, then those of fees, in the order of the contracts.
+ * A type without priced energy has the component of the last contract that starts before `end`. A direction has a
+ * component of commodity in any case.
+ */
+const componentsOf = (
+  { tariffs }: EnergyBuckets,
+  direction: LineDirection,
+  end: number,
+  isMet: (component: string, type: TariffType) => boolean,
+): readonly EnergyComponent[] => {
+  const inOrder = [...tariffs.values()]
+    .filter(tariff => tariff.direction === direction)
+    .sort((a, b) => (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b)))
+  const all = tariffTypes.flatMap((type): readonly EnergyComponent[] => {
+    const ofType = inOrder.filter(tariff => tariff.type === type)
+    const met = ofType.filter(({ component }) => isMet(component, type))
+    if (met.length > 0) return met
+    const inForce = ofType.findLast(tariff => startOf(tariff) < end)
+    if (inForce !== undefined) return [inForce]
+    return type === 'COMMODITY' ? [{ type, component: defaultTariffComponents[type] }] : []
+  })
+  return all.filter((one, index) => all.findIndex(({ component }) => component === one.component) === index)
+}
+
 const nameOf = (direction: LineDirection, type: TariffType): string =>
   direction === 'EXPORT' ? 'Energy export' : type === 'COMMODITY' ? 'Energy' : 'Grid fee'
 
 /**
- * Return the components of a direction: those of commodity first, then those of fees, in the order of the tariffs.
- * Bought energy has a component of commodity in any case, and one for each non-commodity tariff.
- */
-const componentsOf = (
-  sums: EnergyBuckets,
-  direction: LineDirection,
-  isMet: (one: ComponentSums) => boolean,
-): readonly ComponentSums[] => {
-  const tariffs = [...sums.tariffs.values()]
-  const orderOf = (type: TariffType, component: string): number =>
-    tariffs.findIndex(tariff => tariff.type === type && tariff.component === component)
-  const met = (type: TariffType): readonly ComponentSums[] =>
-    [...sums.components.values()]
-      .filter(one => one.flow === direction && one.type === type && isMet(one))
-      .sort((a, b) => orderOf(type, a.component) - orderOf(type, b.component))
-  const empty = (type: TariffType, component: string): ComponentSums => ({
-    ...{ flow: direction, type, component, buckets: [] },
-  })
-  const commodity = met('COMMODITY')
-  const fees = tariffs.filter(({ type }) => direction === 'IMPORT' && type === 'NON_COMMODITY')
-  const all = [
-    ...(commodity.length > 0 ? commodity : [empty('COMMODITY', defaultTariffComponents.COMMODITY)]),
-    ...met('NON_COMMODITY'),
-    ...fees.map(({ component }) => empty('NON_COMMODITY', component)),
-  ]
-  return all.filter((one, index) => all.findIndex(({ component }) => component === one.component) === index)
-}
-
-/**
- * Return the lines of energy of a period: a line per component of bought energy, then of sold energy, whose amounts are
- * negative. A direction without records in the period has no line.
+ * Return the lines of energy of a period: a line per component of bought energy, then of sold energy, whose prices and
+ * amounts are negative. A direction without records in the period has no line.
  */
 export const energyLines = (sums: EnergyBuckets, timeZone: TimeZone, period: BilledPeriod): readonly DraftLine[] => {
   const bucketOfDay = (day: number): number => sums.edges.indexOf(startOfDayNumber(timeZone, day))
@@ -101,13 +103,19 @@ export const energyLines = (sums: EnergyBuckets, timeZone: TimeZone, period: Bil
   return (['IMPORT', 'EXPORT'] as const).flatMap(direction => {
     const hasRecords = sums.records[direction].slice(from, to).some(count => count > 0)
     if (!hasRecords) return []
-    const isMet = ({ buckets }: ComponentSums): boolean => buckets.slice(from, to).some(bucket => bucket !== undefined)
-    return componentsOf(sums, direction, isMet).map((component): DraftLine => {
-      const { energy, tariffId, price, prices } = totalOf(component, from, to)
+    const sumsOf = (component: string) => sums.components.get(componentKey(direction, component)) ?? { buckets: [] }
+    const isMet = (component: string, type: TariffType): boolean =>
+      sumsOf(component)
+        .buckets.slice(from, to)
+        .some(bucket => bucket?.types.has(type))
+    const components = componentsOf(sums, direction, sums.edges[to] as number, isMet)
+    return components.map(({ component, type }): DraftLine => {
+      const own = sumsOf(component)
+      const { energy, tariffId, price, prices } = totalOf(own, from, to)
       return {
         kind: 'ENERGY',
-        component: component.component,
-        name: nameOf(direction, component.type),
+        component,
+        name: nameOf(direction, type),
         chargeId: null,
         tariffId,
         planId: (tariffId === null ? undefined : sums.tariffs.get(tariffId)?.planId) ?? null,
@@ -119,7 +127,7 @@ export const energyLines = (sums: EnergyBuckets, timeZone: TimeZone, period: Bil
         reason: null,
         prices: sums.hasDetail ? prices.slice(0, maxPrices) : null,
         morePrices: sums.hasDetail ? Math.max(0, prices.length - maxPrices) : 0,
-        amountBefore: day => (day <= period.startDay ? 0n : totalOf(component, from, bucketOfDay(day)).amount),
+        amountBefore: day => (day <= period.startDay ? 0n : totalOf(own, from, bucketOfDay(day)).amount),
       }
     })
   })
@@ -135,9 +143,8 @@ export const memoLines = ({ components, records }: EnergyBuckets): readonly Memo
   memoFlows.flatMap(([flow, energyFlowDirection, tariffDirection]) => {
     if (!records[flow].some(count => count > 0)) return []
     const own = [...components.values()].filter(one => one.flow === flow)
-    const totals = own.map(one => ({ ...totalOf(one, 0, records[flow].length), type: one.type }))
-    // The non-commodity part of supplied energy is the same energy again.
-    const quantity = totals.reduce((sum, { energy, type }) => (type === 'COMMODITY' ? sum + energy : sum), 0n)
+    const totals = own.map(one => totalOf(one, 0, records[flow].length))
+    const quantity = totals.reduce((sum, { energy }) => sum + energy, 0n)
     const amount = totals.reduce((sum, total) => sum + total.amount, 0n)
     return { energyFlowDirection, tariffDirection, quantity, amount }
   })

@@ -1,23 +1,30 @@
 import { addToMean, type ConfidenceMean, confidenceOfMean, createMean } from '../cost/confidence-mean.ts'
 import type { Interval } from '../interval.ts'
 import { costOf, cumulativeShare, type Energy, type Money, type Price } from '../quantity.ts'
-import type { TariffType } from '../tariff/tariff.ts'
+import type { TariffDirection, TariffType } from '../tariff/tariff.ts'
 import type { BilledPiece, BilledRow } from './billed-row.ts'
 import type { PriceDetail } from './statement-line.ts'
 
-/** Tariff that a line can belong to. `component` names its line. */
+/** Tariff that a line can belong to. `component` names its line. `contractStart` is in ms; null is open. */
 export type BilledTariff = {
   readonly id: string
+  readonly direction: TariffDirection
   readonly type: TariffType
   readonly component: string
   readonly planId: string | null
+  readonly contractStart: number | null
 }
 
 /** Flow of rows: bought, sold, own generation, and energy that a storage supplies at the import price. */
 export type RowFlow = 'IMPORT' | 'EXPORT' | 'LOCAL' | 'SUPPLIED'
 
-/** Sums of one component in one bucket. `tariffId` and `price` are null if there are several. */
+/**
+ * Sums of one component in one bucket. `tariffId` and `price` are those of the parts with energy, or of all parts if no
+ * part has energy (`isIdle`). They are null if there are several. `types`: types of the tariffs of the parts.
+ */
 type ComponentBucket = {
+  readonly types: Set<TariffType>
+  isIdle: boolean
   energy: Energy
   amount: Money
   tariffId: string | null
@@ -25,19 +32,22 @@ type ComponentBucket = {
   readonly prices: Map<Price, { energy: Energy; amount: Money }>
 }
 
-/** Sums of one component of a flow by bucket. `type`: type of the tariffs that have the component. */
+/** Sums of one component of a flow by bucket. */
 export type ComponentSums = {
   readonly flow: RowFlow
   readonly component: string
-  readonly type: TariffType
   readonly buckets: (ComponentBucket | undefined)[]
 }
 
-/** Components of the pieces with some tariffs. `fee` is null if both parts of the price belong to one component. */
+/**
+ * Components of the pieces with some tariffs. `fee` is null if both parts of the price belong to one component;
+ * `tariffId` is then the only tariff, or null.
+ */
 type PieceComponents = {
   readonly flow: RowFlow
   readonly commodityId: string | null
   readonly nonCommodityId: string | null
+  readonly tariffId: string | null
   readonly commodity: ComponentSums
   readonly fee: ComponentSums | null
 }
@@ -103,10 +113,8 @@ const bucketAt = (edges: readonly number[], at: number): number => {
   return low - 1
 }
 
-/** Part of a piece or row in a bucket. `share` returns its cumulative share of an amount. */
-type BucketPart = Interval & { readonly bucket: number; readonly share: (amount: bigint) => bigint }
-
-const wholeShare = (amount: bigint): bigint => amount
+/** Part of a piece or row in a bucket. */
+type BucketPart = Interval & { readonly bucket: number }
 
 /**
  * Return the parts of an interval of a row by bucket, as `energy-cost.ts` cuts stored pieces. An interval without length
@@ -118,26 +126,35 @@ const partsOf = (edges: readonly number[], piece: Interval, row: Interval): read
   const isRowEnd = length === 0 && end === row.end && row.start < row.end
   const first = bucketAt(edges, isRowEnd ? end - 1 : start)
   if (length === 0 || end <= (edges[first + 1] ?? Number.NEGATIVE_INFINITY))
-    return first >= 0 && first < edges.length - 1 ? [{ start, end, bucket: first, share: wholeShare }] : []
+    return first >= 0 && first < edges.length - 1 ? [{ start, end, bucket: first }] : []
   const parts: BucketPart[] = []
   for (let bucket = Math.max(0, first); bucket < edges.length - 1; bucket += 1) {
     const [from, to] = [Math.max(start, edges[bucket] as number), Math.min(end, edges[bucket + 1] as number)]
     if (from >= end) break
-    if (from >= to) continue
-    const share = (amount: bigint): bigint =>
-      cumulativeShare(amount, to - start, length) - cumulativeShare(amount, from - start, length)
-    parts.push({ start: from, end: to, bucket, share })
+    if (from < to) parts.push({ start: from, end: to, bucket })
   }
   return parts
 }
 
+/** Return the cumulative share of an amount of an interval in a part of the interval. */
+const shareOf = (amount: bigint, { start, end }: Interval, part: Interval): bigint =>
+  part.end - part.start === end - start
+    ? amount
+    : cumulativeShare(amount, part.end - start, end - start) - cumulativeShare(amount, part.start - start, end - start)
+
+/** Return the key of a component in `EnergyBuckets`. */
+export const componentKey = (flow: RowFlow, component: string): string => `${flow} ${component}`
+
 const componentOf = (sums: EnergyBuckets, flow: RowFlow, id: string | null, type: TariffType): ComponentSums => {
   const component = (id === null ? undefined : sums.tariffs.get(id)?.component) ?? defaultTariffComponents[type]
-  const key = `${flow} ${component}`
-  const found = sums.components.get(key) ?? { flow, component, type, buckets: [] }
+  const key = componentKey(flow, component)
+  const found = sums.components.get(key) ?? { flow, component, buckets: [] }
   sums.components.set(key, found)
   return found
 }
+
+/** Check if the energy of a flow is in the lines of a statement. The other flows have one sum each. */
+const isInLines = (flow: RowFlow): boolean => flow === 'IMPORT' || flow === 'EXPORT'
 
 /** Return the components of a piece. Most pieces have the tariffs of the piece before. */
 const componentsOf = (
@@ -148,27 +165,40 @@ const componentsOf = (
   const { latest } = sums
   if (latest?.flow === flow && latest.commodityId === commodityId && latest.nonCommodityId === nonCommodityId)
     return latest
-  const commodity = componentOf(sums, flow, commodityId, 'COMMODITY')
-  const fee = nonCommodityId === null ? commodity : componentOf(sums, flow, nonCommodityId, 'NON_COMMODITY')
-  sums.latest = { flow, commodityId, nonCommodityId, commodity, fee: fee === commodity ? null : fee }
+  const hasFee = nonCommodityId !== null && isInLines(flow)
+  const commodity = componentOf(sums, flow, isInLines(flow) ? commodityId : null, 'COMMODITY')
+  const fee = hasFee ? componentOf(sums, flow, nonCommodityId, 'NON_COMMODITY') : commodity
+  const tariffId = nonCommodityId === null ? commodityId : null
+  sums.latest = { flow, commodityId, nonCommodityId, tariffId, commodity, fee: fee === commodity ? null : fee }
   return sums.latest
 }
 
-const addShare = (
-  { buckets }: ComponentSums,
-  bucket: number,
-  { energy, amount, price, tariffId }: Omit<ComponentBucket, 'prices'> & { readonly price: Price },
-  hasDetail: boolean,
-): void => {
-  const sum = buckets[bucket] ?? { energy: 0n, amount: 0n, tariffId, price, prices: new Map() }
+/** Part of a piece in a component. */
+type Share = {
+  readonly type: TariffType
+  readonly energy: Energy
+  readonly amount: Money
+  readonly price: Price
+  readonly tariffId: string | null
+}
+
+const addShare = ({ buckets }: ComponentSums, bucket: number, share: Share, hasDetail: boolean): void => {
+  const { type, energy, amount, price, tariffId } = share
+  const known = buckets[bucket]
+  const sum = known ?? { types: new Set(), isIdle: true, energy: 0n, amount: 0n, tariffId, price, prices: new Map() }
   buckets[bucket] = sum
-  // A price without energy does not count as a second price.
-  const isFirst = sum.energy === 0n
-  if (isFirst || (energy > 0n && sum.tariffId !== tariffId)) sum.tariffId = isFirst ? tariffId : null
-  if (isFirst || (energy > 0n && sum.price !== price)) sum.price = isFirst ? price : null
+  sum.types.add(type)
+  if (sum.isIdle && energy > 0n) {
+    sum.isIdle = false
+    sum.tariffId = tariffId
+    sum.price = price
+  } else if (sum.isIdle || energy > 0n) {
+    if (sum.tariffId !== tariffId) sum.tariffId = null
+    if (sum.price !== price) sum.price = null
+  }
   sum.energy += energy
   sum.amount += amount
-  if (!hasDetail || energy === 0n) return
+  if (!hasDetail || (energy === 0n && amount === 0n)) return
   const detail = sum.prices.get(price) ?? { energy: 0n, amount: 0n }
   detail.energy += energy
   detail.amount += amount
@@ -202,31 +232,37 @@ export const confidenceOfSums = (sums: EnergyBuckets): number => {
 /** Energy, cost and time (ms) of a part of a piece. `fee` is the non-commodity part of the cost. */
 type PartAmounts = { readonly energy: Energy; readonly cost: Money; readonly fee: Money; readonly timeMs: number }
 
+/** Prices and amounts of sold energy are negative. */
+const signed = (flow: RowFlow, value: bigint): bigint => (flow === 'EXPORT' ? -value : value)
+
 const addPart = (
   sums: EnergyBuckets,
   row: BilledRow,
   piece: BilledPiece,
-  { flow, commodity, fee }: PieceComponents,
+  { flow, commodity, fee, tariffId }: PieceComponents,
   bucket: number,
-  part: PartAmounts,
+  { energy, cost, fee: feeCost, timeMs }: PartAmounts,
 ): void => {
-  const { price, nonCommodityPrice, commodityId: tariffId, nonCommodityId } = piece
-  const { energy, timeMs } = part
-  const cost = part.cost - part.fee
-  const amount = flow === 'EXPORT' ? -cost : cost
-  if (fee === null) addShare(commodity, bucket, { energy, amount, price, tariffId }, sums.hasDetail)
-  else {
-    addShare(commodity, bucket, { energy, amount, price: price - nonCommodityPrice, tariffId }, sums.hasDetail)
-    const own = { energy, amount: part.fee, price: nonCommodityPrice, tariffId: nonCommodityId }
-    addShare(fee, bucket, own, sums.hasDetail)
+  const { price, nonCommodityPrice, commodityId, nonCommodityId } = piece
+  const own = { type: 'COMMODITY', energy } as const
+  if (fee === null) {
+    const share = { ...own, amount: signed(flow, cost), price: signed(flow, price), tariffId }
+    addShare(commodity, bucket, share, sums.hasDetail)
+  } else {
+    const ownPrice = signed(flow, price - nonCommodityPrice)
+    const share = { ...own, amount: signed(flow, cost - feeCost), price: ownPrice, tariffId: commodityId }
+    addShare(commodity, bucket, share, sums.hasDetail)
+    const [amount, feePrice] = [signed(flow, feeCost), signed(flow, nonCommodityPrice)]
+    const feeShare = { type: 'NON_COMMODITY', energy, amount, price: feePrice, tariffId: nonCommodityId } as const
+    addShare(fee, bucket, feeShare, sums.hasDetail)
   }
-  if (flow === 'IMPORT' || flow === 'EXPORT')
-    addConfidence(sums, row.recordConfidence * piece.confidence, energy, timeMs)
+  if (isInLines(flow)) addConfidence(sums, row.recordConfidence * piece.confidence, energy, timeMs)
 }
 
 /**
  * Add a priced piece to its components. The non-commodity part is Round9(non-commodity price × energy), and the rest is
- * the commodity part. Both are cut cumulatively, so they add up to the cut cost. `bucket` null: edges cut the row.
+ * the commodity part. Edges cut the cost of the stored piece and the non-commodity part cumulatively, so the parts add
+ * up to the costs of the same time. `bucket` null: edges cut the row.
  */
 const addPiece = (
   sums: EnergyBuckets,
@@ -238,12 +274,15 @@ const addPiece = (
   const components = componentsOf(sums, flow, piece)
   const { start, end, energy, cost } = piece
   const fee = components.fee === null ? 0n : costOf(energy, piece.nonCommodityPrice)
-  if (bucket !== null) addPart(sums, row, piece, components, bucket, { energy, cost, fee, timeMs: end - start })
-  else {
-    for (const part of partsOf(sums.edges, piece, row)) {
-      const amounts = { energy: part.share(energy), cost: part.share(cost), fee: part.share(fee) }
-      addPart(sums, row, piece, components, part.bucket, { ...amounts, timeMs: part.end - part.start })
-    }
+  if (bucket !== null) {
+    addPart(sums, row, piece, components, bucket, { energy, cost, fee, timeMs: end - start })
+    return
+  }
+  const whole = piece.whole ?? piece
+  for (const part of partsOf(sums.edges, piece, row)) {
+    const shares = { energy: shareOf(whole.energy, whole, part), cost: shareOf(whole.cost, whole, part) }
+    const timeMs = part.end - part.start
+    addPart(sums, row, piece, components, part.bucket, { ...shares, fee: shareOf(fee, piece, part), timeMs })
   }
 }
 
@@ -256,17 +295,17 @@ export const addRow = (sums: EnergyBuckets, row: BilledRow): void => {
   const [only] = parts
   if (only === undefined) return
   if (row.cost !== null) {
-    const bucket = only.share === wholeShare ? only.bucket : null
+    const bucket = only.end - only.start === row.end - row.start ? only.bucket : null
     for (const piece of row.pieces) addPiece(sums, row, flow, piece as BilledPiece, bucket)
-  } else if (flow === 'IMPORT' || flow === 'EXPORT') {
+  } else if (isInLines(flow)) {
     for (const piece of row.pieces.length === 0 ? [row] : row.pieces)
-      for (const { start, end, share } of partsOf(sums.edges, piece, row))
-        addConfidence(sums, 0, share(piece.energy), end - start)
+      for (const part of partsOf(sums.edges, piece, row))
+        addConfidence(sums, 0, shareOf(piece.energy, piece, part), part.end - part.start)
   }
 }
 
-/** Sums of a component over some buckets. `prices` by rising price. */
-export type ComponentTotal = {
+/** Sums of a component over some buckets. `tariffId` and `price` as in a bucket; `prices` by rising price. */
+type ComponentTotal = {
   readonly energy: Energy
   readonly amount: Money
   readonly tariffId: string | null
@@ -294,11 +333,13 @@ const detailsOf = (buckets: readonly ComponentBucket[]): readonly PriceDetail[] 
 /** Add up the buckets [from, to) of a component. */
 export const totalOf = ({ buckets }: Pick<ComponentSums, 'buckets'>, from: number, to: number): ComponentTotal => {
   const within = buckets.slice(from, to).filter(bucket => bucket !== undefined)
+  const used = within.filter(({ isIdle }) => !isIdle)
+  const decisive = used.length > 0 ? used : within
   return {
     energy: within.reduce((sum, { energy }) => sum + energy, 0n),
     amount: within.reduce((sum, { amount }) => sum + amount, 0n),
-    tariffId: onlyOf(within.map(({ tariffId }) => tariffId)),
-    price: onlyOf(within.map(({ price }) => price)),
+    tariffId: onlyOf(decisive.map(({ tariffId }) => tariffId)),
+    price: onlyOf(decisive.map(({ price }) => price)),
     prices: detailsOf(within),
   }
 }

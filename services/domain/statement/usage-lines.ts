@@ -1,7 +1,6 @@
 import type { UsageCharge } from '../charge/charge.ts'
 import { type DayRange, paidDays } from '../charge/charge-days.ts'
 import { startOfDayNumber } from '../civil-time.ts'
-import type { Interval } from '../interval.ts'
 import { costOf, type Energy, type Price } from '../quantity.ts'
 import { evaluate } from '../tariff/evaluate.ts'
 import { compileSnapshot } from '../tariff/snapshot.ts'
@@ -9,8 +8,8 @@ import { demandGridOf } from './demand-grid.ts'
 import { sumEnergy } from './metered-energy.ts'
 import { type BilledPeriod, type DraftLine, type LineContext, termsOfCharge } from './statement-line.ts'
 
-/** Interval at one price per kWh. */
-type UsagePrice = Interval & { readonly price: Price }
+/** Price per kWh from an instant on. */
+type UsagePrice = { readonly start: number; readonly price: Price }
 
 /** Length of the intervals in which NET_IMPORT of a price per kWh is counted: the default of demand. */
 const netMinutes = 60
@@ -19,8 +18,8 @@ const netMinutes = 60
 const daysPerPause = 31
 
 /**
- * Return the prices of a schedule in an interval, by the evaluator of tariffs: the schedule is priced as a tariff
- * without an end.
+ * Return the changes of price of a schedule in a range of days, by the evaluator of tariffs: the schedule is priced as
+ * a tariff without an end.
  */
 function* schedulePrices(
   { metered: { timeZone }, pool, locationId, calendar }: LineContext,
@@ -35,8 +34,8 @@ function* schedulePrices(
   for (let day = days.startDay; day < days.endDay; day += daysPerPause) {
     const [from, to] = [day, Math.min(day + daysPerPause, days.endDay)].map(one => startOfDayNumber(timeZone, one))
     if (from === undefined || to === undefined || from >= to) continue
-    for (const { start, end, price } of evaluate(snapshot, 'IMPORT', from, to))
-      prices.push({ start, end, price: price ?? 0n })
+    for (const { start, price } of evaluate(snapshot, 'IMPORT', from, to))
+      if (prices.length === 0 || prices[prices.length - 1]?.price !== price) prices.push({ start, price: price ?? 0n })
     yield null
   }
   return prices
@@ -55,8 +54,7 @@ function* energyByPrice(
   const { metered } = context
   const cutTimes = cuts.map(day => startOfDayNumber(metered.timeZone, day))
   const [start, end] = [cutTimes[0] as number, cutTimes[cutTimes.length - 1] as number]
-  const prices =
-    charge.price === null ? yield* schedulePrices(context, charge, paid) : [{ start, end, price: charge.price }]
+  const prices = charge.price === null ? yield* schedulePrices(context, charge, paid) : [{ start, price: charge.price }]
   const grid = charge.counts === 'NET_IMPORT' ? (yield* demandGridOf(metered, netMinutes, paid)).edges : []
   const times = new Set([...cutTimes, ...prices.map(one => one.start), ...grid])
   const edges = [...times].sort((a, b) => a - b)

@@ -8,6 +8,7 @@ export type WireObject = { readonly [name: string]: unknown }
 export type BillTariff = {
   readonly direction: 'IMPORT' | 'EXPORT' | 'LOCAL'
   readonly type: 'COMMODITY' | 'NON_COMMODITY'
+  readonly component?: string
   readonly schedule: readonly ScheduleEntryInput[]
   readonly contract_start_date?: string
   readonly contract_end_date?: string
@@ -15,6 +16,7 @@ export type BillTariff = {
 
 type RecordTerms = {
   readonly units?: 'WH' | 'KWH' | 'W' | 'KW'
+  readonly confidence?: string
   readonly device_id?: string
   readonly session_reference_id?: string
   readonly energy_flow_direction?: 'INBOUND' | 'OUTBOUND'
@@ -63,15 +65,22 @@ export type ExpectedStatement = {
   }[]
 }
 
+type BillCalendar = {
+  readonly add: readonly { readonly date: string }[]
+  readonly day_types?: readonly { readonly name: string; readonly dates: readonly string[] }[]
+}
+
 export type BillCase = {
   readonly id: string
   readonly location: { readonly timezone: string; readonly currency_code: string }
-  readonly calendar?: { readonly add: readonly { readonly date: string }[] }
+  readonly calendar?: BillCalendar | null
   readonly tariffs: readonly BillTariff[]
   readonly charges: readonly WireObject[]
   readonly records?: readonly BillRecord[]
   readonly series?: readonly BillSeries[]
   readonly statement: WireObject
+  /** Instant of the answer; after all records if it is absent. */
+  readonly now?: string
   readonly expected: ExpectedStatement
 }
 

@@ -1,6 +1,6 @@
 import { readTariffTerms } from '../../../services/contract/tariffs/read-tariff-terms.ts'
 import type { LocationCalendar } from '../../../services/domain/charge/location-calendar.ts'
-import { coveredIntervals, isEstimate } from '../../../services/domain/cost/covered-intervals.ts'
+import { coverageLookup, coveredIntervals, isEstimate } from '../../../services/domain/cost/covered-intervals.ts'
 import { readEnergy } from '../../../services/domain/quantity.ts'
 import type { MeterRecord } from '../../../services/domain/record/record.ts'
 import { defaultTariffDirection } from '../../../services/domain/record/validate-record.ts'
@@ -8,7 +8,7 @@ import { runToEnd } from '../../../services/domain/run-to-end.ts'
 import { type BilledRow, priceRows } from '../../../services/domain/statement/billed-row.ts'
 import type { StatementInput } from '../../../services/domain/statement/calculate-statement.ts'
 import { countsAtStarts } from '../../../services/domain/statement/counts-at-starts.ts'
-import { defaultTariffComponents } from '../../../services/domain/statement/energy-sums.ts'
+import { type BilledTariff, defaultTariffComponents } from '../../../services/domain/statement/energy-sums.ts'
 import { createMeteredEnergy, type MeteredRecord } from '../../../services/domain/statement/metered-energy.ts'
 import { type RequestedPeriods, statementPeriods } from '../../../services/domain/statement/statement-periods.ts'
 import { createPricingPool, type PricingPool } from '../../../services/domain/tariff/pricing-pool.ts'
@@ -31,6 +31,15 @@ const tariffsOf = ({ tariffs }: BillCase): readonly Tariff[] =>
     return { ...terms, id: `trf_${index}`, closedAt: null }
   })
 
+const billedTariffsOf = ({ tariffs }: BillCase): readonly BilledTariff[] =>
+  tariffs.map(({ direction, type, component, contract_start_date }, index) => ({
+    ...{ id: `trf_${index}`, direction, type, planId: null },
+    component: component ?? defaultTariffComponents[type],
+    contractStart: instantOrNull(contract_start_date),
+  }))
+
+const confidenceOf = (text = '1'): number => Math.round(Number(text) * 1_000_000)
+
 const recordOf = (wire: BillRecord): MeterRecord => {
   const [start, end] = [Date.parse(wire.start_time), Date.parse(wire.end_time)]
   const energyFlowDirection = wire.energy_flow_direction ?? 'INBOUND'
@@ -39,7 +48,7 @@ const recordOf = (wire: BillRecord): MeterRecord => {
     deviceId: wire.device_id ?? null,
     energyFlowDirection,
     tariffDirection: wire.tariff_direction ?? defaultTariffDirection(energyFlowDirection),
-    ...{ start, end, confidence: 1_000_000, recordReferenceId: null },
+    ...{ start, end, confidence: confidenceOf(wire.confidence), recordReferenceId: null },
     energy: acceptedValue(readEnergy(wire.value, wire.units ?? 'KWH', end - start)),
     sessionReferenceId: wire.session_reference_id ?? null,
   }
@@ -67,8 +76,31 @@ type Flow = Pick<MeterRecord, 'energyFlowDirection' | 'tariffDirection'>
 
 const flowKey = ({ energyFlowDirection, tariffDirection }: Flow): string => `${energyFlowDirection} ${tariffDirection}`
 
-const calendarOf = ({ calendar }: BillCase): LocationCalendar | null =>
-  calendar === undefined ? null : { holidays: new Set(calendar.add.map(({ date }) => dayOf(date))), dayTypes: [] }
+const calendarOf = ({ calendar }: BillCase): LocationCalendar | null => {
+  if (calendar === undefined || calendar === null) return null
+  const dayTypes = (calendar.day_types ?? []).map(({ name, dates }) => ({ name, days: new Set(dates.map(dayOf)) }))
+  return { holidays: new Set(calendar.add.map(({ date }) => dayOf(date))), dayTypes }
+}
+
+const meteredRecordsOf = (one: BillCase): readonly MeteredRecord[] => {
+  const records = billRecords(one).map(recordOf)
+  const coverageOf = coverageLookup(records)
+  return records.map(record => ({ ...record, covered: coverageOf(record) }))
+}
+
+/**
+ * Return a function that decides if a flow has the records of devices. By default a flow has them if the location
+ * itself has no record with energy in it.
+ */
+const deviceInclusion = ({ statement }: BillCase, records: readonly MeterRecord[]): ((flow: Flow) => boolean) => {
+  const inclusion = statement['include_devices'] ?? 'auto'
+  if (inclusion !== 'auto') return () => inclusion === true
+  const own = records.filter(({ deviceId, energy }) => deviceId === null && energy > 0n)
+  const ownFlows = new Set(own.map(flowKey))
+  return flow => !ownFlows.has(flowKey(flow))
+}
+
+const decimalsByCurrency: Readonly<Record<string, number>> = { JPY: 0, KWD: 3 }
 
 const rangeOf = (wire: WireObject) => ({
   startDay: dayOf(String(wire['start_date'])),
@@ -87,15 +119,14 @@ export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool
   const calendar = calendarOf(one)
   const pricing = { locationId: 'loc_1', currencyCode: one.location.currency_code, timeZone, calendar }
   const snapshot = compileSnapshot({ ...pricing, tariffs, importMarket: null, exportMarket: null }, pool)
-  const records = billRecords(one).map(wire => meteredRecordOf(recordOf(wire)))
-  // The default of `include_devices`: devices count in a flow without records of the location itself.
-  const ownFlows = new Set(records.filter(({ deviceId }) => deviceId === null).map(flowKey))
+  const records = meteredRecordsOf(one)
+  const includesDevicesOf = deviceInclusion(one, records)
   const includesDevices = {
-    IMPORT: !ownFlows.has('INBOUND IMPORT'),
-    EXPORT: !ownFlows.has('OUTBOUND EXPORT'),
-    LOCAL: !ownFlows.has('INBOUND LOCAL'),
+    IMPORT: includesDevicesOf({ energyFlowDirection: 'INBOUND', tariffDirection: 'IMPORT' }),
+    EXPORT: includesDevicesOf({ energyFlowDirection: 'OUTBOUND', tariffDirection: 'EXPORT' }),
+    LOCAL: includesDevicesOf({ energyFlowDirection: 'INBOUND', tariffDirection: 'LOCAL' }),
   }
-  const isBilled = (record: MeteredRecord): boolean => record.deviceId === null || !ownFlows.has(flowKey(record))
+  const isBilled = (record: MeteredRecord): boolean => record.deviceId === null || includesDevicesOf(record)
   const rows = priceRecords(snapshot, records, isBilled)
   const { statement } = one
   const rounding = (statement['rounding'] ?? {}) as WireObject
@@ -107,14 +138,14 @@ export const inputOfCase = (one: BillCase, pool: PricingPool = createPricingPool
     periods: acceptedValue(statementPeriods(rangeOf(statement), periodsOf(statement))),
     rounding: {
       profile: (rounding['profile'] ?? 'EXACT') as 'EXACT',
-      decimals: Number(rounding['decimals'] ?? (one.location.currency_code === 'JPY' ? 0 : 2)),
+      decimals: Number(rounding['decimals'] ?? decimalsByCurrency[one.location.currency_code] ?? 2),
     },
     expected: (statement['expect'] ?? null) as StatementInput['expected'],
     hasDetail: statement['detail'] === 'PRICE',
-    tariffs: tariffs.map(({ id, type }) => ({ id, type, component: defaultTariffComponents[type], planId: null })),
+    tariffs: billedTariffsOf(one),
     rows,
     charges: one.charges.map((charge, index) => chargeOf(charge, `chg_${index}`)),
     finals: [],
-    now: Date.UTC(2100, 0, 1),
+    now: one.now === undefined ? Date.UTC(2100, 0, 1) : Date.parse(one.now),
   }
 }

@@ -66,7 +66,9 @@ export const simulatedHistory = (
   const devices = { IMPORT: includesDevices, EXPORT: includesDevices, LOCAL: includesDevices }
   return {
     own,
-    tariffs: tariffs.map(({ id, type }) => ({ id, type, component: defaultTariffComponents[type], planId: null })),
+    tariffs: tariffs.map(({ id, direction, type, contractStart }) => ({
+      ...{ id, direction, type, contractStart, component: defaultTariffComponents[type], planId: null },
+    })),
     location: {
       ...{ locationId, pool, calendar: null, records, isBilled, hasLines: true, now: from + 400 * dayMs },
       metered: runToEnd(createMeteredEnergy(records, { timeZone, includesDevices: devices })),

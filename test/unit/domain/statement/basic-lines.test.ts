@@ -161,7 +161,7 @@ describe('energy', () => {
     expect(periods[0]?.lines.map(line => [line.tariffId, decimal(line.unitPrice)])).toEqual([
       ['trf_0', '0.3'],
       ['trf_1', '0.05'],
-      ['trf_2', '0.08'],
+      ['trf_2', '-0.08'],
     ])
   })
 

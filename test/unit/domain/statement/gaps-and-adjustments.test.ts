@@ -125,9 +125,9 @@ describe('adjustments', () => {
     }
     const lines = adjustmentLines([final], 0)
     expect(lines.map(one => [one.component, one.isTax, one.amountBefore(1), one.reason])).toEqual([
-      ['tax', true, 1n, { kind: 'ADJUSTMENT', statementId: 'stm_1' }],
       ['old', false, -2n, { kind: 'ADJUSTMENT', statementId: 'stm_1' }],
       ['tax', false, 4n, { kind: 'ADJUSTMENT', statementId: 'stm_1' }],
+      ['tax', true, 1n, { kind: 'ADJUSTMENT', statementId: 'stm_1' }],
     ])
   })
 

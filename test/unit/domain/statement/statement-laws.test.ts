@@ -86,8 +86,9 @@ const inputOf = ({ records, zone, profile }: Setup, edges: readonly number[] = m
     ),
     periods: edges.slice(1).map((endDay, index) => ({ startDay: edges[index] as number, endDay })),
     rounding: { profile: profile as 'EXACT', decimals: 2 },
-    tariffs: tariffs.map(({ id, type }) => ({
-      ...{ id, type, component: type === 'COMMODITY' ? 'energy' : 'grid', planId: null },
+    tariffs: tariffs.map(({ id, direction, type, contractStart }) => ({
+      ...{ id, direction, type, contractStart, planId: null },
+      component: type === 'COMMODITY' ? 'energy' : 'grid',
     })),
     rows: priceRecords(snapshot, metered),
     charges: wires.map((wire, index) => chargeOf(wire, `chg_${index}`)),
